@@ -120,8 +120,8 @@ def proxies(
     return [
         _object("v1", "Service", f"{gateway}-istio", namespace, spec={"selector": labels, "ports": targets}),
         _object("v1", "Pod", f"{gateway}-istio", namespace, labels=labels, spec=pod),
-        _filter("loopback", namespace, [_on_loopback()]),
-        _filter("addresses", namespace, [_address_patch(port, refresh) for port in sorted(of_services)]),
+        envoy_filter("loopback", namespace, [_on_loopback()]),
+        envoy_filter("addresses", namespace, [_address_patch(port, refresh) for port in sorted(of_services)]),
     ]
 
 
@@ -141,8 +141,9 @@ def namespace_object(name: str) -> Manifest:
     return _object("v1", "Namespace", name)
 
 
-def _filter(name: str, namespace: str, patches: list[Manifest]) -> Manifest:
-    return _object("networking.istio.io/v1alpha3", "EnvoyFilter", name, namespace, spec={"configPatches": patches})
+def envoy_filter(name: str, namespace: str, patches: Sequence[Mapping[str, Any]]) -> Manifest:
+    """Return an EnvoyFilter that patches the configuration of all proxies in a namespace."""
+    return _object("networking.istio.io/v1alpha3", "EnvoyFilter", name, namespace, spec={"configPatches": [*patches]})
 
 
 def _on_loopback() -> Manifest:

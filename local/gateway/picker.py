@@ -24,8 +24,9 @@ VALID = "720h"
 
 @dataclass(frozen=True)
 class Command:
-    """Command line of a picker, and labels and ports of the pods of its Deployment."""
+    """Command line of a picker, and image, labels and ports of the pods of its Deployment."""
 
+    image: str
     arguments: list[str]
     environment: dict[str, str]
     labels: Mapping[str, str]
@@ -55,8 +56,15 @@ def command(
     kubeconfig = _kubeconfig(plane, namespace, pod["serviceAccountName"], directory)
     environment = {"PATH": os.defpath, "HOME": str(directory), "KUBECONFIG": str(kubeconfig)}
     environment |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
-    arguments = [f"{flag}={value}" for flag, value in flags.items()]
-    return Command(arguments, environment, template["metadata"]["labels"], ports, health, Path(flags["--config-file"]))
+    return Command(
+        image=pod["containers"][0]["image"],
+        arguments=[f"{flag}={value}" for flag, value in flags.items()],
+        environment=environment,
+        labels=template["metadata"]["labels"],
+        ports=ports,
+        health=health,
+        config=Path(flags["--config-file"]),
+    )
 
 
 def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, directory: Path) -> dict[str, str]:

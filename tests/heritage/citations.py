@@ -61,7 +61,7 @@ class Row:
 
     def __str__(self) -> str:
         """Return the row as it stands in the table."""
-        held = "<br>".join(one if one.startswith("[") else f"`{one}`" for one in self.held)
+        held = "<br>".join(holder if holder.startswith("[") else f"`{holder}`" for holder in self.held)
         return f'| <a id="{self.anchor}"></a>{self.id} | {self.sentence} | {held} |'
 
 
@@ -95,22 +95,22 @@ def _of(node: ast.FunctionDef, path: Path, section: str | None) -> Iterator[Cite
     if node.name.startswith("test_"):
         yield from _in_name(node.name, home, section)
     for system, ids in SEE.findall(ast.get_docstring(node) or ""):
-        yield from ((system, one) for one in re.findall(ID, ids))
+        yield from ((system, row_id) for row_id in re.findall(ID, ids))
     for call in node.decorator_list:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "deviation":
-            yield from (("otterscale", one) for one in ids_of_item(ast.literal_eval(call.args[0])))
+            yield from (("otterscale", row_id) for row_id in ids_of_item(ast.literal_eval(call.args[0])))
 
 
 def _in_name(name: str, home: str | None, section: str | None) -> Iterator[Cited]:
     """Yield what the first words of a test's name cite."""
-    said = re.match(rf"test_(?:({'|'.join(IN_FRONT)})_)?((?:(?:[a-z]?\d+|and)_)*)", name)
-    assert said
-    system = IN_FRONT.get(said[1], home)
+    opening = re.match(rf"test_(?:({'|'.join(IN_FRONT)})_)?((?:(?:[a-z]?\d+|and)_)*)", name)
+    assert opening
+    system = IN_FRONT.get(opening[1], home)
     if system is None:
         return
-    for one in re.findall(r"[a-z]\d+|\d+_\d+|\d+", said[2]):
-        alone = section is not None and one.isdigit()
-        yield system, f"{section}.{one}" if alone else one.upper().replace("_", ".")
+    for row_id in re.findall(r"[a-z]\d+|\d+_\d+|\d+", opening[2]):
+        alone = section is not None and row_id.isdigit()
+        yield system, f"{section}.{row_id}" if alone else row_id.upper().replace("_", ".")
 
 
 def ids_of_item(item: str) -> list[str]:
@@ -125,7 +125,7 @@ def rows(text: str) -> Iterator[Row]:
     for line in text.splitlines():
         system = line.removeprefix("## ") if line.startswith("## ") else system
         if found := ROW.fullmatch(line):
-            held = tuple(one.strip("`") for one in found["held"].split("<br>"))
+            held = tuple(holder.strip("`") for holder in found["held"].split("<br>"))
             yield Row(system, found["id"], found["anchor"], found["sentence"], held)
 
 
@@ -153,10 +153,10 @@ def problems(text: str, cites: Cites, deviations: str) -> Iterator[str]:
     yield from (f"{line}: is no row" for line in lines if not ROW.fullmatch(line))
     found = list(rows(text))
     counted = Counter((row.system, row.id) for row in found)
-    yield from (f"{system} {one}: stands twice" for (system, one), count in counted.items() if count > 1)
+    yield from (f"{system} {row_id}: stands twice" for (system, row_id), count in counted.items() if count > 1)
     holding, by_deviations = held_by(cites), {*deviated(deviations)}
     missing = (holding.keys() | by_deviations) - counted.keys()
-    yield from (f"{system} {one}: has no row" for system, one in sorted(missing))
+    yield from (f"{system} {row_id}: has no row" for system, row_id in sorted(missing))
     for row in found:
         yield from _shape(row)
         held = holding.get((row.system, row.id), [])
@@ -209,4 +209,4 @@ def deviation_rows(text: str) -> Iterator[Deviation]:
 
 def deviated(text: str) -> Iterable[Cited]:
     """Yield the ids that the list of deviations cites."""
-    return ((row.system, one) for row in deviation_rows(text) for one in ids_of_item(row.item))
+    return ((row.system, row_id) for row in deviation_rows(text) for row_id in ids_of_item(row.item))

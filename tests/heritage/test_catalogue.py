@@ -44,7 +44,7 @@ def test_every_test_of_a_system_cites_it(folder):
     (system,) = [name for name, home in HOMES.items() if home == folder]
     found = {name: cited for name, cited in all_cites().items() if name.startswith(f"{folder}/") and "::test_" in name}
     assert found
-    assert [name for name, cited in found.items() if system not in {one for one, _ in cited}] == []
+    assert [name for name, cited in found.items() if system not in {cited_system for cited_system, _ in cited}] == []
 
 
 @pytest.mark.parametrize("system", HOMES)
@@ -69,8 +69,8 @@ def test_tests_that_are_renamed_are_noticed(system):
 @pytest.mark.parametrize("system", HOMES)
 def test_citations_that_are_gone_are_noticed(system):
     found = problems(cites={name: {each for each in ids if each[0] != system} for name, ids in all_cites().items()})
-    told = {one.partition(": ")[0] for one in found if "is cited by no test" in one}
-    assert told == {row.where for row in of(system)}
+    uncited = {problem.partition(": ")[0] for problem in found if "is cited by no test" in problem}
+    assert uncited == {row.where for row in of(system)}
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_citations_that_are_gone_are_noticed(system):
 def test_names_cite_by_their_first_words(name, module, expected, tmp_path, monkeypatch):
     folder = Path("tests", "heritage", module) if module else Path("tests", "planning")
     (tmp_path / folder).mkdir(parents=True)
-    said = '"""Items of a list (section 9)."""\n\n\n' if module == "zerfoo" else ""
-    (tmp_path / folder / "test_one.py").write_text(f"{said}def {name}():\n    pass\n", encoding="utf-8")
+    docstring = '"""Items of a list (section 9)."""\n\n\n' if module == "zerfoo" else ""
+    (tmp_path / folder / "test_one.py").write_text(f"{docstring}def {name}():\n    pass\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (cited,) = citations.functions().values()
-    assert {one for _, one in cited} == expected
+    assert {row_id for _, row_id in cited} == expected
 
 
 def test_no_citation_is_misspelt():
@@ -105,7 +105,7 @@ def test_no_citation_is_misspelt():
     for name, cited in all_cites().items():
         begun = re.match(r"test_((?:[a-z]\d+_)+)", name.rpartition("::")[2])
         ids = begun[1].strip("_").upper().split("_") if begun else []
-        assert {*ids} <= {one for _, one in cited}, name
+        assert {*ids} <= {row_id for _, row_id in cited}, name
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -115,7 +115,7 @@ def test_deviations_lead_to_the_catalogue(system):
     for row in rows:
         ids = citations.ids_of_item(row.item)
         assert ids
-        assert list(row.links) == [(one, f"../{CATALOGUE}#{system}-{one}") for one in ids]
+        assert list(row.links) == [(row_id, f"../{CATALOGUE}#{system}-{row_id}") for row_id in ids]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

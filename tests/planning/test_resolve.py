@@ -34,8 +34,8 @@ def constructed(monkeypatch):
 
         monkeypatch.setattr(kind, "__init__", construct)
 
-    counted(context.VariantContext, lambda one: one.owner)
-    counted(context.RoleContext, lambda one: f"{one.variant.owner} {one.name}")
+    counted(context.VariantContext, lambda variant: variant.owner)
+    counted(context.RoleContext, lambda role: f"{role.variant.owner} {role.name}")
     return counts
 
 

@@ -13,8 +13,10 @@ APART = {"prefill": {"replicas": 2}, "accelerator": "nvidia-h100-80gb", "paralle
 
 def pools(*planned):
     """Return the pools that stacks make, as a cluster has them."""
-    names = [one.names for each in planned for service in each.services for one in service.variants]
-    return Pools({(one.namespace, one.pool): labels.pool_selector(one) for one in names})
+    names = [variant.names for each in planned for service in each.services for variant in service.variants]
+    return Pools(
+        {(variant_names.namespace, variant_names.pool): labels.pool_selector(variant_names) for variant_names in names}
+    )
 
 
 def told(stack, live):
@@ -37,11 +39,11 @@ def test_nothing_is_said_of_what_is_new_or_as_it_was():
 @pytest.mark.parametrize("cache", [{"blockSize": 128}, {"connector": "mooncake"}])
 def test_another_form_of_the_cache_is_another_pool_beside_the_first(cache):
     before, after = plan(tree(qwen=APART)), plan(tree(qwen={**APART, "kvCache": cache}))
-    own, other = (each.services[0].primary.names for each in (before, after))
+    old, new = (each.services[0].primary.names for each in (before, after))
     (line,) = lines(transition.warnings(after, pools(before)), "warning")
     assert line == (
-        f"services.qwen: its pods cannot share a KV cache with those of {own.pool} ({own.generation}): pool "
-        f"{other.pool} comes up beside it, with up to 6 more devices in use meanwhile, then requests move, then the "
+        f"services.qwen: its pods cannot share a KV cache with those of {old.pool} ({old.generation}): pool "
+        f"{new.pool} comes up beside it, with up to 6 more devices in use meanwhile, then requests move, then the "
         "old pods go"
     )
 
@@ -58,8 +60,8 @@ def test_nothing_is_said_while_two_generations_are_there():
 
 
 def test_a_canary_is_told_from_its_service():
-    tried = {**APART, "canary": {"weight": 10, "kvCache": {"blockSize": 128}}}
-    (line,) = told({**tree(qwen={**tried, "canary": {"weight": 10}})}, pools(plan(tree(qwen=tried))))
+    service = {**APART, "canary": {"weight": 10, "kvCache": {"blockSize": 128}}}
+    (line,) = told({**tree(qwen={**service, "canary": {"weight": 10}})}, pools(plan(tree(qwen=service))))
     assert line.startswith("services.qwen.canary: ")
 
 
@@ -81,14 +83,14 @@ def replicas(found, **service):
 
 
 @pytest.mark.parametrize(
-    ("number", "stated", "said"),
+    ("number", "stated", "message"),
     [(3, 1, "3 replicas will become 1"), (1, 2, "1 replica will become 2"), (0, 1, "0 replicas will become 1")],
 )
-def test_a_number_that_somebody_set_by_hand_is_said_with_the_one_that_it_becomes(number, stated, said):
+def test_a_number_that_somebody_set_by_hand_is_said_with_the_one_that_it_becomes(number, stated, message):
     """See defects A17."""
     taken_back = "and a run that refreshes the state or changes the object undoes this"
     assert replicas(live(number), replicas=stated) == [
-        f"services.qwen.replicas: {said}: kubectl scaled Deployment models/qwen-decode, {taken_back}"
+        f"services.qwen.replicas: {message}: kubectl scaled Deployment models/qwen-decode, {taken_back}"
     ]
 
 

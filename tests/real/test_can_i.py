@@ -60,16 +60,16 @@ def settled(question, deadline=20):
 def identities(plane, namespace):
     """Return every account that the stack makes, or gives something to."""
     made = json.loads(plane.kubectl("get", "serviceaccounts", "-n", namespace, "-o", "json"))["items"]
-    names = sorted(one["metadata"]["name"] for one in made if "labels" in one["metadata"])
+    names = sorted(account["metadata"]["name"] for account in made if "labels" in account["metadata"])
     return [*((namespace, name) for name in names), (METERING, INTERCEPTOR)]
 
 
 @pytest.mark.parametrize("release", sorted(set(SAME.values())))
 def test_each_identity_may_do_what_its_table_says(release, deploy, plane, golden):
     namespace = f"rights-{release.replace('.', '-')}"
-    one = deploy(stack(namespace, release))
+    deployed = deploy(stack(namespace, release))
     with leading(plane, namespace, "several"):
-        one.up()
+        deployed.up()
     tables = {
         account[1]: settled(lambda account=account: table(plane, account, namespace))
         for account in identities(plane, namespace)
@@ -95,6 +95,7 @@ def test_a_channel_without_a_table_has_the_rights_of_another(release, other):
     services = {"several": SERVICES["several"], "alone": {}}
     kinds = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
     first, second = (
-        [one for one in rendered(stack("models", name, services)) if one["kind"] in kinds] for name in (release, other)
+        [manifest for manifest in rendered(stack("models", name, services)) if manifest["kind"] in kinds]
+        for name in (release, other)
     )
     assert first == second

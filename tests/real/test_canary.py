@@ -27,49 +27,49 @@ def stack(namespace, model, canary=None, **service):
     return in_namespace(namespace, qwen={"model": model, **service, **group})
 
 
-def deployed(one, wanted, *more):
+def deployed(deployment, stack, *more):
     """Deploy and return what was done."""
-    one.write(wanted)
-    return one.operate(*more)
+    deployment.write(stack)
+    return deployment.operate(*more)
 
 
-def shares(one, namespace):
+def shares(deployment, namespace):
     """Return the weights that the route has in the cluster, each as it stands there."""
-    (rule,) = one.get("httproute", "qwen", namespace)["spec"]["rules"]
+    (rule,) = deployment.get("httproute", "qwen", namespace)["spec"]["rules"]
     return {backend["name"]: backend["weight"] for backend in rule["backendRefs"]}
 
 
-def image_of(one, namespace, name="qwen-decode"):
-    (container,) = one.get("deployment", name, namespace)["spec"]["template"]["spec"]["containers"]
+def image_of(deployment, namespace, name="qwen-decode"):
+    (container,) = deployment.get("deployment", name, namespace)["spec"]["template"]["spec"]["containers"]
     return container["image"]
 
 
 def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy):
     """See zerfoo 9.4, 9.6."""
     name = "canaried"
-    one = deploy(stack(name, V1))
-    one.up()
-    added = deployed(one, stack(name, V1, {"weight": 0, "model": V2}))
+    deployment = deploy(stack(name, V1))
+    deployment.up()
+    added = deployed(deployment, stack(name, V1, {"weight": 0, "model": V2}))
     assert added.done == {**dict.fromkeys(CANARY, "create"), ROUTE: "update"}
     added.assert_order(CANARY, {ROUTE})
-    assert shares(one, name) == {"qwen": 100, "qwen-canary": 0}
+    assert shares(deployment, name) == {"qwen": 100, "qwen-canary": 0}
     for weight in (10, 50, 100, 0):
-        shifted = deployed(one, stack(name, V1, {"weight": weight, "model": V2}), "--refresh")
+        shifted = deployed(deployment, stack(name, V1, {"weight": weight, "model": V2}), "--refresh")
         assert shifted.done == {ROUTE: "update"}
-        assert shares(one, name) == {"qwen": 100 - weight, "qwen-canary": weight}
-    folded = deployed(one, stack(name, V2), "--refresh")
+        assert shares(deployment, name) == {"qwen": 100 - weight, "qwen-canary": weight}
+    folded = deployed(deployment, stack(name, V2), "--refresh")
     assert folded.done == {"qwen-decode": "update", ROUTE: "update", **dict.fromkeys(CANARY, "delete")}
     folded.assert_order({"qwen-decode"}, {ROUTE}, CANARY)
-    assert shares(one, name) == {"qwen": 1}
-    one.assert_unchanged()
+    assert shares(deployment, name) == {"qwen": 1}
+    deployment.assert_unchanged()
 
 
 def test_destroy_takes_the_canary_along(deploy, plane):
     """See zerfoo 3.5, 5.4, 9.8."""
     before = at_rest(plane).keys()
-    one = deploy(stack("both-gone", V1, {"weight": 50, "model": V2}))
-    assert one.operate().that("create") >= CANARY
-    one.destroy()
+    deployment = deploy(stack("both-gone", V1, {"weight": 50, "model": V2}))
+    assert deployment.operate().that("create") >= CANARY
+    deployment.destroy()
     deadline = time.monotonic() + 60
     while (left := snapshot(plane).keys() - before) and time.monotonic() < deadline:
         time.sleep(1)
@@ -79,67 +79,71 @@ def test_destroy_takes_the_canary_along(deploy, plane):
 def test_a_canary_that_is_taken_back_gets_no_requests_before_its_pods_go(deploy):
     """See zerfoo 3.2, 7.8, 9.6."""
     name = "taken-back"
-    one = deploy(stack(name, V1, {"weight": 50, "model": V2}))
-    one.up()
-    primary = one.get("deployment", "qwen-decode", name)["metadata"]
-    removed = deployed(one, stack(name, V1))
+    deployment = deploy(stack(name, V1, {"weight": 50, "model": V2}))
+    deployment.up()
+    primary = deployment.get("deployment", "qwen-decode", name)["metadata"]
+    removed = deployed(deployment, stack(name, V1))
     assert removed.done == {ROUTE: "update", **dict.fromkeys(CANARY, "delete")}
     removed.assert_order({ROUTE}, CANARY)
-    assert shares(one, name) == {"qwen": 1}
-    after = one.get("deployment", "qwen-decode", name)["metadata"]
+    assert shares(deployment, name) == {"qwen": 1}
+    after = deployment.get("deployment", "qwen-decode", name)["metadata"]
     assert (after["uid"], after["generation"]) == (primary["uid"], primary["generation"])
-    one.assert_in_step()
+    deployment.assert_in_step()
 
 
 def test_a_canary_whose_pods_never_start_gets_no_requests(deploy):
     name = "stuck"
     quick = {"health": {"startupTimeout": "10s"}, "drainTimeout": "1s"}
-    one = deploy(stack(name, V1, **quick))
-    one.alter("planning/ground/lifecycle.py", _MIN_FETCH=5, WAIT_MARGIN=15)
-    one.up()
-    route = one.get("httproute", "qwen", name)
+    deployment = deploy(stack(name, V1, **quick))
+    deployment.alter("planning/ground/lifecycle.py", _MIN_FETCH=5, WAIT_MARGIN=15)
+    deployment.up()
+    route = deployment.get("httproute", "qwen", name)
     never = {"spec": {"template": {"metadata": {"annotations": STUCK}}}}
-    one.write(stack(name, V1, {"weight": 50, "model": V2, "patch": never}, **quick))
-    done, operations = one.attempt()
+    deployment.write(stack(name, V1, {"weight": 50, "model": V2, "patch": never}, **quick))
+    done, operations = deployment.attempt()
     assert done.returncode != 0
     assert "ProgressDeadlineExceeded" in done.stdout + done.stderr
     assert operations.of("qwen-canary-decode").ended is None
     assert operations.done == dict.fromkeys(CANARY, "create")
-    assert one.get("httproute", "qwen", name) == route
-    assert one.outputs()["services"]["qwen"]["canary"] is None, "outputs are those of the last run that succeeded"
-    corrected = deployed(one, stack(name, V1, {"weight": 50, "model": V2}, **quick))
+    assert deployment.get("httproute", "qwen", name) == route
+    assert deployment.outputs()["services"]["qwen"]["canary"] is None, (
+        "outputs are those of the last run that succeeded"
+    )
+    corrected = deployed(deployment, stack(name, V1, {"weight": 50, "model": V2}, **quick))
     assert corrected.done == {"qwen-canary-decode": "update", ROUTE: "update"}
     corrected.assert_order({"qwen-canary-decode"}, {ROUTE})
-    assert shares(one, name) == {"qwen": 50, "qwen-canary": 50}
-    one.assert_in_step()
+    assert shares(deployment, name) == {"qwen": 50, "qwen-canary": 50}
+    deployment.assert_in_step()
 
 
 def test_weights_of_a_canary_are_filled_once_and_kept_when_it_becomes_the_service(deploy, plane):
     name = "canary-weights"
     provide(plane, name)
     storage = {"type": "dedicated", "storageClassName": name}
-    one = deploy(stack(name, V1, storage=storage))
-    first = weights(one.operate().that("create"))
-    same = deployed(one, stack(name, V1, {"weight": 0, "engine": {"maxNumSeqs": 8}}, storage=storage))
+    deployment = deploy(stack(name, V1, storage=storage))
+    first = weights(deployment.operate().that("create"))
+    same = deployed(deployment, stack(name, V1, {"weight": 0, "engine": {"maxNumSeqs": 8}}, storage=storage))
     assert same.done == {**dict.fromkeys(CANARY, "create"), ROUTE: "update"}
-    added = deployed(one, stack(name, V1, {"weight": 0, "model": V2}, storage=storage), "--refresh")
+    added = deployed(deployment, stack(name, V1, {"weight": 0, "model": V2}, storage=storage), "--refresh")
     claim, fill = second = weights(added.that("create"))
     assert added.done == {claim: "create", fill: "create", "qwen-canary-decode": "update"}
     added.assert_order({claim}, {fill}, {"qwen-canary-decode"})
-    held = uids(one, name)
-    promoted = deployed(one, stack(name, V2, storage=storage), "--refresh")
+    held = uids(deployment, name)
+    promoted = deployed(deployment, stack(name, V2, storage=storage), "--refresh")
     gone = {*CANARY, *first}
     assert promoted.done == {"qwen-decode": "update", ROUTE: "update", **dict.fromkeys(gone, "delete")}
     promoted.assert_order({"qwen-decode"}, {ROUTE}, gone)
     promoted.assert_order({first[1]}, {first[0]})
-    assert uids(one, name).items() <= held.items()
-    assert len(uids(one, name)) == len(second)
-    one.assert_unchanged()
+    assert uids(deployment, name).items() <= held.items()
+    assert len(uids(deployment, name)) == len(second)
+    deployment.assert_unchanged()
 
 
-def uids(one, namespace):
+def uids(deployment, namespace):
     """Return what tells the claims and Jobs of a namespace from others of the same names."""
     kinds = ("persistentvolumeclaims", "jobs")
     return {
-        (kind, name): item["metadata"]["uid"] for kind in kinds for name, item in one.named(kind, namespace).items()
+        (kind, name): item["metadata"]["uid"]
+        for kind in kinds
+        for name, item in deployment.named(kind, namespace).items()
     }

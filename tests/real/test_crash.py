@@ -40,17 +40,17 @@ def kill(process, whole_group):
     process.wait()
 
 
-def count(one, namespace):
+def count(deployed, namespace):
     """Return how many resources the state holds, and of which kinds the namespace has objects."""
-    resources = one.state()["resources"]
+    resources = deployed.state()["resources"]
     kinds = "deployments,services,inferencepools,httproutes,configmaps,roles,rolebindings,serviceaccounts,pods"
-    found = read(one.plane, kinds, namespace)
+    found = read(deployed.plane, kinds, namespace)
     return len(resources), sorted(item["kind"] for item in found)
 
 
-def orphans(one):
+def orphans(deployed):
     """Return the processes whose environment names this engine."""
-    mark = str(one.engine.directory).encode()
+    mark = str(deployed.engine.directory).encode()
     found = []
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
@@ -59,18 +59,18 @@ def orphans(one):
     return found
 
 
-def locks(one):
-    return list((one.engine.directory / "backend").glob(".pulumi/locks/**/*.json"))
+def locks(deployed):
+    return list((deployed.engine.directory / "backend").glob(".pulumi/locks/**/*.json"))
 
 
-def checkpoint(one):
-    (found,) = (one.engine.directory / "backend" / ".pulumi" / "stacks").rglob("dev.json")
+def checkpoint(deployed):
+    (found,) = (deployed.engine.directory / "backend" / ".pulumi" / "stacks").rglob("dev.json")
     return found
 
 
-def waiting_for_a_deployment(one, namespace):
+def waiting_for_a_deployment(deployed, namespace):
     def condition():
-        return "bert-decode" in one.named("deployments", namespace)
+        return "bert-decode" in deployed.named("deployments", namespace)
 
     return condition
 
@@ -79,17 +79,17 @@ def no_routes(plane, namespace):
     return lambda: not read(plane, "httproutes", namespace)
 
 
-def moment(name, one, namespace):
+def moment(name, deployed, namespace):
     """Return the condition under which a run is at the named moment."""
     if name == "before the lock":
         return lambda: True
     if name == "a Deployment's wait":
-        return waiting_for_a_deployment(one, namespace)
-    first = checkpoint(one).stat().st_mtime_ns
+        return waiting_for_a_deployment(deployed, namespace)
+    first = checkpoint(deployed).stat().st_mtime_ns
     seen = set()
 
     def saving():
-        seen.add(checkpoint(one).stat().st_mtime_ns)
+        seen.add(checkpoint(deployed).stat().st_mtime_ns)
         return len(seen - {first}) > 4
 
     return saving
@@ -98,49 +98,49 @@ def moment(name, one, namespace):
 @pytest.fixture(scope="module")
 def complete(deploy_for_all):
     """Return what a run that nobody kills makes."""
-    one = deploy_for_all(in_namespace("not-killed", bert={}))
-    one.up()
-    return count(one, "not-killed")
+    deployed = deploy_for_all(in_namespace("not-killed", bert={}))
+    deployed.up()
+    return count(deployed, "not-killed")
 
 
 @pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
 @pytest.mark.parametrize("when", ["before the lock", "a Deployment's wait", "a checkpoint"])
 def test_a_killed_up_converges_when_run_again(when, whole_group, deploy, plane, complete):
     namespace = f"killed-{when.split()[-1]}-{'group' if whole_group else 'parent'}"
-    one = deploy(in_namespace(namespace, bert={}))
-    one.engine.ensure_stack()
+    deployed = deploy(in_namespace(namespace, bert={}))
+    deployed.engine.ensure_stack()
     nodes = plane.kubectl("get", "nodes", "-o", "name").split()
     if when == "a Deployment's wait":
         plane.kubectl("cordon", *[node.removeprefix("node/") for node in nodes])
     try:
-        running = one.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
-        wait_for(moment(when, one, namespace), running)
-        assert bool(locks(one)) == (when != "before the lock")
+        running = deployed.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+        wait_for(moment(when, deployed, namespace), running)
+        assert bool(locks(deployed)) == (when != "before the lock")
         kill(running, whole_group)
     finally:
         plane.kubectl("uncordon", *[node.removeprefix("node/") for node in nodes])
-    one.up()
-    assert count(one, namespace) == complete
-    assert orphans(one) == []
-    assert locks(one) == []
-    one.assert_in_step()
+    deployed.up()
+    assert count(deployed, namespace) == complete
+    assert orphans(deployed) == []
+    assert locks(deployed) == []
+    deployed.assert_in_step()
 
 
 @pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
 def test_a_killed_destroy_can_be_finished_or_undone(whole_group, deploy, plane, complete):
     namespace = f"killed-destroy-{'group' if whole_group else 'parent'}"
     before = at_rest(plane)
-    one = deploy(in_namespace(namespace, bert={}))
-    one.up()
-    assert count(one, namespace) == complete
-    for again in (one.up, one.destroy):
-        running = one.engine.popen("destroy", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+    deployed = deploy(in_namespace(namespace, bert={}))
+    deployed.up()
+    assert count(deployed, namespace) == complete
+    for again in (deployed.up, deployed.destroy):
+        running = deployed.engine.popen("destroy", "--yes", "--skip-preview", output=subprocess.DEVNULL)
         wait_for(no_routes(plane, namespace), running)
         kill(running, whole_group)
         again()
-        assert orphans(one) == []
-        if again == one.up:
-            assert count(one, namespace) == complete
+        assert orphans(deployed) == []
+        if again == deployed.up:
+            assert count(deployed, namespace) == complete
     until = time.monotonic() + DEADLINE
     while (left := snapshot(plane)) != before and time.monotonic() < until:
         time.sleep(1)
@@ -149,25 +149,25 @@ def test_a_killed_destroy_can_be_finished_or_undone(whole_group, deploy, plane, 
 
 def test_what_a_killed_run_made_is_not_forgotten_where_the_service_is_taken_out(deploy, plane):
     namespace = "killed-orphan"
-    one = deploy(in_namespace(namespace, bert={}, qwen={}))
-    one.engine.ensure_stack()
+    deployed = deploy(in_namespace(namespace, bert={}, qwen={}))
+    deployed.engine.ensure_stack()
     nodes = [node.removeprefix("node/") for node in plane.kubectl("get", "nodes", "-o", "name").split()]
     plane.kubectl("cordon", *nodes)
     try:
-        running = one.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
-        wait_for(waiting_for_a_deployment(one, namespace), running)
+        running = deployed.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+        wait_for(waiting_for_a_deployment(deployed, namespace), running)
         kill(running, whole_group=True)
     finally:
         plane.kubectl("uncordon", *nodes)
-    one.write(in_namespace(namespace, qwen={}))
-    one.up()
-    assert "bert-decode" in pending(one)
-    one.write(in_namespace(namespace, bert={}, qwen={}))
-    one.up()
-    assert pending(one) == []
+    deployed.write(in_namespace(namespace, qwen={}))
+    deployed.up()
+    assert "bert-decode" in pending(deployed)
+    deployed.write(in_namespace(namespace, bert={}, qwen={}))
+    deployed.up()
+    assert pending(deployed) == []
 
 
-def pending(one):
+def pending(deployed):
     """Return the logical names of what the state says was interrupted."""
-    operations = one.state().get("pending_operations") or []
+    operations = deployed.state().get("pending_operations") or []
     return [operation["resource"]["urn"].rpartition("::")[2] for operation in operations]

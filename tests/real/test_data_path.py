@@ -45,8 +45,8 @@ COPIES = range(8000, 8008)
 
 @pytest.fixture(scope="module")
 def path(new_path):
-    own = {"namespace": NAMESPACE, "namespaceOptions": {"create": True}, "release": "gie-1.3"}
-    return new_path(tree(chat=CHAT, bert=BERT, code=CODE, wide=WIDE) | own)
+    settings = {"namespace": NAMESPACE, "namespaceOptions": {"create": True}, "release": "gie-1.3"}
+    return new_path(tree(chat=CHAT, bert=BERT, code=CODE, wide=WIDE) | settings)
 
 
 def copies(path, times=200):
@@ -102,23 +102,23 @@ def test_a_weight_of_0_gets_nothing_but_what_asks_for_it(path):
 def test_without_its_weight_of_0_a_canary_gets_requests(path):
     canary = named(path.of("bert-canary"))
     place = "/spec/rules/1/backendRefs"
-    with path.altered("httproute", "bert", *({"op": "remove", "path": f"{place}/{one}/weight"} for one in (0, 1))):
+    with path.altered("httproute", "bert", *({"op": "remove", "path": f"{place}/{index}/weight"} for index in (0, 1))):
         below, above = bounds(100, 0.5)
         assert below <= sum(pod in canary for pod in path.served("bert", 100)) <= above
 
 
 def test_a_pod_that_is_gone_is_asked_until_it_is_not_ready_and_again_when_it_is(path):
-    one, other = path.of("chat")
+    server, other = path.of("chat")
     share = named(path.of("chat-canary"))
-    assert {one.pod, other.pod} <= set(path.served("chat", 100)) <= {one.pod, other.pod} | share
-    one.end()
+    assert {server.pod, other.pod} <= set(path.served("chat", 100)) <= {server.pod, other.pod} | share
+    server.end()
     eventually(lambda: path.ask("chat").status == 503)
-    path.tell(one.pod, ready=False)
+    path.tell(server.pod, ready=False)
     eventually(lambda: other.pod in path.served("chat", 1))
     assert set(path.served("chat", 100)) == {other.pod} | share
-    path.serve(one.pod)
-    path.tell(one.pod, ready=True)
-    eventually(lambda: one.pod in path.served("chat", 10))
+    path.serve(server.pod)
+    path.tell(server.pod, ready=True)
+    eventually(lambda: server.pod in path.served("chat", 10))
 
 
 def test_a_stream_arrives_while_it_is_made(path):

@@ -19,33 +19,33 @@ OBJECTS_OF_A_SERVICE = {
 
 
 def test_a_model_is_deployed_available_and_stays_as_it_is(deploy):
-    one = deploy(in_namespace("main-job", bert={}))
-    one.up()
-    decode = one.get("deployment", "bert-decode", "main-job")
+    deployment = deploy(in_namespace("main-job", bert={}))
+    deployment.up()
+    decode = deployment.get("deployment", "bert-decode", "main-job")
     assert {"type": "Available", "status": "True"}.items() <= conditions(decode)["Available"].items()
-    (pod,) = read(one.plane, "pods", "main-job", "llm-d.ai/role=decode")
-    node = read_one(one.plane, "node", pod["spec"]["nodeName"])
+    (pod,) = read(deployment.plane, "pods", "main-job", "llm-d.ai/role=decode")
+    node = read_one(deployment.plane, "node", pod["spec"]["nodeName"])
     assert int(node["status"]["allocatable"]["nvidia.com/gpu"]) > 0
-    assert one.get("inferencepool", "bert", "main-job")["spec"]["endpointPickerRef"]["name"] == "bert-epp"
-    assert one.get("httproute", "bert", "main-job")["spec"]["rules"][0]["backendRefs"][0]["name"] == "bert"
-    one.assert_unchanged()
-    outputs = one.engine.outputs()
+    assert deployment.get("inferencepool", "bert", "main-job")["spec"]["endpointPickerRef"]["name"] == "bert-epp"
+    assert deployment.get("httproute", "bert", "main-job")["spec"]["rules"][0]["backendRefs"][0]["name"] == "bert"
+    deployment.assert_unchanged()
+    outputs = deployment.engine.outputs()
     assert outputs["contractVersion"] == 2
     assert {"pool", "replicas", "workload"} <= {*outputs["services"]["bert"]["awaited"]}
     assert outputs["services"]["bert"]["paths"] == ["/main-job/bert"]
 
 
-def conditions(one):
-    return {condition["type"]: condition for condition in one["status"]["conditions"]}
+def conditions(manifest):
+    return {condition["type"]: condition for condition in manifest["status"]["conditions"]}
 
 
 def test_every_pod_is_really_created_in_a_namespace_that_enforces_restricted(deploy):
-    one = deploy(in_namespace("restricted", bert={"model": {
+    deployment = deploy(in_namespace("restricted", bert={"model": {
         "name": "org/model", "source": "kit://registry.example/org/model:v1", "secrets": ["registry"]}}))  # fmt: skip
-    one.up()
-    namespace = read_one(one.plane, "namespace", "restricted")
+    deployment.up()
+    namespace = read_one(deployment.plane, "namespace", "restricted")
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
-    pods = read(one.plane, "pods", "restricted")
+    pods = read(deployment.plane, "pods", "restricted")
     containers = {
         part["name"] for pod in pods for part in [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]
     }
@@ -55,25 +55,25 @@ def test_every_pod_is_really_created_in_a_namespace_that_enforces_restricted(dep
 
 def test_a_second_service_in_the_namespace_touches_only_its_own_objects(deploy):
     stack = in_namespace("shared", qwen={})
-    one = deploy(stack)
-    one.up()
-    first = fingerprints(one, "shared")
-    one.write(in_namespace("shared", qwen={}, bert={"accelerator": "amd"}))
-    assert one.operate().done == dict.fromkeys(OBJECTS_OF_A_SERVICE, "create")
+    deployment = deploy(stack)
+    deployment.up()
+    first = fingerprints(deployment, "shared")
+    deployment.write(in_namespace("shared", qwen={}, bert={"accelerator": "amd"}))
+    assert deployment.operate().done == dict.fromkeys(OBJECTS_OF_A_SERVICE, "create")
     whole = dict.fromkeys(OBJECTS_OF_A_SERVICE | COMPONENTS_OF_A_SERVICE, "create")
-    assert one.changed() in (whole, {**whole, "routing": "update"})
-    assert first.items() <= fingerprints(one, "shared").items()
-    one.write(stack)
-    assert one.operate("--refresh").done == dict.fromkeys(OBJECTS_OF_A_SERVICE, "delete")
-    assert {name for name, op in one.changed().items() if op == "delete"} == whole.keys()
-    assert fingerprints(one, "shared") == first
-    one.assert_in_step()
+    assert deployment.changed() in (whole, {**whole, "routing": "update"})
+    assert first.items() <= fingerprints(deployment, "shared").items()
+    deployment.write(stack)
+    assert deployment.operate("--refresh").done == dict.fromkeys(OBJECTS_OF_A_SERVICE, "delete")
+    assert {name for name, op in deployment.changed().items() if op == "delete"} == whole.keys()
+    assert fingerprints(deployment, "shared") == first
+    deployment.assert_in_step()
 
 
-def fingerprints(one, namespace):
+def fingerprints(deployment, namespace):
     """Return uid and generation of what a stack makes in a namespace."""
     kinds = "deployments,services,inferencepools,httproutes,configmaps,roles,rolebindings,serviceaccounts"
-    found = read(one.plane, kinds, namespace)
+    found = read(deployment.plane, kinds, namespace)
     return {
         (item["kind"], item["metadata"]["name"]): (item["metadata"]["uid"], item["metadata"].get("generation"))
         for item in found
@@ -82,12 +82,12 @@ def fingerprints(one, namespace):
 
 
 def test_a_changed_image_or_argument_updates_one_object_and_replaces_none(deploy):
-    one = deploy(in_namespace("changes", qwen={}))
-    one.up()
-    one.write(in_namespace("changes", qwen={"engine": {"args": ["--enforce-eager"]}, "replicas": 2}))
-    assert workloads(one.changes()) == {"qwen-decode": "update", "qwen-decode-budget": "create"}
-    one.write(in_namespace("changes", qwen={"endpointPicker": {"logLevel": 4}}))
-    assert workloads(one.changes()) == {"qwen-epp-deployment": "update"}
+    deployment = deploy(in_namespace("changes", qwen={}))
+    deployment.up()
+    deployment.write(in_namespace("changes", qwen={"engine": {"args": ["--enforce-eager"]}, "replicas": 2}))
+    assert workloads(deployment.changes()) == {"qwen-decode": "update", "qwen-decode-budget": "create"}
+    deployment.write(in_namespace("changes", qwen={"endpointPicker": {"logLevel": 4}}))
+    assert workloads(deployment.changes()) == {"qwen-epp-deployment": "update"}
 
 
 def workloads(changes):
@@ -117,12 +117,12 @@ def test_destroy_leaves_nothing_but_what_is_retained_and_refuses_what_is_protect
 
 
 def test_a_service_deleted_by_hand_comes_back(deploy):
-    one = deploy(in_namespace("by-hand", bert={}))
-    one.up()
-    one.plane.kubectl("delete", "service", "bert", "-n", "by-hand")
-    assert one.operate("--refresh").done == {"bert-service": "create"}
-    assert one.get("service", "bert", "by-hand")["spec"]["ports"][0]["name"] == "8000"
-    one.assert_in_step()
+    deployment = deploy(in_namespace("by-hand", bert={}))
+    deployment.up()
+    deployment.plane.kubectl("delete", "service", "bert", "-n", "by-hand")
+    assert deployment.operate("--refresh").done == {"bert-service": "create"}
+    assert deployment.get("service", "bert", "by-hand")["spec"]["ports"][0]["name"] == "8000"
+    deployment.assert_in_step()
 
 
 def test_five_mistakes_are_said_at_once_and_nothing_changes(deploy, plane):
@@ -130,13 +130,13 @@ def test_five_mistakes_are_said_at_once_and_nothing_changes(deploy, plane):
     stack["services"]["large"]["parallelism"] = {"tensor": 16}
     stack["services"]["Bad_Name"] = stack["services"]["qwen"] | {"acelerator": "amd"}
     stack["services"]["nothing"] = {"accelerator": "nvidia"}
-    one = deploy(stack)
+    deployment = deploy(stack)
     before = at_rest(plane)
     for command in (["preview"], ["up", "--yes", "--skip-preview"]):
-        done = one.engine.run(*command, check=False)
-        said = done.stdout + done.stderr
+        done = deployment.engine.run(*command, check=False)
+        output = done.stdout + done.stderr
         assert done.returncode != 0
-        assert "Traceback" not in said
+        assert "Traceback" not in output
         for line in (
             "services.qwen.acelerator: unknown key (acelerator); did you mean accelerator?",
             "services.qwen.replicas: is text (2); write the number without quotes",
@@ -144,19 +144,19 @@ def test_five_mistakes_are_said_at_once_and_nothing_changes(deploy, plane):
             "services.large.parallelism: a pod would need 16 devices",
             "services.nothing.model: is missing",
         ):
-            assert line in said
+            assert line in output
     assert snapshot(plane) == before
 
 
 def test_a_secret_inside_the_structure_is_refused(deploy):
-    one = deploy(in_namespace("secretive", bert={}))
-    done = one.engine.run("config", "set", "--secret", "--path", "inference-stacks:stack.labels.team", "hunter2")
+    deployment = deploy(in_namespace("secretive", bert={}))
+    done = deployment.engine.run("config", "set", "--secret", "--path", "inference-stacks:stack.labels.team", "hunter2")
     assert done.returncode == 0
-    done = one.preview()
+    done = deployment.preview()
     assert done.returncode != 0
-    said = done.stdout + done.stderr
-    assert "inference-stacks:stack: holds a secret value" in said
-    assert "hunter2" not in said
+    output = done.stdout + done.stderr
+    assert "inference-stacks:stack: holds a secret value" in output
+    assert "hunter2" not in output
 
 
 @pytest.fixture
@@ -168,10 +168,10 @@ def bare(new_plane):
 
 
 def test_a_missing_crd_is_said_at_preview_within_seconds(deploy, bare):
-    one = deploy(in_namespace("no-pool", bert={}), bare)
-    one.engine.ensure_stack()
+    deployment = deploy(in_namespace("no-pool", bert={}), bare)
+    deployment.engine.ensure_stack()
     began = time.monotonic()
-    done = one.preview()
+    done = deployment.preview()
     assert time.monotonic() - began < 20
     assert done.returncode != 0
     assert "inference.networking.k8s.io/v1/InferencePool: the cluster does not serve it; install" in done.stdout

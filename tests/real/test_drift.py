@@ -134,76 +134,76 @@ def stack(namespace):
     return in_namespace(namespace, qwen=qwen, bert={"autoscaling": HPA}) | {"networkPolicies": {}}
 
 
-def look(one, change):
+def look(deployment, change):
     """Return the value of the changed field; None where it is not."""
-    found = one.get(change.kind, change.name, NAME)
+    found = deployment.get(change.kind, change.name, NAME)
     for key in change.field:
         found = found.get(key) if isinstance(found, dict) else found[key] if key < len(found) else None
     return found
 
 
-def changed(one, changes):
+def changed(deployment, changes):
     """Change fields, and return the values that they had before."""
-    before = [look(one, change) for change in changes]
+    before = [look(deployment, change) for change in changes]
     for change in changes:
-        one.plane.kubectl(*change.command, "-n", NAME)
-    assert [change for change, value in zip(changes, before, strict=True) if look(one, change) == value] == []
+        deployment.plane.kubectl(*change.command, "-n", NAME)
+    assert [change for change, value in zip(changes, before, strict=True) if look(deployment, change) == value] == []
     return before
 
 
-def seen_and_repaired(one, expected):
+def seen_and_repaired(deployment, expected):
     """Assert that a preview sees what a run then repairs, and return what the preview says."""
-    text, foreseen = one.foresee("--refresh")
+    text, foreseen = deployment.foresee("--refresh")
     assert foreseen.done == expected
-    assert one.operate("--refresh").done == expected
+    assert deployment.operate("--refresh").done == expected
     return text
 
 
-def assert_left_alone(one):
+def assert_left_alone(deployment):
     """Assert that what the configuration does not state is as others left it.
 
     Only what somebody set with kubectl goes: the provider takes over what kubectl wrote in an object that it updates.
     """
-    assert one.get("deployment", BERT, NAME)["spec"]["replicas"] == 5
-    labels = one.get("deployment", DECODE, NAME)["metadata"]["labels"]
+    assert deployment.get("deployment", BERT, NAME)["spec"]["replicas"] == 5
+    labels = deployment.get("deployment", DECODE, NAME)["metadata"]["labels"]
     assert (labels["team"], "by-hand" in labels) == ("costs", False)
-    assert one.get("service", EPP, NAME)["metadata"]["annotations"]["note"] == "theirs"
-    assert one.get("service", "bert", NAME)["metadata"]["labels"]["by-hand"] == "yes"
+    assert deployment.get("service", EPP, NAME)["metadata"]["annotations"]["note"] == "theirs"
+    assert deployment.get("service", "bert", NAME)["metadata"]["labels"]["by-hand"] == "yes"
 
 
 @pytest.mark.parametrize("changes", [BY_KUBECTL, BY_OTHERS], ids=["by kubectl", "by other tools"])
 def test_changes_are_seen_and_taken_back_in_one_run(drifting, changes):
     """See defects A17."""
-    one = drifting
-    before = changed(one, changes)
-    text = seen_and_repaired(one, dict.fromkeys((change.logical for change in changes), "update"))
-    assert [look(one, change) for change in changes] == before
-    number = look(one, changes[0])
+    deployment = drifting
+    before = changed(deployment, changes)
+    text = seen_and_repaired(deployment, dict.fromkeys((change.logical for change in changes), "update"))
+    assert [look(deployment, change) for change in changes] == before
+    number = look(deployment, changes[0])
     assert f"services.qwen.replicas: {3 if changes is BY_KUBECTL else 1} replica" in text
     assert f" will become {number}: " in text
-    assert_left_alone(one)
+    assert_left_alone(deployment)
     # A run waits for one pod of a workload whose number an autoscaler has, and a preview that looks finds the others.
-    one.plane.kubectl("rollout", "status", f"deployment/{BERT}", f"--namespace={NAME}", "--timeout=2m")
-    one.assert_in_step()
+    deployment.plane.kubectl("rollout", "status", f"deployment/{BERT}", f"--namespace={NAME}", "--timeout=2m")
+    deployment.assert_in_step()
 
 
 def test_what_is_deleted_by_hand_comes_back_in_one_run(drifting):
     """A Service whose port somebody gave another number has to be deleted by hand. See defects A17."""
-    one = drifting
+    deployment = drifting
     moved = edit("qwen-service", "service", "qwen", "replace", ("spec", "ports", 0, "port"), 9999)
-    (port,) = changed(one, [moved])
-    refused = one.preview("--refresh")
+    (port,) = changed(deployment, [moved])
+    refused = deployment.preview("--refresh")
     assert refused.returncode
     assert "kubectl-edit gave spec.ports[8000] other keys" in told(refused)
     assert "or delete the object and run with --refresh" in told(refused)
     for kind, name in DELETED.values():
-        one.plane.kubectl("delete", kind, name, "-n", NAME)
-    seen_and_repaired(one, dict.fromkeys(DELETED, "create"))
+        deployment.plane.kubectl("delete", kind, name, "-n", NAME)
+    seen_and_repaired(deployment, dict.fromkeys(DELETED, "create"))
     for kind, name in DELETED.values():
-        assert one.get(kind, name, NAME)
-    assert look(one, moved) == port
-    assert_left_alone(one)
-    one.assert_in_step()
+        assert deployment.get(kind, name, NAME)
+    assert look(deployment, moved) == port
+    assert_left_alone(deployment)
+    deployment.assert_in_step()
 
 
 def test_the_selector_of_a_workload_cannot_be_changed(drifting):
@@ -224,18 +224,18 @@ def test_every_object_whose_lists_can_grow_is_read(drifting, plane):
 def test_without_the_annotation_a_scaled_workload_ends_in_a_conflict_and_getting_it_restarts_no_pod(deploy):
     """The negative control, and what the first run does to objects of before. See defects A17."""
     name = "unrepaired"
-    one = deploy(in_namespace(name, bert={}))
+    deployment = deploy(in_namespace(name, bert={}))
     forced = '_FORCED = {"pulumi.com/patchForce": "true"}'
-    one.replace("components/registration.py", re.escape(forced), "_FORCED = dict[str, str]()")
-    one.up()
-    before = {pod["metadata"]["uid"] for pod in read(one.plane, "pods", name)}
-    one.plane.kubectl("scale", "deployment/bert-decode", "--replicas=3", "-n", name)
-    for refused in (one.preview("--refresh"), one.attempt("--refresh")[0]):
+    deployment.replace("components/registration.py", re.escape(forced), "_FORCED = dict[str, str]()")
+    deployment.up()
+    before = {pod["metadata"]["uid"] for pod in read(deployment.plane, "pods", name)}
+    deployment.plane.kubectl("scale", "deployment/bert-decode", "--replicas=3", "-n", name)
+    for refused in (deployment.preview("--refresh"), deployment.attempt("--refresh")[0]):
         assert refused.returncode
         assert 'conflict with "kubectl" with subresource "scale"' in told(refused)
         assert ".spec.replicas" in told(refused)
-    one.replace("components/registration.py", r"_FORCED = dict\[str, str\]\(\)", forced)
-    assert set(one.operate("--refresh").done.values()) == {"update"}
-    assert one.get("deployment", "bert-decode", name)["spec"]["replicas"] == 1
-    assert before & {pod["metadata"]["uid"] for pod in read(one.plane, "pods", name)}
-    one.assert_in_step()
+    deployment.replace("components/registration.py", r"_FORCED = dict\[str, str\]\(\)", forced)
+    assert set(deployment.operate("--refresh").done.values()) == {"update"}
+    assert deployment.get("deployment", "bert-decode", name)["spec"]["replicas"] == 1
+    assert before & {pod["metadata"]["uid"] for pod in read(deployment.plane, "pods", name)}
+    deployment.assert_in_step()

@@ -52,9 +52,9 @@ def servers():
 
 @pytest.fixture(scope="module")
 def envoy(tools, tmp_path_factory):
-    one = Envoy(tools["envoy"].path, tmp_path_factory.mktemp("gateway") / "envoy")
-    yield one
-    one.end()
+    proxy = Envoy(tools["envoy"].path, tmp_path_factory.mktemp("gateway") / "envoy")
+    yield proxy
+    proxy.end()
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def gateway(servers, envoy):
     """Return a function that takes routes to the servers and returns one that asks; red has a namespace of its own."""
 
     def routed(*routes, others=()):
-        held = [one for name, server in servers.items() for one in backend(name, server.server_port)]
+        held = [manifest for name, server in servers.items() for manifest in backend(name, server.server_port)]
         translation = Translation([*held, *routes, *others], "default/gateway", ())
         envoy.configure(translation.clusters, translation.routes)
         return ask
@@ -257,9 +257,11 @@ def test_what_is_not_played_is_said(rule, gateway):
 
 @every_stack
 def test_a_proxy_takes_what_every_stack_says_and_every_backend_is_there(stack, envoy):
-    objects = [one | {"metadata": one["metadata"] | {"creationTimestamp": OLD}} for one in rendered(stack)]
-    routes = [one["spec"] for one in objects if one["kind"] == "HTTPRoute"]
-    for gateway in {f"{one['namespace']}/{one['name']}" for spec in routes for one in spec["parentRefs"]} or {
+    objects = [
+        manifest | {"metadata": manifest["metadata"] | {"creationTimestamp": OLD}} for manifest in rendered(stack)
+    ]
+    routes = [manifest["spec"] for manifest in objects if manifest["kind"] == "HTTPRoute"]
+    for gateway in {f"{parent['namespace']}/{parent['name']}" for spec in routes for parent in spec["parentRefs"]} or {
         "no/gateway"
     }:
         translation = Translation(objects, gateway, ())
@@ -271,5 +273,7 @@ def test_a_proxy_takes_what_every_stack_says_and_every_backend_is_there(stack, e
 
 def weighted(translation):
     """Return every backend of every route that has some."""
-    taken = [one["route"] for host in translation.routes["virtual_hosts"] for one in host["routes"] if "route" in one]
-    return [backend for one in taken for backend in one["weighted_clusters"]["clusters"]]
+    taken = [
+        route["route"] for host in translation.routes["virtual_hosts"] for route in host["routes"] if "route" in route
+    ]
+    return [backend for action in taken for backend in action["weighted_clusters"]["clusters"]]

@@ -24,11 +24,11 @@ def accepted():
             plan = planning.plan(load(hostile.stack), NAME)
         except ConfigError:
             continue
-        for one in objects(render(plan)):
-            text = json.dumps(one.manifest, sort_keys=True)
+        for rendered in objects(render(plan)):
+            text = json.dumps(rendered.manifest, sort_keys=True)
             if text not in seen:
                 seen.add(text)
-                yield one.manifest
+                yield rendered.manifest
 
 
 def test_the_server_takes_every_object_of_an_accepted_stack(plane, tools):
@@ -37,7 +37,7 @@ def test_the_server_takes_every_object_of_an_accepted_stack(plane, tools):
     serve_googles_kinds(plane)
     found = list(accepted())
     assert len(found) > 500
-    moved = [one | {"metadata": one["metadata"] | _namespace(one)} for one in found]
+    moved = [manifest | {"metadata": manifest["metadata"] | _namespace(manifest)} for manifest in found]
     assert list(refusals(plane, moved)) == []
 
 

@@ -117,23 +117,25 @@ def spellings(secret):
 
 
 def test_no_secret_is_in_state_backups_history_or_command_lines(deploy, plane):
-    one = deploy(in_namespace("secrets", bert={}))
+    deployment = deploy(in_namespace("secrets", bert={}))
     user = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))["users"][0]["user"]
     secrets = [value for value in user.values() if isinstance(value, str)]
     assert secrets
-    one.engine.ensure_stack()
-    secrets.append((one.engine.directory / "passphrase").read_text(encoding="utf-8"))
+    deployment.engine.ensure_stack()
+    secrets.append((deployment.engine.directory / "passphrase").read_text(encoding="utf-8"))
     commands = set()
-    running = one.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+    running = deployment.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
     while running.poll() is None:
         commands |= command_lines()
         time.sleep(0.02)
     assert running.returncode == 0
-    one.up("--refresh")
+    deployment.up("--refresh")
     texts = [
-        path.read_text(encoding="utf-8") for path in (one.engine.directory / "backend").rglob("*") if path.is_file()
+        path.read_text(encoding="utf-8")
+        for path in (deployment.engine.directory / "backend").rglob("*")
+        if path.is_file()
     ]
-    texts += [json.dumps(one.engine.export()), *commands, json.dumps(one.engine.outputs())]
+    texts += [json.dumps(deployment.engine.export()), *commands, json.dumps(deployment.engine.outputs())]
     assert len(texts) > 5
     assert any("pulumi-resource-kubernetes" in command for command in commands)
     for spelling in (spelling for secret in secrets for spelling in spellings(secret)):

@@ -20,9 +20,14 @@ NAMESPACE = "mesh"
 CANARY = {"x-canary": "always"}
 HOST = "code.example.com"
 MODEL = "x-gateway-base-model-name"
+OBJECTIVE = "x-gateway-inference-objective"
 BY_MODEL = {MODEL: "org/model"}
+QUEUE = "vllm:num_requests_waiting"
 REQUESTS = 2000
 DEVIATIONS = 3
+HTTP = "envoy.filters.network.http_connection_manager"
+EXTENSIONS = "type.googleapis.com/envoy.extensions.filters.http"
+ROUTER = "envoy.filters.http.router"
 CODE_ROUTE = {
     "hostnames": [HOST],
     "setHeaders": {"x-tier": "gold"},
@@ -38,12 +43,27 @@ STACK = tree(
     },
     code={"route": CODE_ROUTE, "endpointPicker": {"port": 9100, "tls": {"type": "none"}}},
     named={"route": {"matches": [{"model": "org/model", "path": "/v1"}], "replacePrefixMatch": "/v1"}},
+    sorted={
+        "replicas": 2,
+        "objectives": {"batch": {"priority": -1}, "chat": {"priority": 1}},
+        "rewrites": [{"model": "old/model", "targets": [{"model": "org/model"}]}],
+        "endpointPicker": {"image": "registry.k8s.io/gateway-api-inference-extension/epp:v1.3.1"},
+    },
 ) | {
     "namespace": NAMESPACE,
     "namespaceOptions": {"create": True},
     "release": "gie-1.3",
     "gateway": GATEWAY | {"bodyRouter": True},
 }
+
+
+def http_filter(kind, before=None, **settings):
+    """Return the patch that adds a filter to the proxy: before the filter of that name, or else before all filters."""
+    connections = {"name": HTTP} | ({} if before is None else {"subFilter": {"name": before}})
+    match = {"context": "GATEWAY", "listener": {"filterChain": {"filter": connections}}}
+    value = {"name": "control", "typed_config": {"@type": f"{EXTENSIONS}.{kind}"} | settings}
+    patch = {"operation": "INSERT_BEFORE", "value": value}
+    return {"applyTo": "HTTP_FILTER", "match": match, "patch": patch}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +78,8 @@ def path(deploy_for_all, loopback_plane, tools, tmp_path_factory):
         front.start(objects.listeners(manifests), objects.service_ports(manifests))
         deploy_for_all(STACK, loopback_plane).up()
         found.start()
-        for service, more in (("chat", {}), ("code", {"host": HOST}), ("named", {"at": "", "headers": BY_MODEL})):
+        ways = {"chat": {}, "sorted": {}, "code": {"host": HOST}, "named": {"at": "", "headers": BY_MODEL}}
+        for service, more in ways.items():
             eventually(lambda service=service, more=more: found.ask(service, **more).status == 200)
         yield found
 
@@ -150,6 +171,76 @@ def test_a_wrong_port_of_the_picker_which_istio_does_not_judge_is_found_by_a_req
     eventually(lambda: path.ask("code", host=HOST).status == 200)
 
 
+@pytest.mark.parametrize("field", ["port", "targetPort"])
+def test_a_wrong_port_of_the_pickers_service_which_istio_does_not_judge_is_found_by_a_request(field, path):
+    with path.altered("service", "code-epp", {"op": "replace", "path": f"/spec/ports/0/{field}", "value": 9002}):
+        eventually(lambda: path.ask("code", host=HOST).status == 500)
+    eventually(lambda: path.ask("code", host=HOST).status == 200)
+
+
+def set_queues(path, service, length):
+    """Let every server of a service report a queue, and wait until the picker has read it."""
+    servers = path.of(service)
+    for server in servers:
+        server.gauges[QUEUE] = length
+    before = [server.scrapes for server in servers]
+    eventually(lambda: all(server.scrapes >= count + 3 for server, count in zip(servers, before, strict=True)))
+
+
+def test_an_objective_decides_who_is_refused_while_every_pod_is_busy(path):
+    def status(objective):
+        return path.ask("sorted", headers={OBJECTIVE: f"sorted-{objective}"}).status
+
+    assert (status("batch"), status("chat")) == (200, 200)
+    set_queues(path, "sorted", 100.0)
+    try:
+        eventually(lambda: status("batch") == 429)
+        assert status("chat") == 200
+        priority = {"op": "replace", "path": "/spec/priority", "value": 0}
+        with path.altered("inferenceobjective", "sorted-batch", priority):
+            eventually(lambda: status("batch") == 200)
+    finally:
+        set_queues(path, "sorted", 0.0)
+    eventually(lambda: status("batch") == 200)
+
+
+def test_a_rewrite_decides_which_model_the_engine_is_asked_for(path):
+    def model(asked):
+        return path.ask("sorted", model=asked).seen["model"]
+
+    assert (model("old/model"), model("other/model")) == ("org/model", "other/model")
+    ((rewrite,),) = [path.listed("inferencemodelrewrites")]
+    place = "/spec/rules/0/matches/0/model/value"
+    with path.altered(
+        "inferencemodelrewrite", rewrite["metadata"]["name"], {"op": "replace", "path": place, "value": "other/model"}
+    ):
+        eventually(lambda: (model("old/model"), model("other/model")) == ("old/model", "org/model"))
+    eventually(lambda: model("old/model") == "org/model")
+
+
+def test_a_pod_that_is_gone_costs_no_request_because_istio_tries_the_next_pod(path):
+    """The control takes Istio's retry after a refused connection away."""
+    gone, other = path.of("sorted")
+    assert set(path.served("sorted", 100)) == {gone.pod, other.pod}
+    address = ":".join(map(str, gone.server_address))
+    gone.end()
+    assert set(path.served("sorted", 100)) == {other.pod}
+    assert any(line["picked"] == address != line["endpoint"] for line in path.gateway.log())
+    retries = {"route": {"retry_policy": {"retry_on": "retriable-4xx"}}}
+    patch = {
+        "applyTo": "HTTP_ROUTE",
+        "match": {"context": "GATEWAY"},
+        "patch": {"operation": "MERGE", "value": retries},
+    }
+    with path.gateway.patched(GATEWAY["namespace"], patch):
+        eventually(lambda: path.ask("sorted").status == 503)
+        path.tell(gone.pod, ready=False)
+        eventually(lambda: path.served("sorted", 100) == [other.pod] * 100)
+    path.serve(gone.pod)
+    path.tell(gone.pod, ready=True)
+    eventually(lambda: gone.pod in path.served("sorted", 10))
+
+
 def test_headers_are_set_and_removed_on_the_way(path):
     sent = {"x-tier": "silver", "x-debug": "yes"}
     changed, unchanged = (
@@ -188,15 +279,31 @@ def test_a_request_that_takes_longer_than_its_limit_is_cut(path):
         server.free.set()
 
 
-def test_a_stream_arrives_while_it_is_made(path):
+def is_streamed(path):
+    """Tell whether the first event arrives before the server goes on, which it does two seconds later."""
+    (server,) = path.of("named")
+    server.released.clear()
+    timer = threading.Timer(2.0, server.released.set)
+    timer.start()
     with path.asked(
         "named", "/v1/completions", headers=BY_MODEL, host="any.example.com", at="", stream=True
     ) as response:
-        first = json.loads(response.readline().removeprefix(b"data: "))
-        (server,) = (server for server in path.of("named") if server.pod == first["seen"]["pod"])
-        assert not server.released.is_set()
+        assert json.loads(response.readline().removeprefix(b"data: "))["seen"]["pod"] == server.pod
+        is_early = not server.released.is_set()
         server.released.set()
         assert response.read().split() != []
+    timer.cancel()
+    return is_early
+
+
+def test_a_stream_arrives_while_it_is_made(path):
+    assert is_streamed(path)
+    whole = http_filter(
+        "lua.v3.Lua", default_source_code={"inline_string": "function envoy_on_response(answer) answer:body() end"}
+    )
+    with path.gateway.patched(GATEWAY["namespace"], whole):
+        eventually(lambda: not is_streamed(path))
+    eventually(lambda: is_streamed(path))
 
 
 def test_a_long_prompt_arrives_whole(path):
@@ -204,22 +311,42 @@ def test_a_long_prompt_arrives_whole(path):
     seen = path.ask("chat", prompt=prompt).seen
     assert seen["prompt"] == hashlib.sha256(prompt.encode()).hexdigest()
     assert seen["length"] > 2**20
+    with path.gateway.patched(GATEWAY["namespace"], http_filter("buffer.v3.Buffer", max_request_bytes=2**20)):
+        eventually(lambda: path.ask("chat", prompt=prompt).status == 413)
+        assert path.ask("chat").status == 200
+    eventually(lambda: path.ask("chat", prompt=prompt).status == 200)
 
 
 def test_proxy_and_picker_log_the_same_id_of_a_request(path):
-    answer = path.ask("chat", prompt="which?", headers=CANARY)
-    (identity,) = (value for name, value in answer.seen["headers"] if name == "x-request-id")
-    eventually(lambda: [line for line in path.gateway.log() if line["id"] == identity])
-    (logged,) = (line for line in path.gateway.log() if line["id"] == identity)
-    lines = {
-        name: [line for line in picker.lines() if line.get("x-request-id") == identity]
-        for name, picker in path.pickers.items()
-    }
-    assert {name for name, found in lines.items() if found} == {"chat-canary-epp"}
-    assert [line["endpoint"] for line in lines["chat-canary-epp"] if line["msg"] == "Request handled"] == [
-        logged["picked"]
-    ]
-    assert logged["endpoint"] == logged["picked"]
+    """The control gives requests another id behind the picker."""
+
+    def proxys(identity):
+        return [line for line in path.gateway.log() if line["id"] == identity]
+
+    def pickers(identity):
+        lines = ((name, line) for name, picker in path.pickers.items() for line in picker.lines())
+        return [
+            (name, line["endpoint"])
+            for name, line in lines
+            if line.get("x-request-id") == identity and line["msg"] == "Request handled"
+        ]
+
+    def new_identity():
+        seen = path.ask("chat", prompt="which?", headers=CANARY).seen
+        (identity,) = (value for name, value in seen["headers"] if name == "x-request-id")
+        return identity
+
+    identity = new_identity()
+    eventually(lambda: proxys(identity) and pickers(identity))
+    (line,) = proxys(identity)
+    assert line["picked"] == line["endpoint"]
+    assert pickers(identity) == [("chat-canary-epp", line["picked"])]
+    script = "function envoy_on_request(request) request:headers():replace('x-request-id', 'another') end"
+    patch = http_filter("lua.v3.Lua", before=ROUTER, default_source_code={"inline_string": script})
+    with path.gateway.patched(GATEWAY["namespace"], patch):
+        eventually(lambda: new_identity() == "another")
+        eventually(lambda: proxys("another"))
+        assert pickers("another") == []
 
 
 def failures(path):

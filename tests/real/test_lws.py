@@ -30,10 +30,10 @@ def until(condition, deadline=SECONDS):
 
 
 def template(role, image="v1", gpus="1"):
-    own = [{"name": "OWN", "value": "1"}, {"name": "REFERS", "value": "$(LWS_LEADER_ADDRESS):$(OWN)"}]
+    own_variables = [{"name": "OWN", "value": "1"}, {"name": "REFERS", "value": "$(LWS_LEADER_ADDRESS):$(OWN)"}]
     devices = {"nvidia.com/gpu": gpus}
-    init = {"name": "init", "image": "registry.example/init:v1", "env": own[:1]}
-    main = {"name": "main", "image": f"registry.example/main:{image}", "env": own}
+    init = {"name": "init", "image": "registry.example/init:v1", "env": own_variables[:1]}
+    main = {"name": "main", "image": f"registry.example/main:{image}", "env": own_variables}
     main["resources"] = {"requests": devices, "limits": devices}
     return {"metadata": {"labels": {"role": role}}, "spec": {"initContainers": [init], "containers": [main]}}
 
@@ -117,7 +117,7 @@ def space(lws_plane, tools, tmp_path, request):
 
 
 def conditions(state):
-    return {one["type"]: one["status"] for one in state.get("status", {}).get("conditions", ())}
+    return {condition["type"]: condition["status"] for condition in state.get("status", {}).get("conditions", ())}
 
 
 def is_up(state):
@@ -132,7 +132,7 @@ def counts(state):
 
 def variables(pod):
     containers = pod["spec"]["initContainers"] + pod["spec"]["containers"]
-    return [[(one["name"], one["value"]) for one in container["env"]] for container in containers]
+    return [[(variable["name"], variable["value"]) for variable in container["env"]] for container in containers]
 
 
 def test_every_container_is_told_its_group_before_its_own_variables(space):
@@ -140,11 +140,11 @@ def test_every_container_is_told_its_group_before_its_own_variables(space):
     space.up(1)
     pods = space.pods()
     assert {name: pod["status"]["phase"] for name, pod in pods.items()} == {"big-0": "Running", "big-0-1": "Running"}
-    own = [("OWN", "1"), ("REFERS", "$(LWS_LEADER_ADDRESS):$(OWN)")]
+    own_variables = [("OWN", "1"), ("REFERS", "$(LWS_LEADER_ADDRESS):$(OWN)")]
     for index, pod in enumerate((pods["big-0"], pods["big-0-1"])):
         group = [("LWS_LEADER_ADDRESS", f"big-0.big.{space.name}")]
         group += [("LWS_GROUP_SIZE", "2"), ("LWS_WORKER_INDEX", str(index))]
-        assert variables(pod) == [group + own[:1], group + own]
+        assert variables(pod) == [group + own_variables[:1], group + own_variables]
         assert (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == (pod["metadata"]["name"], "big")
 
 

@@ -41,24 +41,24 @@ def token(plane, namespace, name=READER):
 
 def test_scraping_is_switched_on_and_off_and_nothing_else_moves(deploy):
     name = "scraped"
-    one = deploy(stack(name, None))
-    one.up()
-    one.write(stack(name))
+    deployed = deploy(stack(name, None))
+    deployed.up()
+    deployed.write(stack(name))
     made = {"qwen-decode-monitor", "qwen-epp-monitor", *IDENTITY}
-    assert one.operate().done == one.changed() == dict.fromkeys(made, "create")
-    one.write(stack(name) | {"defaults": {"metrics": {"interval": "10s"}}})
-    assert one.changes("--refresh") == dict.fromkeys(("qwen-decode-monitor", "qwen-epp-monitor"), "update")
-    one.write(stack(name) | {"defaults": {"endpointPicker": {"metricsAuth": False}}})
-    changed = one.changes()
+    assert deployed.operate().done == deployed.changed() == dict.fromkeys(made, "create")
+    deployed.write(stack(name) | {"defaults": {"metrics": {"interval": "10s"}}})
+    assert deployed.changes("--refresh") == dict.fromkeys(("qwen-decode-monitor", "qwen-epp-monitor"), "update")
+    deployed.write(stack(name) | {"defaults": {"endpointPicker": {"metricsAuth": False}}})
+    changed = deployed.changes()
     assert {key for key, what in changed.items() if what == "delete"} == {*IDENTITY, "qwen-epp-metrics-auth"}
     assert changed["qwen-epp-monitor"] == "update"
-    one.write(stack(name) | {"defaults": {"metrics": {"picker": False}}})
-    assert one.operate().done == one.changed() == dict.fromkeys(("qwen-epp-monitor", *IDENTITY), "delete")
-    one.assert_unchanged()
-    one.write(stack(name, None))
-    assert one.operate().done == one.changed() == {"qwen-decode-monitor": "delete"}
+    deployed.write(stack(name) | {"defaults": {"metrics": {"picker": False}}})
+    assert deployed.operate().done == deployed.changed() == dict.fromkeys(("qwen-epp-monitor", *IDENTITY), "delete")
+    deployed.assert_unchanged()
+    deployed.write(stack(name, None))
+    assert deployed.operate().done == deployed.changed() == {"qwen-decode-monitor": "delete"}
     for kind in ("podmonitors", "servicemonitors", "secrets", "clusterroles"):
-        assert name not in one.plane.kubectl("get", kind, "-A", "-o", "name")
+        assert name not in deployed.plane.kubectl("get", kind, "-A", "-o", "name")
 
 
 def foreign(kind, name, namespace):
@@ -72,27 +72,29 @@ def foreign(kind, name, namespace):
 def test_what_is_called_alike_and_not_ours_stays_as_it_is(deploy, plane):
     """A monitor that is off is not looked for by name, and one in another namespace is another monitor."""
     name, theirs = "beside-theirs", "theirs"
-    one = deploy(stack(name) | {"defaults": {"metrics": {"picker": False}}})
-    one.up()
+    deployed = deploy(stack(name) | {"defaults": {"metrics": {"picker": False}}})
+    deployed.up()
     plane.kubectl("create", "namespace", theirs)
-    own = [foreign("ServiceMonitor", "qwen-epp", name), foreign("PodMonitor", "qwen-prefill", name)]
+    monitors = [foreign("ServiceMonitor", "qwen-epp", name), foreign("PodMonitor", "qwen-prefill", name)]
     others = [foreign(kind, f"qwen-{part}", theirs) for kind, part in (("PodMonitor", "decode"), ("PodMonitor", "epp"))]
-    plane.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": [*own, *others]}))
-    places = [(each["kind"], each["metadata"]["name"], each["metadata"]["namespace"]) for each in (*own, *others)]
-    before = [one.get(*place) for place in places]
-    one.write(stack(name, None))
-    one.up()
-    assert one.operate("--refresh").done == {}
-    assert [one.get(*place) for place in places] == before
+    plane.kubectl(
+        "create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": [*monitors, *others]})
+    )
+    places = [(each["kind"], each["metadata"]["name"], each["metadata"]["namespace"]) for each in (*monitors, *others)]
+    before = [deployed.get(*place) for place in places]
+    deployed.write(stack(name, None))
+    deployed.up()
+    assert deployed.operate("--refresh").done == {}
+    assert [deployed.get(*place) for place in places] == before
     plane.kubectl("delete", "namespace", theirs)
 
 
-def settles(question, wanted, deadline=20):
-    """Ask until the answer is the wanted one: the API server takes a moment to see a binding come or go."""
+def settles(question, expected, deadline=20):
+    """Ask until the answer is the expected one: the API server takes a moment to see a binding come or go."""
     until = time.monotonic() + deadline
-    while (found := question()) is not wanted and time.monotonic() < until:
+    while (found := question()) is not expected and time.monotonic() < until:
         time.sleep(0.1)
-    return found is wanted
+    return found is expected
 
 
 def may(plane, account, verb, what, *more):
@@ -104,10 +106,10 @@ def may(plane, account, verb, what, *more):
 
 def test_the_reader_may_get_metrics_and_nothing_else(deploy, plane):
     name = "reads"
-    one = deploy(stack(name))
-    one.up()
+    deployed = deploy(stack(name))
+    deployed.up()
     me = f"system:serviceaccount:{name}:{READER}"
-    assert settles(lambda: may(plane, me, "get", "/metrics"), wanted=True)
+    assert settles(lambda: may(plane, me, "get", "/metrics"), expected=True)
     for path in ("/metrics/slis", "/metrics/cadvisor", "/logs", "/debug/pprof"):
         assert not may(plane, me, "get", path), path
     assert not may(plane, me, "post", "/metrics")
@@ -125,29 +127,29 @@ def test_the_reader_may_get_metrics_and_nothing_else(deploy, plane):
             assert not may(plane, me, verb, resource, *place), (verb, resource, place)
     # The negative control: without its binding, not even that.
     plane.kubectl("delete", "clusterrolebinding", f"inference-stacks:{name}:{READER}")
-    assert settles(lambda: may(plane, me, "get", "/metrics"), wanted=False)
+    assert settles(lambda: may(plane, me, "get", "/metrics"), expected=False)
 
 
 def test_the_token_is_the_readers_and_nobody_but_the_cluster_knows_it(deploy, plane):
     name = "tokens"
-    one = deploy(stack(name))
-    one.up()
+    deployed = deploy(stack(name))
+    deployed.up()
     secret = token(plane, name)
-    assert one.operate("--refresh").done == {}
+    assert deployed.operate("--refresh").done == {}
     claims = json.loads(base64.urlsafe_b64decode(secret.split(".")[1] + "=="))
     assert claims["sub"] == f"system:serviceaccount:{name}:{READER}"
-    backend = one.engine.directory / "backend"
+    backend = deployed.engine.directory / "backend"
     texts = [path.read_text(encoding="utf-8") for path in backend.rglob("*") if path.is_file()]
-    text, foreseen = one.foresee("--diff")
+    text, foreseen = deployed.foresee("--diff")
     assert foreseen.done == {}
-    texts += [json.dumps(one.engine.export()), json.dumps(one.engine.outputs()), text]
+    texts += [json.dumps(deployed.engine.export()), json.dumps(deployed.engine.outputs()), text]
     assert len(texts) > 4
-    told = (secret, secret.rpartition(".")[2][:40], base64.b64encode(secret.encode()).decode()[:200])
-    assert not [text for text in texts if any(each in text for each in told)]
+    spellings = (secret, secret.rpartition(".")[2][:40], base64.b64encode(secret.encode()).decode()[:200])
+    assert not [text for text in texts if any(each in text for each in spellings)]
     # It outlives a run, and goes with its Secret.
     assert token(plane, name) == secret
     plane.kubectl("delete", "secret", READER, "-n", name)
-    one.up("--refresh")
+    deployed.up("--refresh")
     assert token(plane, name) != secret
 
 
@@ -164,13 +166,13 @@ def answer(port, secret=None):
 
 def test_the_real_picker_answers_the_reader_and_nobody_else(deploy, plane, tools, tmp_path):
     name = "answers"
-    one = deploy(stack(name) | {"release": "gie-1.3"})
-    one.up()
-    own = token(plane, name)
+    deployed = deploy(stack(name) | {"release": "gie-1.3"})
+    deployed.up()
+    reader_token = token(plane, name)
     with picker(plane, tools, name, "qwen-epp", tmp_path) as started:
         assert started.serves("readiness"), started.said()[-3000:]
         port = started.ports[METRICS_PORT]
-        assert answer(port, own) == 200
+        assert answer(port, reader_token) == 200
         assert answer(port) == 401
         assert answer(port, "no token") >= 400
         for account in ("default", "qwen-epp"):
@@ -218,5 +220,5 @@ NAMES = {"PodMonitor": "qwen-decode", "ServiceMonitor": "qwen-epp"}
 )
 def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
     everything = rendered(tree() | {"observability": {"metrics": METRICS}})
-    one = edited(find(everything, kind, NAMES[kind]), path, value)
-    assert ours(one) == accepts(plane, one)
+    monitor = edited(find(everything, kind, NAMES[kind]), path, value)
+    assert ours(monitor) == accepts(plane, monitor)

@@ -44,19 +44,19 @@ BERT = {
 }
 VARIANTS = ("qwen", "qwen-canary")
 GROUP = [f"qwen{role}" for role in ("-decode", "-decode worker", "-prefill", "-prefill worker")]
-SERVING = [*GROUP, *(one.replace("qwen", "qwen-canary") for one in GROUP), "bert-decode"]
+SERVING = [*GROUP, *(name.replace("qwen", "qwen-canary") for name in GROUP), "bert-decode"]
 PICKERS = [f"{variant}-epp" for variant in (*VARIANTS, "bert")]
 JOBS = ["bert-weights", "cache-gemma"]
 OURS = [*SERVING, *PICKERS, *JOBS]
 
 
-def stack(**wish):
+def stack(**settings):
     metrics = {"type": "prometheus-operator"}
     return tree(qwen=QWEN, bert=BERT) | {
         "observability": {"metrics": metrics, "tracing": {"endpoint": "http://collector.monitoring.svc:4317"}},
         "interceptor": {"mode": "label", "namespace": "metering"},
         "caches": {"gemma": {"source": "kit://registry.example:5000/gemma:v1", "size": "1Gi"}},
-        "networkPolicies": WISH | wish,
+        "networkPolicies": WISH | settings,
     }
 
 
@@ -75,9 +75,9 @@ def peers():
     """Yield what the pods of one variant ask each other: for the cache of one, and for their share of one replica."""
     for variant in VARIANTS:
         roles = [[f"{variant}-{role}", f"{variant}-{role} worker"] for role in ("decode", "prefill")]
-        for one, other in product(*roles):
-            yield from to({other: [5600, 43210]}, one)
-            yield from to({one: [43210]}, other)
+        for decode, prefill in product(*roles):
+            yield from to({prefill: [5600, 43210]}, decode)
+            yield from to({decode: [43210]}, prefill)
         yield from to({f"{variant}-prefill": [8000]}, f"{variant}-decode")
         for leader, worker in roles:
             yield from to({worker: [29500, 43210]}, leader, worker)
@@ -86,12 +86,12 @@ def peers():
 
 def leaving():
     """Yield whom pods ask outside of their service."""
-    for one in OURS:
-        yield from (Flow(one, "dns", 53, protocol) for protocol in ("UDP", "TCP"))
-        yield from (Flow(one, "dns of a node", 53, protocol) for protocol in ("UDP", "TCP"))
+    for pod in OURS:
+        yield from (Flow(pod, "dns", 53, protocol) for protocol in ("UDP", "TCP"))
+        yield from (Flow(pod, "dns of a node", 53, protocol) for protocol in ("UDP", "TCP"))
     yield from to({"api server": [443, 6443]}, *PICKERS, "qwen-decode", "qwen-canary-decode")
     yield from to({"collector": [4317]}, *SERVING, *PICKERS)
-    yield from to({"hub": [443]}, *(one for one in SERVING if one.startswith("qwen")))
+    yield from to({"hub": [443]}, *(pod for pod in SERVING if pod.startswith("qwen")))
     yield from to({"minio": [9000]}, "bert-weights")
     yield from to({"hub": [9000, 443]}, "bert-weights")
     yield from to({"hub": [5000, 443], "registry": [5000]}, "cache-gemma")
@@ -106,9 +106,9 @@ NO_EDGES = [
         for target in OURS
         for port in PORTS
     ),
-    *to({one: [8000, 9002] for one in (*SERVING, *PICKERS)}, "beside the gateway", "like the gateway"),
+    *to({pod: [8000, 9002] for pod in (*SERVING, *PICKERS)}, "beside the gateway", "like the gateway"),
     *to({"qwen-decode": [8200, 5556], "qwen-prefill": [8000], "qwen-decode worker": [8000]}, "gateway"),
-    *to({one: [9003, 9090] for one in PICKERS}, "gateway"),
+    *to({picker: [9003, 9090] for picker in PICKERS}, "gateway"),
     # Requests that reached them past the interceptor would not be metered.
     *to({"bert-decode": [8000], "bert-epp": [9002]}, "gateway"),
     *to({"qwen-decode": [8000], "qwen-prefill": [5556], "qwen-epp": [9002, 9003]}, "prometheus"),
@@ -129,7 +129,7 @@ NO_EDGES = [
     *to({"minio": [9000]}, "cache-gemma", *SERVING, *PICKERS),
     *to({"dns": [443, 54], "dns of a node": [80, 443]}, *OURS),
     *to({"stranger": PORTS, "neighbour": PORTS}, *OURS),
-    *(Flow(one, "dns", 43210, "UDP") for one in OURS),
+    *(Flow(pod, "dns", 43210, "UDP") for pod in OURS),
 ]
 
 
@@ -145,7 +145,7 @@ def ask(tools):
     """Return a network of the pods of some objects, of those that they take the place of, and of who is not theirs."""
 
     def network(objects, before=()):
-        old = {f"old {name}": one for name, one in pods(before, "10.2.0").items()}
+        old = {f"old {name}": pod for name, pod in pods(before, "10.2.0").items()}
         return Network(tools["cyclonus"].path, STRANGERS | pods(objects) | old)
 
     return network
@@ -162,8 +162,8 @@ def test_what_is_no_edge_is_refused(ask):
 
 
 def test_every_kind_of_pods_has_an_edge_and_a_flow_that_is_none():
-    assert {one.source for one in EDGES} >= {*OURS}
-    assert {one.target for one in NO_EDGES} >= {*OURS}
+    assert {flow.source for flow in EDGES} >= {*OURS}
+    assert {flow.target for flow in NO_EDGES} >= {*OURS}
     assert not {*map(str, EDGES)} & {*map(str, NO_EDGES)}
 
 
@@ -188,7 +188,7 @@ def without_one_rule(given):
                 others = [*whole[:number], *whole[number + 1 :]]
                 yield at, name, rule, {**policy, "spec": {**spec, direction: others}}
                 for port in rule["ports"] if len(rule["ports"]) > 1 else []:
-                    less = {**rule, "ports": [one for one in rule["ports"] if one != port]}
+                    less = {**rule, "ports": [other for other in rule["ports"] if other != port]}
                     yield at, name, (rule, port), {**policy, "spec": {**spec, direction: [*others, less]}}
 
 
@@ -213,20 +213,20 @@ def test_generations_are_apart_but_for_the_service_that_finds_both(ask):
     objects, old = rendered(stack()), before()
     network, given = ask(objects, old), policies([*objects, *others(old, objects)])
     both = to({"qwen-decode": [8000], "old qwen-decode": [8000]}, "gateway", "qwen-epp", "old qwen-epp")
-    apart = [
+    crossing = [
         *to({"qwen-decode": [5556], "qwen-prefill": [8000, 5556]}, "old qwen-epp"),
         *to({"old qwen-decode": [5556], "old qwen-prefill": [8000, 5556]}, "qwen-epp"),
         *to({"qwen-decode": PORTS, "qwen-decode worker": PORTS}, "old qwen-prefill", "old qwen-decode"),
         *to({"old qwen-prefill": PORTS}, "qwen-decode", "qwen-decode worker", "qwen-prefill worker"),
     ]
     assert network.refused(given, both) == []
-    assert network.refused(given, apart) == [*map(str, apart)]
+    assert network.refused(given, crossing) == [*map(str, crossing)]
 
 
 def others(some, than):
     """Return those of some objects that have no name in common with others."""
-    names = {one["metadata"]["name"] for one in than}
-    return [one for one in some if one["metadata"]["name"] not in names]
+    names = {manifest["metadata"]["name"] for manifest in than}
+    return [manifest for manifest in some if manifest["metadata"]["name"] not in names]
 
 
 def test_nothing_but_the_stack_is_needed_where_the_gateways_pods_live_beside_it(ask):

@@ -24,7 +24,9 @@ def _kinds_that_moved(plane, tools):
 def shipped(plane):
     """Render every shipped stack, and make the namespaces that their objects are in."""
     objects = {path: list(yaml.safe_load_all(render(str(path), None))) for path in SHIPPED}
-    places = {one["metadata"].get("namespace") for rendering in objects.values() for one in rendering} - {None}
+    places = {manifest["metadata"].get("namespace") for rendering in objects.values() for manifest in rendering} - {
+        None
+    }
     plane.kubectl("create", "-f", "-", input=yaml.safe_dump_all(map(namespace, sorted(places))))
     yield objects
     plane.kubectl("delete", "namespace", *places, "--wait=false")
@@ -37,7 +39,7 @@ def namespace(name):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_server_accepts_every_rendered_object_strictly(path, plane, shipped):
     """See zerfoo 9.10."""
-    text = "---\n".join(yaml.safe_dump(one) for one in shipped[path] if one["kind"] != "Namespace")
+    text = "---\n".join(yaml.safe_dump(manifest) for manifest in shipped[path] if manifest["kind"] != "Namespace")
     plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
 
@@ -62,7 +64,7 @@ EDITS = {
         (["spec", "rules", 0, "backendRefs", 0, "wieght"], 1),
         (["spec", "parentRefs", 0, "port"], 70000),
         (["spec", "hostnames"], ["llm.example.com"]),
-        (["spec", "rules", 0, "matches"], [{"path": {"type": "PathPrefix", "value": f"/{one}"}} for one in "ab"]),
+        (["spec", "rules", 0, "matches"], [{"path": {"type": "PathPrefix", "value": f"/{letter}"}} for letter in "ab"]),
         (["spec", "rules", 0, "timeouts"], {"request": "1.5s"}),
         (["spec", "rules", 0, "timeouts"], {"request": "10m", "backendRequest": "99999ms"}),
         (["spec", "rules", 0, "timeouts"], {"requests": "10m"}),
@@ -132,5 +134,5 @@ SPANNING = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pip
 )
 def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
     stack = VARIED["routed"] if kind in ROUTED else tree(qwen=SPANNING if kind == "LeaderWorkerSet" else {})
-    one = edited(find(rendered(stack), kind, NAMES.get(kind, "qwen")), path, value)
-    assert ours(one) == accepts(plane, one)
+    manifest = edited(find(rendered(stack), kind, NAMES.get(kind, "qwen")), path, value)
+    assert ours(manifest) == accepts(plane, manifest)

@@ -46,10 +46,10 @@ def without_rule(plane, role, rule):
 
 
 def test_the_picker_serves_as_deployed_and_is_refused_nothing(deployed, plane, tools, tmp_path):
-    with picker(plane, tools, NAMESPACE, "whole-epp", tmp_path) as one:
-        assert one.serves("readiness"), one.said()[-3000:]
-        assert one.serves("liveness")
-        assert "forbidden" not in one.said()
+    with picker(plane, tools, NAMESPACE, "whole-epp", tmp_path) as started:
+        assert started.serves("readiness"), started.said()[-3000:]
+        assert started.serves("liveness")
+        assert "forbidden" not in started.said()
     me, group = f"system:serviceaccount:{NAMESPACE}:whole-epp", "inference.networking.x-k8s.io"
     for kind in ("inferenceobjectives", "inferencemodelrewrites"):
         granted = plane.kubectl("auth", "can-i", "watch", f"{kind}.{group}", "-n", NAMESPACE, f"--as={me}")
@@ -58,8 +58,8 @@ def test_the_picker_serves_as_deployed_and_is_refused_nothing(deployed, plane, t
 
 def test_without_its_pool_the_picker_does_not_serve(deployed, plane, tools, tmp_path):
     plane.kubectl("delete", "inferencepool", "poolless", "-n", NAMESPACE)
-    with picker(plane, tools, NAMESPACE, "poolless-epp", tmp_path) as one:
-        assert not one.serves("readiness", deadline=8)
+    with picker(plane, tools, NAMESPACE, "poolless-epp", tmp_path) as started:
+        assert not started.serves("readiness", deadline=8)
 
 
 @pytest.mark.parametrize(("rule", "resource"), [(0, "pods"), (1, "inferencepools")])
@@ -68,16 +68,16 @@ def test_without_pods_or_its_pool_in_its_role_the_picker_does_not_serve(
 ):
     name = f"no-{resource}-epp"
     without_rule(plane, name, rule)
-    with picker(plane, tools, NAMESPACE, name, tmp_path) as one:
-        assert not one.serves("readiness", deadline=8)
-        assert said_forbidden(one.log, resource)
+    with picker(plane, tools, NAMESPACE, name, tmp_path) as started:
+        assert not started.serves("readiness", deadline=8)
+        assert said_forbidden(started.log, resource)
 
 
 @pytest.fixture(scope="module")
 def path(new_path):
     """Return the data path of a service of two pods, whose picker is as the release makes it."""
-    own = {"namespace": "scores", "namespaceOptions": {"create": True}, "release": "gie-1.3"}
-    return new_path(tree(bert={"replicas": 2}) | own)
+    settings = {"namespace": "scores", "namespaceOptions": {"create": True}, "release": "gie-1.3"}
+    return new_path(tree(bert={"replicas": 2}) | settings)
 
 
 @contextlib.contextmanager
@@ -97,7 +97,7 @@ def without_weight(path, scorer):
     """Run the picker as if its release gave a scorer no weight."""
     ((key, text),) = path.listed("configmap/bert-epp")[0]["data"].items()
     config = yaml.safe_load(text)
-    (weighed,) = (one for one in config["schedulingProfiles"][0]["plugins"] if one["pluginRef"] == scorer)
+    (weighed,) = (plugin for plugin in config["schedulingProfiles"][0]["plugins"] if plugin["pluginRef"] == scorer)
     assert weighed["weight"] > 0
     weighed["weight"] = 0
     operation = {"op": "replace", "path": f"/data/{key}", "value": yaml.safe_dump(config)}

@@ -16,9 +16,9 @@ NAMESPACE = "elects"
 LEASE = "epp-elects-bert.gateway-api-inference-extension.sigs.k8s.io"
 
 
-def answer(one):
+def answer(candidate):
     """Return whether a picker says that it is ready; nothing where it says nothing."""
-    with grpc.insecure_channel(f"127.0.0.1:{one.health}") as channel:
+    with grpc.insecure_channel(f"127.0.0.1:{candidate.health}") as channel:
         try:
             found = health_pb2_grpc.HealthStub(channel).Check(
                 health_pb2.HealthCheckRequest(service="readiness"), timeout=2
@@ -28,8 +28,8 @@ def answer(one):
     return found.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def holder(one):
-    return one.get("lease", LEASE, NAMESPACE)["spec"]["holderIdentity"]
+def holder(deployed):
+    return deployed.get("lease", LEASE, NAMESPACE)["spec"]["holderIdentity"]
 
 
 def says(picker, text, deadline=30):
@@ -44,22 +44,22 @@ def says(picker, text, deadline=30):
 
 def test_one_of_two_pickers_serves_and_the_other_takes_over(deploy, plane, tools, tmp_path):
     several = {"replicas": 2, "pod": {"annotations": WAITING}}
-    one = deploy(in_namespace(NAMESPACE, bert={"endpointPicker": several}) | {"release": "gie-1.3"})
+    deployed = deploy(in_namespace(NAMESPACE, bert={"endpointPicker": several}) | {"release": "gie-1.3"})
     with leading(plane, NAMESPACE, "bert"):
-        one.up()
+        deployed.up()
     with picker(plane, tools, NAMESPACE, "bert-epp", tmp_path / "first") as first:
         assert first.serves("readiness"), first.said()[-3000:]
-        held = holder(one)
+        held = holder(deployed)
         with picker(plane, tools, NAMESPACE, "bert-epp", tmp_path / "second") as second:
             assert second.serves("liveness")
             assert says(second, LEASE)
             assert not second.serves("readiness", deadline=8)
             assert answer(second) is False
             assert answer(first) is True
-            assert holder(one) == held
+            assert holder(deployed) == held
             first.process.terminate()
             first.process.wait(timeout=30)
             assert second.serves("readiness", deadline=60)
             assert answer(first) is None
-            assert holder(one) != held
+            assert holder(deployed) != held
             assert "forbidden" not in first.said() + second.said()

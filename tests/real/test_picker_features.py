@@ -1,6 +1,7 @@
 """A running picker treats objectives, rewrites and flow control as the stack says.
 
-Each test runs with the picker that is built here, and with one of llm-d if it is on PATH.
+Each test runs with the picker of gie-1.3 and with the picker that its warning names. If a picker of llm-d is on PATH,
+each test runs with that picker, too.
 """
 
 import time
@@ -27,17 +28,29 @@ SERVICES = {
     },
     "queued": {"endpointPicker": {"flowControl": {}}},
 }
-BUILT = [("gie-1.3", None), *([] if llm_d.found() is None else [llm_d.found()])]
+READER = "registry.k8s.io/gateway-api-inference-extension/epp:v1.3.1"
+"""The picker that reads objectives and rewrites by the release's own warning."""
+PICKERS = [
+    ("gie-1.3", {}, None),
+    ("gie-1.3", {"image": READER}, None),
+    *([] if llm_d.found() is None else [(llm_d.found()[0], {}, llm_d.found()[1])]),
+]
 
 
-@pytest.fixture(scope="module", params=BUILT, ids=lambda picker: picker[0])
+@pytest.fixture(scope="module", params=PICKERS, ids=lambda picker: picker[1].get("image", picker[0]))
 def path(request, new_path, loopback_plane, tools):
-    release, picker = request.param
+    """Return the data path, the facts of its release, and whether its picker reads objectives and rewrites."""
+    release, options, picker = request.param
     if picker is not None:
         serve_moved_kinds(loopback_plane, tools)
-    namespace = release.replace(".", "-")
+    namespace = "reader" if options else release.replace(".", "-")
+    services = {
+        key: service | {"endpointPicker": service.get("endpointPicker", {}) | options}
+        for key, service in SERVICES.items()
+    }
     settings = {"namespace": namespace, "namespaceOptions": {"create": True}, "release": release}
-    return new_path(tree(**SERVICES) | settings, picker), channel(release)
+    facts = channel(release).picker
+    return new_path(tree(**services) | settings, picker), facts, bool(options) or facts.unread_requests is None
 
 
 def fill(path, service, length):
@@ -64,28 +77,28 @@ def full(path):
 
 
 def test_objectives_decide_who_is_refused_while_every_pod_is_busy(path, full):
-    """A picker of a release that does not read them, by the table, refuses nobody."""
-    asked, release = path
-    header = release.picker.headers.objective
+    """A picker that does not read them refuses nobody."""
+    asked, facts, reads = path
+    header = facts.headers.objective
     statuses = {name: asked.ask("sorted", headers={header: f"sorted-{name}"}).status for name in ("batch", "chat")}
     assert statuses == {"batch": 200, "chat": 200}
     full("sorted")
-    refused = 429 if release.picker.unread_requests is None else 200
+    refused = 429 if reads else 200
     assert asked.ask("sorted", headers={header: "sorted-batch"}).status == refused
     assert asked.ask("sorted", headers={header: "sorted-chat"}).status == 200
     assert asked.ask("sorted").status == 200
 
 
 def test_rewrites_decide_which_model_the_engine_is_asked_for(path):
-    """A picker of a release that does not read them, by the table, rewrites no name."""
-    asked, release = path
-    served = "org/model" if release.picker.unread_requests is None else "old/model"
+    """A picker that does not read them rewrites no name."""
+    asked, _, reads = path
+    served = "org/model" if reads else "old/model"
     assert asked.ask("sorted", model="old/model").seen["model"] == served
     assert asked.ask("sorted", model="other/model").seen["model"] == "other/model"
 
 
 def test_flow_control_holds_a_request_until_a_pod_is_free(path, full):
-    asked, _ = path
+    asked, _, _ = path
     full("queued")
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(asked.ask, "queued")

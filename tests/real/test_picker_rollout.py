@@ -15,9 +15,9 @@ def stack(namespace, **picker):
     return in_namespace(namespace, qwen={"endpointPicker": picker})
 
 
-def hurry(one):
+def hurry(deployed):
     """Deploy from now on without patience for pickers that do not start."""
-    one.alter("planning/ground/lifecycle.py", WAIT_MARGIN=15, PICKER_START=30)
+    deployed.alter("planning/ground/lifecycle.py", WAIT_MARGIN=15, PICKER_START=30)
 
 
 def uids(found):
@@ -27,43 +27,43 @@ def uids(found):
 def test_several_pickers_are_up_once_one_of_them_leads(deploy, plane):
     name = "elected"
     several = {"replicas": 2, "pod": {"annotations": WAITING}}
-    one = deploy(stack(name, **several))
+    deployed = deploy(stack(name, **several))
     with leading(plane, name, "qwen"):
-        done = one.operate()
+        done = deployed.operate()
     assert done.of(PICKER).ended is not None
     done.assert_order({PICKER}, {"routing-qwen-route"})
     settled(plane, name, "qwen", ready=[True, False])
-    status = one.get("deployment", "qwen-epp", name)["status"]
+    status = deployed.get("deployment", "qwen-epp", name)["status"]
     assert (status["replicas"], status["readyReplicas"]) == (2, 1)
     old = uids(pods(plane, name, "qwen"))
-    assert one.preview("--expect-no-changes").returncode == 0
+    assert deployed.preview("--expect-no-changes").returncode == 0
     # A refresh of the provider's misses the pods that wait, whatever is waited for: it says so, and no pod changes.
-    assert one.operate("--refresh").done == {PICKER: "update"}
+    assert deployed.operate("--refresh").done == {PICKER: "update"}
     assert uids(pods(plane, name, "qwen")) == old
     # An update is waited for by the new pods' leader: while none leads, the one before says nothing.
-    hurry(one)
-    one.write(stack(name, **several, image=NEVER["image"]))
-    failed, operations = one.attempt()
+    hurry(deployed)
+    deployed.write(stack(name, **several, image=NEVER["image"]))
+    failed, operations = deployed.attempt()
     assert failed.returncode != 0
     assert "timed out waiting for the condition" in failed.stdout + failed.stderr
     assert operations.done == {PICKER: "update"}
     assert operations.of(PICKER).ended is None
     assert not {*old} & {*uids(pods(plane, name, "qwen"))}
     # One picker elects nobody: it may no longer write a lease, and nothing else is taken from it.
-    one.write(stack(name))
-    assert one.operate().done == {"qwen-epp-role": "update", PICKER: "update"}
-    assert not [rule for rule in one.get("role", "qwen-epp", name)["rules"] if "leases" in rule["resources"]]
+    deployed.write(stack(name))
+    assert deployed.operate().done == {"qwen-epp-role": "update", PICKER: "update"}
+    assert not [rule for rule in deployed.get("role", "qwen-epp", name)["rules"] if "leases" in rule["resources"]]
     settled(plane, name, "qwen", ready=[True])
 
 
 def test_a_picker_whose_pods_never_start_fails_and_the_one_before_serves_on(deploy, plane):
     name = "stuck-picker"
-    one = deploy(stack(name))
-    hurry(one)
-    one.up()
+    deployed = deploy(stack(name))
+    hurry(deployed)
+    deployed.up()
     (old,) = pods(plane, name, "qwen")
-    one.write(stack(name, **NEVER))
-    failed, operations = one.attempt()
+    deployed.write(stack(name, **NEVER))
+    failed, operations = deployed.attempt()
     assert failed.returncode != 0
     assert "ProgressDeadlineExceeded" in failed.stdout + failed.stderr
     assert operations.done == {PICKER: "update"}
@@ -71,25 +71,25 @@ def test_a_picker_whose_pods_never_start_fails_and_the_one_before_serves_on(depl
     there = {pod["metadata"]["uid"]: is_ready(pod) for pod in pods(plane, name, "qwen")}
     assert there.pop(old["metadata"]["uid"]) is True
     assert list(there.values()) == [False]
-    one.write(stack(name))
-    one.up()
+    deployed.write(stack(name))
+    deployed.up()
     assert uids(pods(plane, name, "qwen")) == uids([old])
 
 
 def test_a_changed_weight_restarts_its_own_picker_and_nothing_else(deploy, plane):
     name = "weighed"
     services = {"bert": {}, "qwen": {}}
-    one = deploy(in_namespace(name, **services))
-    one.up()
-    before = {key: item["metadata"]["uid"] for key, item in one.named("pods", name).items()}
+    deployed = deploy(in_namespace(name, **services))
+    deployed.up()
+    before = {key: item["metadata"]["uid"] for key, item in deployed.named("pods", name).items()}
     (old,) = pods(plane, name, "qwen")
     weights = {"endpointPicker": {"scorerWeights": {"queue-scorer": 5}}}
-    one.write(in_namespace(name, **services | {"qwen": weights}))
+    deployed.write(in_namespace(name, **services | {"qwen": weights}))
     changed = dict.fromkeys(("qwen-epp-config", PICKER), "update")
-    assert one.operate().done == one.changed() == changed
+    assert deployed.operate().done == deployed.changed() == changed
     settled(plane, name, "qwen", ready=[True])
     (new,) = pods(plane, name, "qwen")
     assert new["metadata"]["uid"] != old["metadata"]["uid"]
-    after = {key: item["metadata"]["uid"] for key, item in one.named("pods", name).items()}
+    after = {key: item["metadata"]["uid"] for key, item in deployed.named("pods", name).items()}
     assert {key for key, uid in before.items() if after.get(key) != uid} <= {old["metadata"]["name"]}
-    assert "weight: 5" in one.get("configmap", "qwen-epp", name)["data"]["config.yaml"]
+    assert "weight: 5" in deployed.get("configmap", "qwen-epp", name)["data"]["config.yaml"]

@@ -32,7 +32,9 @@ SERVICES = {
 """Services that name a model, with the kind of node on which they run: its profiles are for one kind, or for both."""
 STACK = {
     "namespace": NAMESPACE,
-    "services": {key: {"model": {"name": model}, "selection": wish} for key, (_, model, wish) in SERVICES.items()},
+    "services": {
+        key: {"model": {"name": model}, "selection": selection} for key, (_, model, selection) in SERVICES.items()
+    },
 }
 ABSENT = "nvidia-b200"
 """A class that no node has."""
@@ -140,15 +142,15 @@ def test_pods_of_profiles_are_scheduled_if_selection_finds_them_fit_and_stay_pen
 def test_each_model_selects_a_profile_that_runs_on_a_kind_of_node_or_tells_why_none_does(name, nodes, places):
     fleet = selected.of_nodes([node for node in nodes if kind(node.name) == name])
     for model in selected.shipped().models:
-        for wishes in ({}, ANY_TYPE):
-            table = selected.table(model, fleet, **wishes)
+        for selection in ({}, ANY_TYPE):
+            table = selected.table(model, fleet, **selection)
             if table.chosen is not None:
                 assert places[table.chosen.id] == name
                 continue
             found = {row.candidate.id: row.reason for row in table.rows}
             assert {*found} == {key for key, each in catalogue.profiles().items() if each["model"] == model}
-            assert {*found.values()} <= ({Reason.TYPE, *UNFIT} if wishes == {} else UNFIT)
-            assert wishes == {} or name not in {places[key] for key in found}
+            assert {*found.values()} <= ({Reason.TYPE, *UNFIT} if selection == {} else UNFIT)
+            assert selection == {} or name not in {places[key] for key in found}
 
 
 @pytest.fixture(scope="module")

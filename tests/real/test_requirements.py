@@ -23,7 +23,7 @@ def bare(new_plane):
 
 def said(done, line):
     """Return how many lines of a run say this."""
-    return sum(re.search(line, told) is not None for told in (done.stdout + done.stderr).splitlines())
+    return sum(re.search(line, text) is not None for text in (done.stdout + done.stderr).splitlines())
 
 
 def test_what_a_cluster_lacks_is_told_at_preview_before_anything_is_changed(deploy, bare):

@@ -60,16 +60,16 @@ class Controller:
 
     def route(self):
         found = read(self.plane, "httproutes", self.namespace)
-        return next((one for one in found if one["metadata"]["name"] == "qwen"), None)
+        return next((route for route in found if route["metadata"]["name"] == "qwen"), None)
 
     def seen(self, generation):
         """Wait until the route is there in a generation."""
-        return until(lambda: (one := self.route()) and one["metadata"]["generation"] == generation)
+        return until(lambda: (route := self.route()) and route["metadata"]["generation"] == generation)
 
     def judge(self, *conditions):
         parent = {"name": "gateway", "namespace": f"{self.namespace}-gateways"}
-        said = {"parentRef": parent, "controllerName": "example.com/scripted", "conditions": conditions}
-        self._say("httproute", "qwen", self.namespace, {"parents": [said]})
+        parent_status = {"parentRef": parent, "controllerName": "example.com/scripted", "conditions": conditions}
+        self._say("httproute", "qwen", self.namespace, {"parents": [parent_status]})
 
     def accept(self, generation):
         self.judge(condition("Accepted", generation), condition("ResolvedRefs", generation))
@@ -186,12 +186,12 @@ def test_a_route_of_somebody_else_in_the_way_stops_the_run_before_it_changes_any
     }
     controller.apply(theirs)
     deployment = deploy(stack(name))
-    said = (
+    message = (
         f"services.qwen.route.matches[0].path: is taken on {name}-gateways/gateway by HTTPRoute {name}-gateways/theirs"
     )
     done, operations = deployment.attempt()
     assert done.returncode != 0
-    assert said in " ".join((done.stdout + done.stderr).split())
+    assert message in " ".join((done.stdout + done.stderr).split())
     assert operations == ()
     assert f"namespace/{name}\n" not in controller.plane.kubectl("get", "namespaces", "-o", "name")
     controller.plane.kubectl("delete", "httproute", "theirs", "-n", f"{name}-gateways")

@@ -24,8 +24,8 @@ def test_a_claim_is_filled_before_it_is_served_and_not_again(deploy, plane):
     name = "claimed"
     provide(plane, name)
     stack = dedicated(name, "hf://org/model@v1")
-    one = deploy(stack)
-    one.up()
+    deployment = deploy(stack)
+    deployment.up()
     (claim,) = found(plane, "persistentvolumeclaims", name)
     assert plain(claim["metadata"]["name"]) == "qwen-weights"
     assert claim["status"]["phase"] == "Bound"
@@ -33,7 +33,7 @@ def test_a_claim_is_filled_before_it_is_served_and_not_again(deploy, plane):
     (job,) = found(plane, "jobs", name)
     assert job["metadata"]["name"] == claim["metadata"]["name"]
     assert job["status"]["succeeded"] == 1
-    decode = one.get("deployment", "qwen-decode", name)
+    decode = deployment.get("deployment", "qwen-decode", name)
     assert decode["metadata"]["creationTimestamp"] >= job["status"]["completionTime"]
     container = decode["spec"]["template"]["spec"]["containers"][0]
     (mount,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == "/models"]
@@ -41,37 +41,37 @@ def test_a_claim_is_filled_before_it_is_served_and_not_again(deploy, plane):
     assert "initContainers" not in decode["spec"]["template"]["spec"]
     larger = {"fill": {"resources": {"requests": {"cpu": "4"}}}}
     other = dedicated(name, "hf://org/model@v1", **larger)
-    one.write(other | {"images": {"downloader": "registry.example/downloader:v9"}})
-    assert one.operate("--refresh").done == {}
+    deployment.write(other | {"images": {"downloader": "registry.example/downloader:v9"}})
+    assert deployment.operate("--refresh").done == {}
     assert found(plane, "jobs", name) == [job]
-    one.write(dedicated(name, "hf://org/model@v1", headroomPercent=50))
-    assert set(one.operate().done.values()) == {"update"}
+    deployment.write(dedicated(name, "hf://org/model@v1", headroomPercent=50))
+    assert set(deployment.operate().done.values()) == {"update"}
     (grown,) = found(plane, "persistentvolumeclaims", name)
     assert grown["spec"]["resources"]["requests"]["storage"] == "24Gi"
     assert grown["metadata"]["uid"] == claim["metadata"]["uid"]
-    one.destroy()
+    deployment.destroy()
     assert_gone(plane, "persistentvolumeclaims", name)
 
 
 def test_a_new_source_is_filled_beside_the_old_one_and_then_served(deploy, plane):
     name = "renewed"
     provide(plane, name)
-    one = deploy(dedicated(name, "hf://org/model@v1"))
-    old = weights(one.operate().that("create"))
-    before = served(one, name)
-    one.write(dedicated(name, "hf://org/model@v2"))
-    renewed = one.operate()
+    deployment = deploy(dedicated(name, "hf://org/model@v1"))
+    old = weights(deployment.operate().that("create"))
+    before = served(deployment, name)
+    deployment.write(dedicated(name, "hf://org/model@v2"))
+    renewed = deployment.operate()
     new = weights(renewed.that("create"))
     assert renewed.done == {
         **dict.fromkeys(new, "create"), "qwen-decode": "update", **dict.fromkeys(old, "delete"),
     }  # fmt: skip
     renewed.assert_order({new[0]}, {new[1]}, {"qwen-decode"}, {old[1]}, {old[0]})
-    assert served(one, name) != before
-    decode = one.get("deployment", "qwen-decode", name)
+    assert served(deployment, name) != before
+    decode = deployment.get("deployment", "qwen-decode", name)
     assert decode["status"]["updatedReplicas"] == 2
-    (claim,) = one.named("persistentvolumeclaims", name)
-    assert set(one.named("jobs", name)) == {claim}
-    one.assert_unchanged()
+    (claim,) = deployment.named("persistentvolumeclaims", name)
+    assert set(deployment.named("jobs", name)) == {claim}
+    deployment.assert_unchanged()
 
 
 def test_a_changed_label_fetches_nothing_again(deploy, plane):
@@ -101,9 +101,9 @@ def failing(plane):
     The pods are those that wait for a volume, so that no node plays them.
     """
 
-    def attempt(one, namespace):
+    def attempt(deployment, namespace):
         with ThreadPoolExecutor(1) as pool:
-            attempted = pool.submit(one.attempt)
+            attempted = pool.submit(deployment.attempt)
             while not wait([attempted], timeout=0.5).done:
                 fail(plane, namespace)
         return attempted.result()
@@ -124,18 +124,18 @@ def fail(plane, namespace):
 def test_a_fill_that_failed_is_tried_again_as_it_is_configured_now(deploy, plane, failing):
     name = "corrected"
     provide(plane, name, volumes=0)
-    one = deploy(bucket(name, region="eu-west-9", secrets=["mistaken"]))
-    done, operations = failing(one, name)
+    deployment = deploy(bucket(name, region="eu-west-9", secrets=["mistaken"]))
+    done, operations = failing(deployment, name)
     assert done.returncode != 0
     assert "[BackoffLimitExceeded] Job has reached the specified backoff limit" in done.stdout + done.stderr
     claim, fill = weights(operations.that("create"))
     assert operations.of(fill).ended is None
     assert "qwen-decode" not in operations.done
     (failed,) = found(plane, "jobs", name)
-    held = one.named("persistentvolumeclaims", name)
+    held = deployment.named("persistentvolumeclaims", name)
     provide(plane, name)
-    one.write(bucket(name, region="eu-central-1", secrets=["reader"]))
-    corrected = one.operate()
+    deployment.write(bucket(name, region="eu-central-1", secrets=["reader"]))
+    corrected = deployment.operate()
     assert "replace" in corrected.done[fill].split(", ")
     (job,) = found(plane, "jobs", name)
     assert job["metadata"]["uid"] != failed["metadata"]["uid"]
@@ -143,12 +143,14 @@ def test_a_fill_that_failed_is_tried_again_as_it_is_configured_now(deploy, plane
     assert opened_by(job) == ("eu-central-1", "reader")
     assert job["status"]["succeeded"] == 1
     assert claim not in corrected.done
-    assert {one["metadata"]["uid"] for one in held.values()} == {
-        one["metadata"]["uid"] for one in found(plane, "persistentvolumeclaims", name)
+    assert {manifest["metadata"]["uid"] for manifest in held.values()} == {
+        manifest["metadata"]["uid"] for manifest in found(plane, "persistentvolumeclaims", name)
     }
     # What has succeeded is not brought again, whatever would bring it now.
-    one.write(bucket(name, region="eu-west-1", secrets=["other"]) | {"images": {"downloader": "registry.example/d:v9"}})
-    assert one.operate("--refresh").done == {}
+    deployment.write(
+        bucket(name, region="eu-west-1", secrets=["other"]) | {"images": {"downloader": "registry.example/d:v9"}}
+    )
+    assert deployment.operate("--refresh").done == {}
     assert found(plane, "jobs", name) == [job]
 
 
@@ -159,9 +161,9 @@ def opened_by(job):
     return env["AWS_DEFAULT_REGION"]["value"], env["AWS_ACCESS_KEY_ID"]["valueFrom"]["secretKeyRef"]["name"]
 
 
-def served(one, namespace):
+def served(deployment, namespace):
     """Return the folder of the claim that pods see."""
-    container = one.get("deployment", "qwen-decode", namespace)["spec"]["template"]["spec"]["containers"][0]
+    container = deployment.get("deployment", "qwen-decode", namespace)["spec"]["template"]["spec"]["containers"][0]
     (mount,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == "/models"]
     return mount["subPath"]
 
@@ -178,23 +180,23 @@ def sharing(namespace, *services, **cache):
 def test_two_services_share_a_cache_that_goes_with_its_entry_unless_it_is_retained(retain, deploy, plane):
     name = f"cache-{'retained' if retain else 'gone'}"
     provide(plane, name)
-    one = deploy(sharing(name, "a", "b", retain=retain))
-    made = weights(one.operate().that("create"))
+    deployment = deploy(sharing(name, "a", "b", retain=retain))
+    made = weights(deployment.operate().that("create"))
     (claim,) = found(plane, "persistentvolumeclaims", name)
     (job,) = found(plane, "jobs", name)
     assert mounted(plane, name) == {claim["metadata"]["name"]}
-    one.write(sharing(name, "b", retain=retain))
-    assert not one.operate().done.keys() & set(made)
+    deployment.write(sharing(name, "b", retain=retain))
+    assert not deployment.operate().done.keys() & set(made)
     assert found(plane, "jobs", name) == [job]
     assert mounted(plane, name) == {claim["metadata"]["name"]}
-    one.write({key: value for key, value in sharing(name, retain=retain).items() if key != "caches"})
-    ended = one.operate("--refresh")
+    deployment.write({key: value for key, value in sharing(name, retain=retain).items() if key != "caches"})
+    ended = deployment.operate("--refresh")
     assert {part: ended.done[part] for part in made} == dict.fromkeys(made, "delete")
     ended.assert_order({"b-decode"}, {made[1]}, {made[0]})
     assert found(plane, "jobs", name) == []
     left = found(plane, "persistentvolumeclaims", name)
-    assert [one["metadata"]["uid"] for one in left] == ([claim["metadata"]["uid"]] if retain else [])
-    one.assert_in_step()
+    assert [manifest["metadata"]["uid"] for manifest in left] == ([claim["metadata"]["uid"]] if retain else [])
+    deployment.assert_in_step()
 
 
 def mounted(plane, namespace):
@@ -212,17 +214,17 @@ def test_the_example_of_shared_weights_comes_up_behind_its_autoscaler_and_leaves
     provide(plane, name, "shared-nfs")
     plane.kubectl("create", "namespace", name)
     stack = {**shipped(Path("examples/shared-weights.yaml")), "namespace": name, "namespaceOptions": {"create": False}}
-    one = deploy(stack)
-    one.up()
-    service = one.outputs()["services"]["mistral"]
+    deployment = deploy(stack)
+    deployment.up()
+    service = deployment.outputs()["services"]["mistral"]
     assert "workload" in service["awaited"]
     assert "replicas" not in service["awaited"]
     assert service["primary"]["roles"]["decode"]["scaling"] == {"type": "hpa", "minReplicas": 1, "maxReplicas": 2}
     (autoscaler,) = found(plane, "horizontalpodautoscalers", name)
     assert autoscaler["spec"]["scaleTargetRef"]["name"] == "mistral-decode"
-    one.assert_unchanged()
-    one.destroy()
-    assert [plain(claim) for claim in one.named("persistentvolumeclaims", name)] == ["cache-mistral"]
+    deployment.assert_unchanged()
+    deployment.destroy()
+    assert [plain(claim) for claim in deployment.named("persistentvolumeclaims", name)] == ["cache-mistral"]
     assert found(plane, "jobs", name) == found(plane, "horizontalpodautoscalers", name) == []
     plane.kubectl("delete", "namespace", name, "--wait=false")
 

@@ -32,9 +32,9 @@ DEVICE_CLASS = {
 
 
 def node(name, capacity, labels):
-    one = copy.deepcopy(NODE)
-    one["metadata"] |= {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}}
-    return one | {"status": {"capacity": capacity, "allocatable": capacity}}
+    manifest = copy.deepcopy(NODE)
+    manifest["metadata"] |= {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}}
+    return manifest | {"status": {"capacity": capacity, "allocatable": capacity}}
 
 
 def slice_of(name, sizes):
@@ -107,22 +107,25 @@ def changed(stack, key, **fields):
     return copied
 
 
-def foreseen(one, stack):
+def foreseen(deployed, stack):
     """Preview a stack and return what would be done; what has changed in the cluster by itself would be, too."""
-    one.write(stack)
-    _, operations = one.foresee("--refresh")
+    deployed.write(stack)
+    _, operations = deployed.foresee("--refresh")
     return operations.done
 
 
-def done(one, stack):
+def done(deployed, stack):
     """Deploy a stack and return what was done."""
-    one.write(stack)
-    return one.operate().done
+    deployed.write(stack)
+    return deployed.operate().done
 
 
 def altered(before, after):
     """Return the names of the workloads that two stacks do not have alike; all else is alike."""
-    objects = [{(one["kind"], one["metadata"]["name"]): one for one in rendered(stack)} for stack in (before, after)]
+    objects = [
+        {(manifest["kind"], manifest["metadata"]["name"]): manifest for manifest in rendered(stack)}
+        for stack in (before, after)
+    ]
     assert objects[0].keys() == objects[1].keys()
     kinds_and_names = {place for place, manifest in objects[0].items() if objects[1][place] != manifest}
     assert {kind for kind, _ in kinds_and_names} <= {"Deployment", "LeaderWorkerSet"}
@@ -170,9 +173,9 @@ TOPOLOGIES = {
 }
 
 
-def marked(one, key):
+def marked(deployed, key):
     """Return what the logical names of a service's pods begin with: its generation, too, where it has one."""
-    return one.outputs()["services"][key]["primary"]["pool"]["name"]
+    return deployed.outputs()["services"][key]["primary"]["pool"]["name"]
 
 
 def beside(changes, key):
@@ -202,27 +205,27 @@ def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plan
     key = TOPOLOGIES[name]
     prepare(wide_plane, name)
     stack = example(name, name)
-    one = deploy(stack, wide_plane)
-    one.up()
-    assert {pod["status"]["phase"] for pod in pods(one, name).values()} == {"Running"}
-    assert all("workload" in service["awaited"] for service in one.outputs()["services"].values())
-    told = one.outputs()["services"][key]
-    roles = told["primary"]["roles"]
-    variants = [told["primary"], *([told["canary"]] if told["canary"] else [])]
+    deployed = deploy(stack, wide_plane)
+    deployed.up()
+    assert {pod["status"]["phase"] for pod in pods(deployed, name).values()} == {"Running"}
+    assert all("workload" in service["awaited"] for service in deployed.outputs()["services"].values())
+    service = deployed.outputs()["services"][key]
+    roles = service["primary"]["roles"]
+    variants = [service["primary"], *([service["canary"]] if service["canary"] else [])]
     updates = {f"{variant['pool']['name']}-{role}": "update" for variant in variants for role in roles}
-    other_engine = foreseen(one, changed(stack, key, **OTHER_ENGINE))
+    other_engine = foreseen(deployed, changed(stack, key, **OTHER_ENGINE))
     assert other_engine == updates if len(roles) == 1 else beside(other_engine, key)
     for neutral in (SEEDED, PINGED):
         assert altered(stack, changed(stack, key, **neutral)) == updates.keys()
     if name in DRAINS_LONG:
-        updates[f"{marked(one, key)}-epp-deployment"] = "update"
+        updates[f"{marked(deployed, key)}-epp-deployment"] = "update"
     drained = {update.removesuffix("-deployment") for update in updates}
     assert altered(stack, changed(stack, key, **DRAINED)) == drained
-    assert done(one, changed(stack, key, **NEUTRAL)) == updates
-    fewer = foreseen(one, changed(stack, key, **NEUTRAL, replicas=0))
-    assert fewer.pop(f"{marked(one, key)}-decode") == "update"
-    assert fewer in ({}, {f"{marked(one, key)}-decode-budget": "delete"})
-    one.destroy()
+    assert done(deployed, changed(stack, key, **NEUTRAL)) == updates
+    fewer = foreseen(deployed, changed(stack, key, **NEUTRAL, replicas=0))
+    assert fewer.pop(f"{marked(deployed, key)}-decode") == "update"
+    assert fewer in ({}, {f"{marked(deployed, key)}-decode-budget": "delete"})
+    deployed.destroy()
     assert_gone(wide_plane, name)
 
 
@@ -230,69 +233,69 @@ def test_a_replica_over_two_nodes_comes_up_changes_as_said_and_is_gone(deploy, l
     name, key = "multi-node", "deepseek"
     lws_plane.kubectl("create", "namespace", name)
     stack = example(name, name)
-    one = deploy(stack, lws_plane)
-    one.up()
-    running = pods(one, name)
+    deployed = deploy(stack, lws_plane)
+    deployed.up()
+    running = pods(deployed, name)
     assert {pod["status"]["phase"] for pod in running.values()} == {"Running"}
     group = {pod["spec"]["nodeName"] for pod in running.values() if "deepseek-decode" in pod["metadata"]["name"]}
     assert group == {"gpu-h100-0", "gpu-h100-1"}
     env = running["deepseek-decode-0-1"]["spec"]["containers"][0]["env"]
     assert {"LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"} <= {variable["name"] for variable in env}
-    selector = one.get("inferencepool", "deepseek", name)["spec"]["selector"]["matchLabels"]
+    selector = deployed.get("inferencepool", "deepseek", name)["spec"]["selector"]["matchLabels"]
     served = [pod for pod in running.values() if selector.items() <= pod["metadata"]["labels"].items()]
     assert [pod["metadata"]["name"] for pod in served] == ["deepseek-decode-0"]
-    assert one.outputs()["services"][key]["primary"]["roles"]["decode"]["gpus"]["perReplica"] == 16
+    assert deployed.outputs()["services"][key]["primary"]["roles"]["decode"]["gpus"]["perReplica"] == 16
     updates = {"deepseek-decode": "update"}
     for neutral in (SEEDED, PINGED, DRAINED):
         assert altered(stack, changed(stack, key, **neutral)) == updates.keys()
-    assert foreseen(one, changed(stack, key, **NEUTRAL)) == updates
-    assert foreseen(one, changed(stack, key, replicas=0)) == updates
-    assert done(one, changed(stack, key, **OTHER_ENGINE)) == updates
+    assert foreseen(deployed, changed(stack, key, **NEUTRAL)) == updates
+    assert foreseen(deployed, changed(stack, key, replicas=0)) == updates
+    assert done(deployed, changed(stack, key, **OTHER_ENGINE)) == updates
     images = {
-        container["image"] for pod in pods(one, name).values() for container in pod["spec"]["containers"]
+        container["image"] for pod in pods(deployed, name).values() for container in pod["spec"]["containers"]
         if container["name"] == "vllm"
     }  # fmt: skip
     assert images == {"registry.example/engine:v9"}
-    one.assert_in_step()
-    one.destroy()
+    deployed.assert_in_step()
+    deployed.destroy()
     assert_gone(lws_plane, name)
 
 
 def test_two_teams_come_up_in_namespaces_of_their_own(deploy, wide_plane):
     stack = {**shipped(Path("examples/two-teams.yaml")), "namespaceOptions": {"create": True}}
-    one = deploy(stack, wide_plane)
-    one.up()
-    assert all("workload" in service["awaited"] for service in one.outputs()["services"].values())
-    one.assert_in_step()
-    one.destroy()
+    deployed = deploy(stack, wide_plane)
+    deployed.up()
+    assert all("workload" in service["awaited"] for service in deployed.outputs()["services"].values())
+    deployed.assert_in_step()
+    deployed.destroy()
 
 
 def test_many_models_on_one_gateway_come_up_and_are_gone(deploy, wide_plane, tools):
     serve_moved_kinds(wide_plane, tools)
     stack = {**shipped(Path("examples/routes.yaml")), "namespaceOptions": {"create": True}}
     stack["defaults"]["accelerator"] = "nvidia"
-    one = deploy(stack, wide_plane)
-    made = one.operate()
+    deployed = deploy(stack, wide_plane)
+    made = deployed.operate()
     objectives = {"routing-qwen-objective.batch", "routing-qwen-objective.chat"}
     made.assert_order({"qwen-decode", "qwen-epp-deployment"}, objectives, {"routing-qwen-route"})
     made.assert_order({"llama-epp-pool"}, {"routing-llama-model-rewrite"}, {"routing-llama-route"})
     made.assert_order({"llama-decode"}, {"routing-llama-route"})
     made.assert_order({"routing-qwen-next-mirror-grant"}, {"routing-qwen-route"})
-    assert all("workload" in service["awaited"] for service in one.outputs()["services"].values())
+    assert all("workload" in service["awaited"] for service in deployed.outputs()["services"].values())
     moved = changed(stack, "qwen", objectives={"batch": {"priority": -2}}, route={"setHeaders": {"x-served-by": "q"}})
-    assert foreseen(one, moved) == dict.fromkeys(("routing-qwen-objective.batch", "routing-qwen-route"), "update")
-    one.destroy()
+    assert foreseen(deployed, moved) == dict.fromkeys(("routing-qwen-objective.batch", "routing-qwen-route"), "update")
+    deployed.destroy()
 
 
 def test_policies_come_before_their_pods_and_go_without_touching_them(deploy, wide_plane):
     name = "guarded"
     prepare(wide_plane, name)
     stack = example("prefill-decode", name) | {"networkPolicies": {}}
-    one = deploy(stack, wide_plane)
-    made = one.operate()
+    deployed = deploy(stack, wide_plane)
+    made = deployed.operate()
     policies = {name for name in made.that("create") if "network-policy" in name}
-    assert len(policies) == len(one.named("networkpolicies", name)) == 3
-    pool = marked(one, "llama")
+    assert len(policies) == len(deployed.named("networkpolicies", name)) == 3
+    pool = marked(deployed, "llama")
     picker = pool.replace("llama-", "llama-epp-")
     for policy, pods in (
         (f"{pool}-decode-network-policy", f"{pool}-decode"),
@@ -300,9 +303,9 @@ def test_policies_come_before_their_pods_and_go_without_touching_them(deploy, wi
         (f"{picker}-network-policy", f"{picker}-deployment"),
     ):
         made.assert_order({policy}, {pods})
-    one.write({key: value for key, value in stack.items() if key != "networkPolicies"})
-    assert one.operate("--refresh").done == dict.fromkeys(policies, "delete")
-    one.destroy()
+    deployed.write({key: value for key, value in stack.items() if key != "networkPolicies"})
+    assert deployed.operate("--refresh").done == dict.fromkeys(policies, "delete")
+    deployed.destroy()
     assert_gone(wide_plane, name)
 
 
@@ -333,18 +336,18 @@ def test_a_rollout_with_surge_waits_for_a_device_that_a_full_cluster_lacks(deplo
         "replicas": 2, "rollout": {"type": "RollingUpdate", "maxSurge": 1, "maxUnavailable": 0},
     }  # fmt: skip
     stack = example("cpu", name) | {"services": {"qwen": service}}
-    one = deploy(stack, wide_plane)
-    one.up()
+    deployed = deploy(stack, wide_plane)
+    deployed.up()
     image = "deployment/qwen-decode", "vllm=registry.example/engine:v9"
     wide_plane.kubectl("set", "image", *image, "-n", name)
     deadline = time.monotonic() + 120
     reasons = set()
     while "Unschedulable" not in reasons and time.monotonic() < deadline:
-        pending = [pod for pod in pods(one, name).values() if pod["status"]["phase"] == "Pending"]
-        reasons = {one.get("reason") for pod in pending for one in pod["status"].get("conditions", [])}
+        pending = [pod for pod in pods(deployed, name).values() if pod["status"]["phase"] == "Pending"]
+        reasons = {condition.get("reason") for pod in pending for condition in pod["status"].get("conditions", [])}
         time.sleep(0.5)
     assert "Unschedulable" in reasons
-    one.discard()
+    deployed.discard()
     assert_gone(wide_plane, name)
 
 
@@ -353,14 +356,14 @@ def test_a_changed_claim_replaces_its_template_and_updates_the_pods(deploy, wide
     prepare(wide_plane, name)
     stack = example("devices", name)
     stack["services"].pop("sliced")
-    one = deploy(stack, wide_plane)
-    one.up()
+    deployed = deploy(stack, wide_plane)
+    deployed.up()
     (claim,) = read(wide_plane, "resourceclaims", name)
     assert len(claim["status"]["allocation"]["devices"]["results"]) == 2
     fewer = changed(stack, "claimed", acceleratorMemory="60Gi")
-    replaced = done(one, fewer)
+    replaced = done(deployed, fewer)
     assert replaced["claimed-decode"] == "update"
     assert "replace" in replaced["claimed-decode-claim"]
-    one.assert_in_step()
-    one.discard()
+    deployed.assert_in_step()
+    deployed.discard()
     assert_gone(wide_plane, name)

@@ -32,12 +32,12 @@ def beside_theirs(deploy):
     """Deploy a stack beside objects of somebody else's."""
     made = []
 
-    def new(wanted):
-        one = deploy(wanted)
-        made.append(Theirs(one, wanted, f"{wanted['namespace']}-theirs"))
-        one.up()
+    def new(stack):
+        deployed = deploy(stack)
+        made.append(Theirs(deployed, stack, f"{stack['namespace']}-theirs"))
+        deployed.up()
         made[-1].look()
-        return one, made[-1]
+        return deployed, made[-1]
 
     yield new
     for theirs in made:
@@ -45,10 +45,10 @@ def beside_theirs(deploy):
         theirs.remove()
 
 
-def turned(one, theirs, wanted):
+def turned(deployed, theirs, stack):
     """Deploy, assert that nobody else's objects changed, and return what was done."""
-    one.write(wanted)
-    done = one.operate()
+    deployed.write(stack)
+    done = deployed.operate()
     theirs.assert_untouched()
     return done
 
@@ -60,70 +60,70 @@ def test_roles_numbers_budgets_and_weights_take_away_what_is_their_own(beside_th
     both = {"model": model(1), "rollout": {"type": "Recreate"}}
     stored = {**both, "storage": {"type": "dedicated", "storageClassName": name}}
     full = {"autoscaling": SCALING, "prefill": {"replicas": 2}}
-    one, theirs = beside_theirs(stack(name, qwen={**stored, **full}))
-    kept = weights(one.names())
+    deployed, theirs = beside_theirs(stack(name, qwen={**stored, **full}))
+    claim_and_fill = weights(deployed.names())
     fixed = {"replicas": 2, "prefill": {"replicas": 2}, "disruptionBudget": {"enabled": False}}
-    smaller = turned(one, theirs, stack(name, qwen={**stored, **fixed}))
+    smaller = turned(deployed, theirs, stack(name, qwen={**stored, **fixed}))
     assert smaller.done == {
         "qwen-decode": "update",
         **dict.fromkeys(("qwen-decode-autoscaler", "qwen-decode-budget", "qwen-prefill-budget"), "delete"),
     }
-    assert one.get("deployment", "qwen-decode", name)["spec"]["replicas"] == 2
-    alone = turned(one, theirs, stack(name, qwen={**both, "disruptionBudget": {"enabled": False}}))
+    assert deployed.get("deployment", "qwen-decode", name)["spec"]["replicas"] == 2
+    alone = turned(deployed, theirs, stack(name, qwen={**both, "disruptionBudget": {"enabled": False}}))
     changed = ("qwen-decode", "qwen-decode-monitor", "qwen-epp-config", "qwen-epp-deployment")
-    gone = {*READER, "qwen-prefill", "qwen-prefill-monitor", *kept}
+    gone = {*READER, "qwen-prefill", "qwen-prefill-monitor", *claim_and_fill}
     assert alone.done == {**dict.fromkeys(changed, "update"), **dict.fromkeys(gone, "delete")}
-    alone.assert_order({"qwen-decode"}, {*READER, *kept})
+    alone.assert_order({"qwen-decode"}, {*READER, *claim_and_fill})
 
 
 def test_another_gateways_policies_go_with_it(beside_theirs, plane):
     """See otterscale 5.5, N6."""
     serve_googles_kinds(plane)
     name, google = "off-google", {**GATEWAY, "provider": "gke"}
-    one, theirs = beside_theirs(stack(name, google, {}, qwen={}))
+    deployed, theirs = beside_theirs(stack(name, google, {}, qwen={}))
     policies = {"qwen-epp-health-check-policy", "qwen-epp-backend-policy"}
-    done = turned(one, theirs, stack(name, GATEWAY, {}, qwen={})).done
+    done = turned(deployed, theirs, stack(name, GATEWAY, {}, qwen={})).done
     # Engines keep idle connections as long as their gateway does.
     beside = {"qwen-epp-destination-rule": "create", "qwen-decode": "update"}
     assert done == {**dict.fromkeys(policies, "delete"), **beside}
-    done = turned(one, theirs, stack(name, google, {}, qwen={})).done
+    done = turned(deployed, theirs, stack(name, google, {}, qwen={})).done
     beside = {"qwen-epp-destination-rule": "delete", "qwen-decode": "update"}
     assert done == {**dict.fromkeys(policies, "create"), **beside}
-    one.assert_in_step()
+    deployed.assert_in_step()
 
 
 def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their_own(beside_theirs):
     """See otterscale 5.5, N6."""
     name, both = "off-routing", {"bert": {}, "qwen": {}}
     plain = {"tls": {"type": "none"}, "metricsAuth": True}
-    one, theirs = beside_theirs(stack(name, GATEWAY, INTERCEPTOR, **both))
+    deployed, theirs = beside_theirs(stack(name, GATEWAY, INTERCEPTOR, **both))
     # How pickers are asked: the gateway in plain text, the scraper without a token.
     asked = {"bert": {"endpointPicker": {"metricsAuth": False}}, "qwen": {"endpointPicker": plain}}
-    done = turned(one, theirs, stack(name, GATEWAY, INTERCEPTOR, **asked)).done
+    done = turned(deployed, theirs, stack(name, GATEWAY, INTERCEPTOR, **asked)).done
     gone = {"qwen-epp-destination-rule", "bert-epp-metrics-auth", *SCRAPER}
     changed = {"qwen-epp-deployment", "bert-epp-deployment", "bert-epp-monitor"}
     assert done == {**dict.fromkeys(changed, "update"), **dict.fromkeys(gone, "delete")}
     # Another gateway than Istio's, and a service without a route.
     none = {**GATEWAY, "provider": "none"}
     unrouted = {"bert": {**asked["bert"], "route": {"enabled": False}}, "qwen": asked["qwen"]}
-    done = turned(one, theirs, stack(name, none, INTERCEPTOR, **unrouted)).done
+    done = turned(deployed, theirs, stack(name, none, INTERCEPTOR, **unrouted)).done
     assert done == dict.fromkeys(("bert-epp-destination-rule", "routing-bert-route"), "delete")
     # A service: no request is sent to pods that go.
-    removed = turned(one, theirs, stack(name, none, INTERCEPTOR, bert=asked["bert"]))
+    removed = turned(deployed, theirs, stack(name, none, INTERCEPTOR, bert=asked["bert"]))
     pods = {"qwen-decode", *(f"qwen-epp-{part}" for part in PICKER)}
     rest = {"qwen-service", "qwen-decode-monitor", "qwen-epp-metrics-auth"}
-    rest |= {one.replace("bert", "qwen") for one in SCRAPER}
+    rest |= {part.replace("bert", "qwen") for part in SCRAPER}
     gone = {"routing-qwen-route", *pods, *rest}
     assert removed.done == {"routing-bert-route": "create", **dict.fromkeys(gone, "delete")}
     removed.assert_order(
         {"routing-qwen-route"}, {"qwen-decode", "qwen-epp-deployment", "qwen-epp-pool", "qwen-service"}
     )
     # No gateway, and no metering.
-    done = turned(one, theirs, stack(name, None, {}, bert=asked["bert"])).done
+    done = turned(deployed, theirs, stack(name, None, {}, bert=asked["bert"])).done
     grant = {f"routing-{name}-interceptor-{part}" for part in ("role", "binding")}
     assert done == {"bert-service": "update", **dict.fromkeys({"routing-bert-route", *grant}, "delete")}
-    one.assert_in_step()
+    deployed.assert_in_step()
     # The negative control: a touch of what is not ours shows.
-    one.plane.kubectl("label", "configmap", "qwen-epp", "-n", f"{name}-theirs", "touched=yes")
+    deployed.plane.kubectl("label", "configmap", "qwen-epp", "-n", f"{name}-theirs", "touched=yes")
     with pytest.raises(AssertionError):
         theirs.assert_untouched()

@@ -38,19 +38,19 @@ def pod(service: dict[str, Any], **stack: Any):
     return find(everything, "Deployment", "qwen-decode")["spec"]["template"]
 
 
-def resources(devices, own=None, **stack):
-    service = {"accelerator": "amd", "parallelism": {"tensor": devices}, "resources": own or {}}
+def resources(devices, requested=None, **stack):
+    service = {"accelerator": "amd", "parallelism": {"tensor": devices}, "resources": requested or {}}
     return engine(pod(service, **stack))["resources"]
 
 
 @pytest.mark.parametrize(
-    ("devices", "cpu", "memory", "most"), [(1, "4", 32, 48), (4, "16", 128, 192), (8, "32", 256, 384)]
+    ("devices", "cpu", "memory", "limit"), [(1, "4", 32, 48), (4, "16", 128, 192), (8, "32", 256, 384)]
 )
-def test_resources_follow_the_number_of_devices(devices, cpu, memory, most):
+def test_resources_follow_the_number_of_devices(devices, cpu, memory, limit):
     """See aim-engine 7.4."""
     assert resources(devices) == {
         "requests": {"cpu": cpu, "memory": f"{memory}Gi", "amd.com/gpu": str(devices)},
-        "limits": {"memory": f"{most}Gi", "amd.com/gpu": str(devices)},
+        "limits": {"memory": f"{limit}Gi", "amd.com/gpu": str(devices)},
     }
 
 
@@ -100,8 +100,8 @@ def test_fixed_replicas_are_the_services_own(replicas):
 def test_the_services_variable_wins_over_the_defaults_and_over_ours():
     """See aim-engine 7.3."""
     below = {"engine": {"env": {"SHARED_VAR": "defaults", "VLLM_NO_USAGE_STATS": "0", "ONLY": "defaults"}}}
-    own = {"engine": {"env": {"SHARED_VAR": "service", "HOME": "/elsewhere"}}}
-    found = values(engine(pod(own, defaults=below)))
+    service = {"engine": {"env": {"SHARED_VAR": "service", "HOME": "/elsewhere"}}}
+    found = values(engine(pod(service, defaults=below)))
     assert (found["SHARED_VAR"], found["HOME"]) == ("service", "/elsewhere")
     assert (found["VLLM_NO_USAGE_STATS"], found["ONLY"]) == ("0", "defaults")
 
@@ -110,7 +110,7 @@ def test_prefills_variable_wins_over_the_services():
     """See aim-engine 7.3."""
     service = {"engine": {"env": {"SHARED_VAR": "service"}}, "prefill": {"engine": {"env": {"SHARED_VAR": "prefill"}}}}
     everything = rendered(tree(qwen=service))
-    found = [values(engine(one))["SHARED_VAR"] for one in serving(everything)]
+    found = [values(engine(template))["SHARED_VAR"] for template in serving(everything)]
     assert found == ["service", "prefill"]
 
 
@@ -120,19 +120,19 @@ def test_the_service_wins_over_every_variable_of_ours_that_is_not_refused(name):
     tracing = {"tracing": {"endpoint": "http://otel:4317"}}
     generated = {
         key: value
-        for one in model_servers(rendered({**tree(qwen=SHAPES[name]), "observability": tracing}))
-        for key, value in values(engine(one)).items()
+        for template in model_servers(rendered({**tree(qwen=SHAPES[name]), "observability": tracing}))
+        for key, value in values(engine(template)).items()
     }
     reserved = {*engines._RESERVED} & generated.keys()
     assert len(generated) > len(reserved)
-    own = {key: f"mine-{key}" for key in generated.keys() - reserved}
-    shape = {**SHAPES[name], "engine": {"env": own}}
-    for one in model_servers(rendered({**tree(qwen=shape), "observability": tracing})):
-        found = values(engine(one))
-        assert {key: found[key] for key in own.keys() & found.keys()} == {
-            key: own[key] for key in own.keys() & found.keys()
+    variables = {key: f"mine-{key}" for key in generated.keys() - reserved}
+    shape = {**SHAPES[name], "engine": {"env": variables}}
+    for template in model_servers(rendered({**tree(qwen=shape), "observability": tracing})):
+        found = values(engine(template))
+        assert {key: found[key] for key in variables.keys() & found.keys()} == {
+            key: variables[key] for key in variables.keys() & found.keys()
         }
-        assert own.keys() <= found.keys()
+        assert variables.keys() <= found.keys()
     for key in reserved:
         assert told(tree(qwen={**SHAPES[name], "engine": {"env": {key: "mine"}}}))
 
@@ -141,24 +141,24 @@ def test_a_variable_replaces_value_and_source_whole():
     """See aim-engine 7.3."""
     secret = {"secretKeyRef": {"name": "s", "key": "z"}}
     below = {"engine": {"env": {"TEXT": "x", "SECRET": secret}}}
-    own = {"engine": {"env": {"TEXT": {"fieldRef": {"fieldPath": "status.podIP"}}, "SECRET": "$(TEXT)"}}}
-    found = engine(pod(own, defaults=below))["env"]
-    (text,) = [one for one in found if one["name"] == "TEXT"]
+    service = {"engine": {"env": {"TEXT": {"fieldRef": {"fieldPath": "status.podIP"}}, "SECRET": "$(TEXT)"}}}
+    found = engine(pod(service, defaults=below))["env"]
+    (text,) = [variable for variable in found if variable["name"] == "TEXT"]
     assert text == {"name": "TEXT", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
-    assert values(engine(pod(own, defaults=below)))["SECRET"] == "$(TEXT)"
+    assert values(engine(pod(service, defaults=below)))["SECRET"] == "$(TEXT)"
 
 
 def test_variables_keep_the_order_they_were_written_in_where_theirs_are_sorted():
     """See aim-engine 7.3."""
-    own = {"ZEBRA": "1", "APPLE": "$(MANGO)", "KIWI": "2", "MANGO": "3"}
-    found = [one["name"] for one in engine(pod({"engine": {"env": own}}))["env"]]
-    assert [name for name in found if name in own] == ["ZEBRA", "MANGO", "APPLE", "KIWI"]
+    variables = {"ZEBRA": "1", "APPLE": "$(MANGO)", "KIWI": "2", "MANGO": "3"}
+    found = [variable["name"] for variable in engine(pod({"engine": {"env": variables}}))["env"]]
+    assert [name for name in found if name in variables] == ["ZEBRA", "MANGO", "APPLE", "KIWI"]
 
 
 def test_json_of_the_service_merges_over_the_json_that_is_generated():
     """See aim-engine 7.3."""
-    own = {"prefill": {}, "engine": {"args": ['--kv-transfer-config={"kv_role":"kv_consumer","kv_buffer_size":1}']}}
-    found = flag(engine(pod(own)), "--kv-transfer-config")
+    service = {"prefill": {}, "engine": {"args": ['--kv-transfer-config={"kv_role":"kv_consumer","kv_buffer_size":1}']}}
+    found = flag(engine(pod(service)), "--kv-transfer-config")
     assert found == '{"kv_connector":"NixlConnector","kv_role":"kv_consumer","kv_buffer_size":1}'
 
 
@@ -175,17 +175,17 @@ def test_two_long_services_of_one_namespace_have_names_of_their_own():
 @every_stack
 def test_b60_every_variable_is_there_once(stack):
     for template in templates(rendered(stack)):
-        for one in containers(template):
-            found = [variable["name"] for variable in one.get("env", [])]
+        for container in containers(template):
+            found = [variable["name"] for variable in container.get("env", [])]
             assert len(found) == len(set(found))
 
 
-@given(own=st.dictionaries(st.sampled_from(["HOME", "USER", "POD_IP", "DO_NOT_TRACK", "X"]), st.just("mine")))
-def test_b60_a_users_variable_is_never_beside_one_of_ours(own):
-    service = {"engine": {"env": own}}
+@given(variables=st.dictionaries(st.sampled_from(["HOME", "USER", "POD_IP", "DO_NOT_TRACK", "X"]), st.just("mine")))
+def test_b60_a_users_variable_is_never_beside_one_of_ours(variables):
+    service = {"engine": {"env": variables}}
     found = engine(pod(service))["env"]
-    assert len(found) == len({one["name"] for one in found})
-    assert {one["name"]: one["value"] for one in found}.items() >= own.items()
+    assert len(found) == len({variable["name"] for variable in found})
+    assert {variable["name"]: variable["value"] for variable in found}.items() >= variables.items()
 
 
 @pytest.mark.parametrize("text", ["not-json", '{"a":', "{'a': 1}"])
@@ -197,8 +197,8 @@ def test_b61_invalid_json_is_an_error_before_anything_is_deployed(text):
 @every_stack
 def test_b62_devices_are_limited_to_what_is_requested(stack):
     for template in templates(rendered(stack)):
-        for one in containers(template):
-            devices = {(group, name): number for group, name, number in amounts(one) if "/" in name}
+        for container in containers(template):
+            devices = {(group, name): number for group, name, number in amounts(container) if "/" in name}
             requests = {name: number for (group, name), number in devices.items() if group == "requests"}
             limits = {name: number for (group, name), number in devices.items() if group == "limits"}
             assert requests == limits
@@ -223,7 +223,7 @@ def test_zero_devices_leave_no_device_key_anywhere():
     """See aim-engine 7.4, B62."""
     for name in ("no-devices", "cpu"):
         for template in model_servers(rendered(EVERY[name])):
-            assert {name for one in containers(template) for _, name, _ in amounts(one)} <= {
+            assert {name for container in containers(template) for _, name, _ in amounts(container)} <= {
                 "cpu", "memory", "ephemeral-storage",
             }  # fmt: skip
             assert template["spec"].get("tolerations", []) == []
@@ -237,24 +237,24 @@ def test_b63_replicas_are_a_whole_number_from_zero(replicas):
 @every_stack
 def test_b65_no_pod_is_ready_before_its_weights_are_loaded(stack):
     for template in serving(rendered(stack)):
-        own = engine(template)
+        container = engine(template)
         for probe in ("startupProbe", "readinessProbe"):
-            assert own[probe]["httpGet"]["path"].startswith("/")
-        assert own["startupProbe"]["failureThreshold"] * own["startupProbe"]["periodSeconds"] >= 600
+            assert container[probe]["httpGet"]["path"].startswith("/")
+        assert container["startupProbe"]["failureThreshold"] * container["startupProbe"]["periodSeconds"] >= 600
 
 
 @pytest.mark.parametrize("name", ["one-pod", "prefill", "spanning", "custom"])
 def test_b66_pull_secrets_and_account_reach_every_model_pod(name):
     below = {"pod": {"imagePullSecrets": [{"name": "reg"}], "serviceAccountName": "sa"}}
-    for one in model_servers(rendered({**tree(qwen=SHAPES[name]), "defaults": below})):
-        assert one["spec"]["imagePullSecrets"] == [{"name": "reg"}]
-        assert one["spec"]["serviceAccountName"] == "sa"
+    for template in model_servers(rendered({**tree(qwen=SHAPES[name]), "defaults": below})):
+        assert template["spec"]["imagePullSecrets"] == [{"name": "reg"}]
+        assert template["spec"]["serviceAccountName"] == "sa"
 
 
 def test_b66_the_services_list_of_pull_secrets_is_the_list():
     below = {"pod": {"imagePullSecrets": [{"name": "reg"}]}}
-    own = {"pod": {"imagePullSecrets": [{"name": "mine"}]}}
-    assert pod(own, defaults=below)["spec"]["imagePullSecrets"] == [{"name": "mine"}]
+    service = {"pod": {"imagePullSecrets": [{"name": "mine"}]}}
+    assert pod(service, defaults=below)["spec"]["imagePullSecrets"] == [{"name": "mine"}]
 
 
 @pytest.mark.parametrize(("devices", "expected"), [(1, 8), (4, 32), (8, 64)])
@@ -266,20 +266,23 @@ def test_b67_shared_memory_grows_with_the_devices_and_fits_the_memory_that_it_co
 
 
 def test_b67_a_cpu_limit_and_every_default_can_be_said():
-    own = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "3Gi"}}
-    assert engine(pod({"accelerator": "cpu", "resources": own, "pod": {"sharedMemory": "1Gi"}}))["resources"] == own
+    requested = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "3Gi"}}
+    assert (
+        engine(pod({"accelerator": "cpu", "resources": requested, "pod": {"sharedMemory": "1Gi"}}))["resources"]
+        == requested
+    )
 
 
 def test_b68_where_pods_run_and_how_they_are_disturbed_can_be_said():
     spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-    said = {
+    pod_fields = {
         "tolerations": [{"key": "t", "operator": "Exists"}],
         "nodeSelector": {"zone": "a"},
         "topologySpreadConstraints": [spread],
     }
-    everything = rendered(tree(qwen={"pod": said, "replicas": 2, "disruptionBudget": {"maxUnavailable": 1}}))
+    everything = rendered(tree(qwen={"pod": pod_fields, "replicas": 2, "disruptionBudget": {"maxUnavailable": 1}}))
     spec = find(everything, "Deployment", "qwen-decode")["spec"]["template"]["spec"]
-    assert said["tolerations"][0] in spec["tolerations"]
+    assert pod_fields["tolerations"][0] in spec["tolerations"]
     assert spec["nodeSelector"] == {"zone": "a"}
     assert spec["topologySpreadConstraints"][0].items() >= spread.items()
     assert find(everything, "PodDisruptionBudget", "qwen-decode")["spec"]["maxUnavailable"] == 1
@@ -290,9 +293,9 @@ def test_b69_volumes_and_mounts_have_one_order_however_their_sources_are_written
     sources = {"sql": "kit://registry.example/sql:v1", "legal": "pvc://adapters/legal", "chat": "pvc://adapters/chat"}
     adapters = {name: {"source": sources[name]} for name in order}
     spec = pod({"model": {**SERVICE["model"], "lora": {"adapters": adapters}}})["spec"]
-    assert [one["name"] for one in spec["volumes"]][:4] == ["model", "adapters", "adapter-chat", "adapter-legal"]
-    assert [one["name"] for one in spec["initContainers"]] == ["model-unpack", "adapter-sql"]
-    paths = [one["mountPath"] for one in spec["containers"][0]["volumeMounts"]][:4]
+    assert [volume["name"] for volume in spec["volumes"]][:4] == ["model", "adapters", "adapter-chat", "adapter-legal"]
+    assert [container["name"] for container in spec["initContainers"]] == ["model-unpack", "adapter-sql"]
+    paths = [mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"]][:4]
     assert paths == ["/models", "/adapters/chat", "/adapters/legal", "/adapters/sql"]
 
 
@@ -304,24 +307,28 @@ def test_b70_an_explicit_zero_false_or_empty_text_wins():
         "endpointPicker": {"metricsAuth": True},
         "engine": {"env": {"X": "x"}},
     }
-    own = {
+    service = {
         "replicas": 0,
         "route": {"enabled": False},
         "endpointPicker": {"metricsAuth": False},
         "engine": {"env": {"X": ""}},
     }
-    everything = rendered({**tree(qwen=own, other={}), "defaults": below})
+    everything = rendered({**tree(qwen=service, other={}), "defaults": below})
     workload = find(everything, "Deployment", "qwen-decode")["spec"]
     assert workload["replicas"] == 0
     assert values(engine(workload["template"]))["X"] == ""
-    assert [one["metadata"]["name"] for one in everything if one["kind"] in {"HTTPRoute", "ClusterRoleBinding"}] == [
+    assert [
+        manifest["metadata"]["name"]
+        for manifest in everything
+        if manifest["kind"] in {"HTTPRoute", "ClusterRoleBinding"}
+    ] == [
         "inference-stacks:models:other-epp",
         "other",
     ]
 
 
 @pytest.mark.parametrize(
-    ("said", "path"),
+    ("service", "path"),
     [
         ({"model": {**SERVICE["model"], "resources": {}}}, "services.qwen.model.resources"),
         ({"model": {**SERVICE["model"], "autoDiscovery": True}}, "services.qwen.model.autoDiscovery"),
@@ -329,6 +336,6 @@ def test_b70_an_explicit_zero_false_or_empty_text_wins():
         ({"runtimeConfigName": "x"}, "services.qwen.runtimeConfigName"),
     ],
 )
-def test_b71_what_would_have_no_effect_is_an_unknown_key(said, path):
-    (message,) = told(tree(qwen=said))
+def test_b71_what_would_have_no_effect_is_an_unknown_key(service, path):
+    (message,) = told(tree(qwen=service))
     assert message.startswith(f"{path}: unknown key ({path.rpartition('.')[2]}); ")

@@ -159,19 +159,19 @@ SERVICES = st.from_regex(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
 
 
 @given(SERVICES, SERVICES)
-def test_every_other_systems_name_is_legal_with_its_limit_and_ours_never_meet_as_theirs_do(one, other):
+def test_every_other_systems_name_is_legal_with_its_limit_and_ours_never_meet_as_theirs_do(service, other):
     """See aim-engine 9.4, B40."""
-    assert len(aim_route(DEFAULT, one)) <= 63
-    assert len(compatibility.predictor(DEFAULT, one)) <= 63
-    assert (names(DEFAULT, one).base == names(DEFAULT, other).base) is (one == other)
+    assert len(aim_route(DEFAULT, service)) <= 63
+    assert len(compatibility.predictor(DEFAULT, service)) <= 63
+    assert (names(DEFAULT, service).base == names(DEFAULT, other).base) is (service == other)
 
 
 def test_services_that_meet_under_their_names_have_names_of_their_own_here():
     """See aim-engine B40."""
     pairs = [(TEAM, "chat-llama-3-8b-prod", "chat-llama-3-8b-dev"), ("n" * 42, "a", "abcdef")]
-    for namespace, one, other in pairs:
-        assert inference_service(namespace, one) == inference_service(namespace, other)
-        assert names(namespace, one).base != names(namespace, other).base
+    for namespace, service, other in pairs:
+        assert inference_service(namespace, service) == inference_service(namespace, other)
+        assert names(namespace, service).base != names(namespace, other).base
 
 
 BASE, MINIO = "ghcr.io/silogen/aim-base:0.7.0", "https://minio-{}.local"
@@ -225,7 +225,7 @@ def test_aim_9_4_custom_models(parts, hashed, expected):
     ],
 )
 def test_aim_9_4_derived_templates(parts, pairs, expected):
-    assert aim_name(parts, [one for pair in pairs for one in pair], digits=4) == expected
+    assert aim_name(parts, [word for pair in pairs for word in pair], digits=4) == expected
 
 
 @pytest.mark.parametrize(
@@ -244,5 +244,5 @@ def test_aim_9_4_derived_templates(parts, pairs, expected):
     ],
 )
 def test_aim_9_4_discovered_templates(image, suffix, known, expected):
-    told = "-".join(filter(None, ["my-model", image, known]))
-    assert aim_name([image, suffix], [told], digits=4) == expected
+    identity = "-".join(filter(None, ["my-model", image, known]))
+    assert aim_name([image, suffix], [identity], digits=4) == expected

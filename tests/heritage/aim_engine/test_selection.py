@@ -177,8 +177,8 @@ def test_b10_the_affinity_of_a_class_has_one_order():
 
 @pytest.mark.parametrize(("minimum", "expected"), [(None, []), ("preview", ["a"]), ("unoptimized", ["a", "b"])])
 def test_b13_each_type_can_be_admitted_alone(minimum, expected):
-    wishes = {} if minimum is None else {"minimumType": minimum}
-    assert compared(among({"a": profile(type="preview"), "b": profile(type="unoptimized")}, **wishes)) == expected
+    constraints = {} if minimum is None else {"minimumType": minimum}
+    assert compared(among({"a": profile(type="preview"), "b": profile(type="unoptimized")}, **constraints)) == expected
 
 
 def test_b14_auto_is_no_preference():

@@ -31,7 +31,7 @@ def warned(stack):
 @pytest.mark.parametrize("weight", [0, 10, 100])
 def test_a1_the_primary_is_the_last_backend_so_that_its_picker_is_asked_and_no_canary_breaks_it(weight):
     (rule,) = find(rendered(tried(weight, {} if weight else None)), "HTTPRoute", "qwen")["spec"]["rules"]
-    assert [(one["name"], one["weight"]) for one in rule["backendRefs"]] == [
+    assert [(backend["name"], backend["weight"]) for backend in rule["backendRefs"]] == [
         ("qwen-canary", weight),
         ("qwen", 100 - weight),
     ]
@@ -41,8 +41,8 @@ def test_a1_the_primary_is_the_last_backend_so_that_its_picker_is_asked_and_no_c
     ("version", "known"), [(OLD, "Istio 1.31.1"), (UNKNOWN, "Istio of an unknown version"), (MENDED, None)]
 )
 def test_a1_a_canary_that_no_picker_chooses_for_is_told(version, known):
-    told = [line for line in warned(istio(version, tried(10))) if "picker" in line]
-    assert told == [
+    warnings = [line for line in warned(istio(version, tried(10))) if "picker" in line]
+    assert warnings == [
         "services.qwen.canary.weight: no endpoint picker chooses among the canary's pods, because "
         f"{known} asks the primary's picker alone; set gateway.version if the gateway runs {SINCE}"
         for _ in [known]
@@ -91,12 +91,15 @@ def test_a8_a_payload_processor_is_told_the_base_model_its_adapters_and_its_alia
 
 
 def test_a8_the_processor_is_told_before_the_route_comes():
-    kinds = [(one["kind"], one["metadata"]["name"]) for one in rendered(routed(BODY, matches=[{"model": "org/m"}]))]
+    kinds = [
+        (manifest["kind"], manifest["metadata"]["name"])
+        for manifest in rendered(routed(BODY, matches=[{"model": "org/m"}]))
+    ]
     assert kinds.index(("ConfigMap", "qwen-models")) < kinds.index(("HTTPRoute", "qwen"))
 
 
 def test_a8_nobody_is_told_of_a_service_that_is_found_by_its_path():
-    assert [one for one in rendered(routed(BODY)) if one["metadata"]["name"] == "qwen-models"] == []
+    assert [manifest for manifest in rendered(routed(BODY)) if manifest["metadata"]["name"] == "qwen-models"] == []
 
 
 @pytest.mark.parametrize("name", ["sql", "latest", "org/other"])
@@ -166,13 +169,17 @@ def test_a15_an_implementation_that_is_too_old_is_refused():
 
 
 def policy(stack, name, direction):
-    rules = find([one for one in rendered(stack) if one["kind"] == "NetworkPolicy"], "NetworkPolicy", name)["spec"]
-    return [(peers(one), [port["port"] for port in one["ports"]]) for one in rules[direction]]
+    rules = find(
+        [manifest for manifest in rendered(stack) if manifest["kind"] == "NetworkPolicy"], "NetworkPolicy", name
+    )["spec"]
+    return [(peers(rule), [port["port"] for port in rule["ports"]]) for rule in rules[direction]]
 
 
 def peers(rule):
     found = rule.get("from") or rule.get("to") or []
-    return [one.get("ipBlock", {}).get("cidr") or one.get("namespaceSelector", {}).get("matchLabels") for one in found]
+    return [
+        peer.get("ipBlock", {}).get("cidr") or peer.get("namespaceSelector", {}).get("matchLabels") for peer in found
+    ]
 
 
 def google(**policies):
@@ -205,8 +212,8 @@ def test_a18_dns_servers_of_nodes_and_in_other_namespaces_are_asked():
     asked = policy(tree() | {"networkPolicies": {}}, "qwen-epp", "egress")
     assert ([{"kubernetes.io/metadata.name": "kube-system"}], [53, 53]) in asked
     assert (["169.254.20.10/32", "169.254.169.254/32"], [53, 53]) in asked
-    wish = {"dnsNamespace": "openshift-dns", "dnsPort": 5353, "dnsCIDRs": []}
-    others = policy(tree() | {"networkPolicies": wish}, "qwen-epp", "egress")
+    policies = {"dnsNamespace": "openshift-dns", "dnsPort": 5353, "dnsCIDRs": []}
+    others = policy(tree() | {"networkPolicies": policies}, "qwen-epp", "egress")
     assert ([{"kubernetes.io/metadata.name": "openshift-dns"}], [5353, 5353]) in others
     assert not any("169.254" in str(found) for found in others)
 
@@ -226,17 +233,17 @@ def test_a18_the_gateways_pods_may_live_beside_neither_gateway_nor_listener_set(
 
 
 @pytest.mark.parametrize(
-    ("kinds", "wish", "told"),
+    ("kinds", "policies", "count"),
     [
         ({"cilium.io/v2/CiliumNetworkPolicy"}, {"apiServerCIDRs": ["10.0.0.1/32"]}, 1),
         ({"cilium.io/v2/CiliumNetworkPolicy"}, {}, 0),
         ({"v1/Service"}, {"apiServerCIDRs": ["10.0.0.1/32"]}, 0),
     ],
 )
-def test_a18_addresses_of_the_api_server_that_a_network_does_not_match_are_told(kinds, wish, told):
-    stack = load(tree() | {"networkPolicies": wish}).stack
+def test_a18_addresses_of_the_api_server_that_a_network_does_not_match_are_told(kinds, policies, count):
+    stack = load(tree() | {"networkPolicies": policies}).stack
     found = lines(addresses(stack, ClusterFacts(Served(frozenset(kinds)))), "warning")
-    assert len(found) == told
+    assert len(found) == count
     assert all(
         line.startswith("networkPolicies.apiServerCIDRs: may not match the API server: Cilium") for line in found
     )
@@ -279,7 +286,7 @@ def test_c10_a_host_that_takes_the_longer_paths_of_others_is_told():
 
 
 @pytest.mark.parametrize(
-    ("one", "two"),
+    ("route", "other_route"),
     [
         ({**HOST, "matches": [{"path": "/v1"}]}, {"hostnames": ["*.example.com"], "matches": [{"path": "/v1"}]}),
         ({**HOST, "matches": [{"path": "/v1"}]}, {"matches": [{"path": "/v1"}]}),
@@ -287,9 +294,9 @@ def test_c10_a_host_that_takes_the_longer_paths_of_others_is_told():
         ({**HOST, "matches": [{"headers": {"x-a": "1"}}]}, {}),
     ],
 )
-def test_c10_what_precedence_settles_is_no_problem(one, two):
-    assert warned(tree(qwen={"route": one}, bert={"route": two})) == []
-    assert warned(tree(qwen={"route": two}, bert={"route": one})) == []
+def test_c10_what_precedence_settles_is_no_problem(route, other_route):
+    assert warned(tree(qwen={"route": route}, bert={"route": other_route})) == []
+    assert warned(tree(qwen={"route": other_route}, bert={"route": route})) == []
 
 
 def by(**headers):
@@ -306,15 +313,15 @@ def test_c10_different_headers_that_tie_on_one_path_are_told():
 
 
 @pytest.mark.parametrize(
-    ("one", "two"),
+    ("headers", "other_headers"),
     [
         ({"x-team": "a"}, {"x-team": "b"}),
         ({"x-team": "a"}, {"x-team": "a", "x-user": "b"}),
         ({"x-team": "a", "x-tier": "1"}, {"x-team": "b", "x-user": "b"}),
     ],
 )
-def test_c10_headers_that_no_request_has_at_once_or_that_differ_in_number_do_not_tie(one, two):
-    assert warned(tree(bert=by(**one), qwen=by(**two))) == []
+def test_c10_headers_that_no_request_has_at_once_or_that_differ_in_number_do_not_tie(headers, other_headers):
+    assert warned(tree(bert=by(**headers), qwen=by(**other_headers))) == []
 
 
 def theirs(path, *hostnames, headers=()):
@@ -348,11 +355,11 @@ def test_c11_headers_that_the_picker_reads_cannot_be_set(name):
 
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host"])
 def test_c11_headers_that_frame_or_address_a_message_are_left_alone(name):
-    told = f"controls the framing or the destination of messages ({name}); remove it"
+    message = f"controls the framing or the destination of messages ({name}); remove it"
     (line,) = refused(routed(setHeaders={name: "1"}))
-    assert line == f"services.qwen.route.setHeaders.{name}: {told}"
+    assert line == f"services.qwen.route.setHeaders.{name}: {message}"
     (line,) = refused(routed(removeHeaders=[name]))
-    assert line == f"services.qwen.route.removeHeaders[0]: {told}"
+    assert line == f"services.qwen.route.removeHeaders[0]: {message}"
 
 
 @pytest.mark.parametrize("path", ["/v1/{.metadata.name", "/v1/.metadata.name}", "/{{.metadata.name}}", "/{"])
@@ -375,11 +382,11 @@ def test_b7_no_exception_of_ours_reaches_a_user(monkeypatch, capsys):
     monkeypatch.setattr(gc, "disable", lambda: None)
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("cli", run_name="__main__")
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert ended.value.code == 3
-    assert said.startswith("This program has a mistake, please report these lines:\n  KeyError\n")
-    assert "Traceback" not in said
-    assert "hunter2" not in said
+    assert output.startswith("This program has a mistake, please report these lines:\n  KeyError\n")
+    assert "Traceback" not in output
+    assert "hunter2" not in output
 
 
 def test_the_mistake_of_a_user_is_no_mistake_of_ours():

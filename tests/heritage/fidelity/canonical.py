@@ -22,22 +22,22 @@ class Leaf:
     """Place of a leaf: keys and indices."""
 
 
-def text(one: Any) -> str:
+def text(manifest: Any) -> str:
     """Return the canonical form: sorted, compact, without status and without anything empty."""
-    kept = {key: value for key, value in one.items() if key != "status"}
-    kept["metadata"] = {key: value for key, value in one["metadata"].items() if key in _METADATA}
-    return json.dumps(_pruned(kept), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    content = {key: value for key, value in manifest.items() if key != "status"}
+    content["metadata"] = {key: value for key, value in manifest["metadata"].items() if key in _METADATA}
+    return json.dumps(_pruned(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def fingerprint(one: Any) -> str:
+def fingerprint(manifest: Any) -> str:
     """Return the bytes of the canonical form and the first 16 digits of its SHA-256."""
-    data = text(one).encode()
+    data = text(manifest).encode()
     return f"{len(data)} {hashlib.sha256(data).hexdigest()[:16]}"
 
 
-def leaves(one: Any) -> list[Leaf]:
+def leaves(manifest: Any) -> list[Leaf]:
     """Return the leaves of the canonical form."""
-    return list(_leaves(json.loads(text(one)), "", ()))
+    return list(_leaves(json.loads(text(manifest)), "", ()))
 
 
 def kept(stages: list[Any]) -> Counter[tuple[str, str]]:

@@ -12,81 +12,84 @@ _OURS = "inference-stacks.io/"
 _APP = "app.kubernetes.io"
 
 
-def _labelled(one: Any) -> list[Any]:
+def _labelled(manifest: Any) -> list[Any]:
     """Return the metadata of an object, and of its pods."""
-    return [one["metadata"], *([one["spec"]["template"]["metadata"]] if one["kind"] == "Deployment" else [])]
+    return [
+        manifest["metadata"],
+        *([manifest["spec"]["template"]["metadata"]] if manifest["kind"] == "Deployment" else []),
+    ]
 
 
-def _role(one: Any) -> str:
-    return one["metadata"]["name"].rpartition("-")[2]
+def _role(manifest: Any) -> str:
+    return manifest["metadata"]["name"].rpartition("-")[2]
 
 
 @deviation("3.2 selectors", "*", about="*", only=("full", "alt"))
-def generations(one: Any, theirs: Any) -> None:
+def generations(manifest: Any, theirs: Any) -> None:
     """Take the generation out of names and labels."""
-    for labels in _maps(one):
+    for labels in _maps(manifest):
         labels.pop(f"{_OURS}generation", None)
     mark = re.compile(rf"({theirs.key})-[0-9a-f]{{5}}(?![0-9a-z])")
-    changed = retold(one, lambda text: mark.sub(r"\1", text))
-    one.clear()
-    one.update(changed)
+    changed = retold(manifest, lambda text: mark.sub(r"\1", text))
+    manifest.clear()
+    manifest.update(changed)
 
 
-def _maps(one: Any) -> list[Any]:
+def _maps(manifest: Any) -> list[Any]:
     """Return every map of labels, selectors included."""
-    spec = one.get("spec", {})
+    spec = manifest.get("spec", {})
     selector = spec.get("selector", {})
-    return [each["labels"] for each in _labelled(one)] + [selector.get("matchLabels", selector)]
+    return [each["labels"] for each in _labelled(manifest)] + [selector.get("matchLabels", selector)]
 
 
 @deviation("3.1 labels", "*", about=f"*/labels/{_APP}/*")
-def common_labels(one: Any, theirs: Any) -> None:
+def common_labels(manifest: Any, theirs: Any) -> None:
     """Call ourselves as they do; a picker's objects are called like the picker."""
     picker = f"{theirs.key}-epp"
-    serves = one["kind"] == "PodMonitor" or _role(one) in {"decode", "prefill"}
-    of_picker = not serves and one["kind"] not in {"InferencePool", "HTTPRoute"}
-    for each in _labelled(one):
+    serves = manifest["kind"] == "PodMonitor" or _role(manifest) in {"decode", "prefill"}
+    of_picker = not serves and manifest["kind"] not in {"InferencePool", "HTTPRoute"}
+    for each in _labelled(manifest):
         each["labels"][f"{_APP}/managed-by"] = "model-operator"
         each["labels"][f"{_APP}/part-of"] = "otterscale-system"
-        each["labels"][f"{_APP}/component"] = f"model-{_role(one)}" if serves else "epp"
+        each["labels"][f"{_APP}/component"] = f"model-{_role(manifest)}" if serves else "epp"
         if of_picker:
             each["labels"][f"{_APP}/name"] = picker
 
 
 @deviation("3.2 spelling", *SERVING, about="*/labels/llm-d.ai/inference-serving")
-def spelling(one: Any, _: Any) -> None:
-    del one["spec"]["template"]["metadata"]["labels"]["llm-d.ai/inference-serving"]
+def spelling(manifest: Any, _: Any) -> None:
+    del manifest["spec"]["template"]["metadata"]["labels"]["llm-d.ai/inference-serving"]
 
 
 @deviation(
     "3.2 selectors", *DEPLOYMENTS, *MONITORS, "Service EPP", "InferencePool", "ServiceMonitor EPP",
     about=("*/labels/inference-stacks.io/*", "*/labels/inferencepool", "/spec/selector/*"),
 )  # fmt: skip
-def selectors(one: Any, theirs: Any) -> None:
+def selectors(manifest: Any, theirs: Any) -> None:
     """Select by the labels that say what a pod is."""
-    for each in _labelled(one):
+    for each in _labelled(manifest):
         each["labels"] = {key: text for key, text in each["labels"].items() if not key.startswith(_OURS)}
-    own = dict(one["metadata"]["labels"])
-    serves = {"llm-d.ai/inferenceServing": "true", "llm-d.ai/model": own[f"{_APP}/name"]}
-    if one["kind"] == "Service":
-        one["spec"]["selector"] = own
-    elif one["kind"] == "InferencePool":
-        del own[f"{_APP}/component"]
-        one["spec"]["selector"]["matchLabels"] = {**own, **serves}
-    elif one["kind"] == "PodMonitor":
-        one["spec"]["selector"]["matchLabels"] = {**own, **serves, "llm-d.ai/role": _role(one)}
-    elif one["kind"] == "ServiceMonitor":
-        one["spec"]["selector"]["matchLabels"] = own
+    labels = dict(manifest["metadata"]["labels"])
+    serves = {"llm-d.ai/inferenceServing": "true", "llm-d.ai/model": labels[f"{_APP}/name"]}
+    if manifest["kind"] == "Service":
+        manifest["spec"]["selector"] = labels
+    elif manifest["kind"] == "InferencePool":
+        del labels[f"{_APP}/component"]
+        manifest["spec"]["selector"]["matchLabels"] = {**labels, **serves}
+    elif manifest["kind"] == "PodMonitor":
+        manifest["spec"]["selector"]["matchLabels"] = {**labels, **serves, "llm-d.ai/role": _role(manifest)}
+    elif manifest["kind"] == "ServiceMonitor":
+        manifest["spec"]["selector"]["matchLabels"] = labels
     else:
-        template = one["spec"]["template"]["metadata"]["labels"]
-        if _role(one) == "epp":
+        template = manifest["spec"]["template"]["metadata"]["labels"]
+        if _role(manifest) == "epp":
             template["inferencepool"] = f"{theirs.key}-epp"
-        one["spec"]["selector"]["matchLabels"] = dict(template)
+        manifest["spec"]["selector"]["matchLabels"] = dict(template)
 
 
 @deviation("W5 version", "*", about=f"*/labels/{_APP}/version")
-def version(one: Any, _: Any) -> None:
-    for each in _labelled(one):
+def version(manifest: Any, _: Any) -> None:
+    for each in _labelled(manifest):
         each["labels"][f"{_APP}/version"] = "v1.0.1"
 
 
@@ -97,47 +100,47 @@ def version(one: Any, _: Any) -> None:
         "*/backendRefs/*", "*/headers/*/value",
     ),
 )  # fmt: skip
-def names(one: Any, theirs: Any) -> None:
+def names(manifest: Any, theirs: Any) -> None:
     """Write the name as it was given, but in the picker's own names."""
-    own = re.compile(rf"(?<![-.\w]){theirs.key}(?!-epp)(?![.\w])")
-    changed = retold(one, lambda text: own.sub(theirs.name, text))
-    one.clear()
-    one.update(changed)
+    key_pattern = re.compile(rf"(?<![-.\w]){theirs.key}(?!-epp)(?![.\w])")
+    changed = retold(manifest, lambda text: key_pattern.sub(theirs.name, text))
+    manifest.clear()
+    manifest.update(changed)
 
 
 @deviation(
     "N3 cluster-scoped names", "ClusterRole *", "ClusterRoleBinding *", about=("/metadata/name", "*/roleRef/name")
 )
-def cluster_scoped_names(one: Any, _: Any) -> None:
-    one["metadata"]["name"] = one["metadata"]["name"].removeprefix("inference-stacks:").replace(":", "-")
+def cluster_scoped_names(manifest: Any, _: Any) -> None:
+    manifest["metadata"]["name"] = manifest["metadata"]["name"].removeprefix("inference-stacks:").replace(":", "-")
 
 
 @deviation(
     "9 waits", *DEPLOYMENTS, "Service EPP",
     about=("/spec/progressDeadlineSeconds", "/metadata/annotations/pulumi.com/*"),
 )  # fmt: skip
-def waits(one: Any, _: Any) -> None:
-    one["spec"].pop("progressDeadlineSeconds", None)
+def waits(manifest: Any, _: Any) -> None:
+    manifest["spec"].pop("progressDeadlineSeconds", None)
     for annotation in ("waitFor", "skipAwait"):
-        one["metadata"].get("annotations", {}).pop(f"pulumi.com/{annotation}", None)
+        manifest["metadata"].get("annotations", {}).pop(f"pulumi.com/{annotation}", None)
 
 
 @deviation("3.2 service links", *DEPLOYMENTS, about="*/enableServiceLinks")
-def service_links(one: Any, _: Any) -> None:
-    del pod(one)["enableServiceLinks"]
+def service_links(manifest: Any, _: Any) -> None:
+    del pod(manifest)["enableServiceLinks"]
 
 
 @deviation("3.4 read-only root", *DEPLOYMENTS, about="*/readOnlyRootFilesystem")
-def read_only_root(one: Any, _: Any) -> None:
-    for each in [*pod(one).get("initContainers", []), container(one)]:
+def read_only_root(manifest: Any, _: Any) -> None:
+    for each in [*pod(manifest).get("initContainers", []), container(manifest)]:
         each["securityContext"].pop("readOnlyRootFilesystem", None)
 
 
 @deviation("3.7, 3.14 traced name", *DEPLOYMENTS, about="*/env/OTEL_SERVICE_NAME/value", only=("full",))
-def traced_name(one: Any, _: Any) -> None:
+def traced_name(manifest: Any, _: Any) -> None:
     """Call all pickers alike in traces, and all sidecars."""
     alike = {"epp": "gateway-api-inference-extension", "routing-proxy": "llm-d-routing-sidecar"}
-    for each in [*pod(one).get("initContainers", []), container(one)]:
+    for each in [*pod(manifest).get("initContainers", []), container(manifest)]:
         for variable in each.get("env", []):
             if variable["name"] == "OTEL_SERVICE_NAME" and each["name"] in alike:
                 variable["value"] = alike[each["name"]]

@@ -27,11 +27,11 @@ class Deviation:
         """Say whether an object of a scenario may differ by it."""
         return scenario in self.scenarios and any(fnmatch.fnmatchcase(part, pattern) for pattern in self.parts)
 
-    def undo(self, one: Any, part: str, scenario: str) -> Any:
+    def undo(self, manifest: Any, part: str, scenario: str) -> Any:
         """Return the object as theirs is in this one respect; ours is left alone."""
         if not self.concerns(part, scenario):
-            return one
-        theirs = copied(one)
+            return manifest
+        theirs = copied(manifest)
         self.edit(theirs, SCENARIOS[scenario])
         return theirs
 
@@ -43,17 +43,17 @@ def deviation(
     return lambda edit: Deviation(item, parts, (about,) if isinstance(about, str) else about, only, edit)
 
 
-def stages(one: Any, part: str, scenario: str, undone: list[Deviation]) -> list[Any]:
+def stages(manifest: Any, part: str, scenario: str, undone: list[Deviation]) -> list[Any]:
     """Return our object, and what it is after each deviation that is undone."""
-    found = [one]
+    found = [manifest]
     for each in undone:
         found.append(each.undo(found[-1], part, scenario))
     return found
 
 
-def mapped(one: Any, part: str, scenario: str, undone: list[Deviation]) -> Any:
+def mapped(manifest: Any, part: str, scenario: str, undone: list[Deviation]) -> Any:
     """Return what our object is after all deviations that are undone."""
-    theirs = copied(one)
+    theirs = copied(manifest)
     for each in undone:
         if each.concerns(part, scenario):
             each.edit(theirs, SCENARIOS[scenario])
@@ -80,23 +80,23 @@ def named(items: list[Any], name: str) -> Any:
 
 def drop_arguments(container: Any, *flags: str) -> None:
     """Remove the arguments that begin with these."""
-    container["args"] = [one for one in container["args"] if not one.startswith(flags)]
+    container["args"] = [argument for argument in container["args"] if not argument.startswith(flags)]
 
 
-def pod(one: Any) -> Any:
+def pod(manifest: Any) -> Any:
     """Return the pod of a Deployment."""
-    return one["spec"]["template"]["spec"]
+    return manifest["spec"]["template"]["spec"]
 
 
-def container(one: Any) -> Any:
+def container(manifest: Any) -> Any:
     """Return the one container of a Deployment."""
-    (found,) = pod(one)["containers"]
+    (found,) = pod(manifest)["containers"]
     return found
 
 
-def before(one: Any, name: str) -> list[Any]:
+def before(manifest: Any, name: str) -> list[Any]:
     """Return the init container of this name, where there is one."""
-    return [each for each in pod(one)["initContainers"] if each["name"] == name]
+    return [each for each in pod(manifest)["initContainers"] if each["name"] == name]
 
 
 def retold(value: Any, change: Callable[[str], str]) -> Any:

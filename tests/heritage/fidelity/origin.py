@@ -28,10 +28,10 @@ class Origin:
     """Leaves that no deviation touches and that can be something else without a difference."""
 
 
-def other(one: Any) -> Iterator[tuple[Leaf, Any]]:
+def other(manifest: Any) -> Iterator[tuple[Leaf, Any]]:
     """Yield every leaf of an object, and the object with another value there."""
-    for leaf in canonical.leaves(one):
-        changed = copied(one)
+    for leaf in canonical.leaves(manifest):
+        changed = copied(manifest)
         holder = changed
         for key in leaf.at[:-1]:
             holder = holder[key]
@@ -50,9 +50,9 @@ def labelling(path: str) -> bool:
     return any(part in path for part in ("/labels/", "/matchLabels/", "/spec/selector/"))
 
 
-def used(one: Any, part: str, scenario: str) -> tuple[str, ...]:
+def used(manifest: Any, part: str, scenario: str) -> tuple[str, ...]:
     """Return the deviations that make a difference to an object, by their items."""
-    texts = [canonical.text(stage) for stage in stages(one, part, scenario, DEVIATIONS)]
+    texts = [canonical.text(stage) for stage in stages(manifest, part, scenario, DEVIATIONS)]
     pairs = zip(DEVIATIONS, texts, texts[1:], strict=False)
     return tuple(dict.fromkeys(each.item for each, before, after in pairs if before != after))
 
@@ -65,23 +65,23 @@ def _rendered(scenario: str) -> dict[str, Any]:
 @cache
 def origin(scenario: str, part: str) -> Origin:
     """Return where the leaves of an object come from."""
-    one = _rendered(scenario)[part]
-    through = stages(one, part, scenario, DEVIATIONS)
+    manifest = _rendered(scenario)[part]
+    through = stages(manifest, part, scenario, DEVIATIONS)
     same = canonical.kept(through)
     theirs = canonical.leaves(through[-1])
     before = {leaf.at: leaf.value for leaf in theirs}
     places, read = set[tuple[str | int, ...]](), Counter[tuple[str, str]]()
-    for leaf, changed in other(one):
+    for leaf, changed in other(manifest):
         found = _values(changed, part, scenario)
         if found is not None and found.keys() == before.keys():
             places |= {at for at in before if found[at] != before[at]}
         read[leaf.path, leaf.value] += found != before
-    wanted = [leaf for leaf in theirs if not labelling(leaf.path)]
+    counted_leaves = [leaf for leaf in theirs if not labelling(leaf.path)]
     return Origin(
-        count=len(wanted),
+        count=len(counted_leaves),
         same=sum(number for (path, _), number in same.items() if not labelling(path)),
-        ours=sum(leaf.at in places or (leaf.path, leaf.value) in same for leaf in wanted),
-        items=used(one, part, scenario),
+        ours=sum(leaf.at in places or (leaf.path, leaf.value) in same for leaf in counted_leaves),
+        items=used(manifest, part, scenario),
         unread=tuple(path for path, _ in same - read),
     )
 

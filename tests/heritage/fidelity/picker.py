@@ -22,46 +22,46 @@ def _file(theirs: Any) -> str:
         "*/volumeMounts/epp-config/*", "*/args/--config-file=*",
     ),
 )  # fmt: skip
-def configuration_names(one: Any, theirs: Any) -> None:
+def configuration_names(manifest: Any, theirs: Any) -> None:
     """Call ConfigMap, file and volume as they do."""
     file = _file(theirs)
-    if one["kind"] == "ConfigMap":
-        one["metadata"]["name"] += "-config"
-        one["data"][file] = one["data"].pop("config.yaml")
+    if manifest["kind"] == "ConfigMap":
+        manifest["metadata"]["name"] += "-config"
+        manifest["data"][file] = manifest["data"].pop("config.yaml")
         return
-    volume = named(pod(one)["volumes"], "config")
-    volume["name"] = named(container(one)["volumeMounts"], "config")["name"] = "epp-config"
+    volume = named(pod(manifest)["volumes"], "config")
+    volume["name"] = named(container(manifest)["volumeMounts"], "config")["name"] = "epp-config"
     volume["configMap"]["name"] += "-config"
-    container(one)["args"] = [word.replace("config.yaml", file) for word in container(one)["args"]]
+    container(manifest)["args"] = [word.replace("config.yaml", file) for word in container(manifest)["args"]]
 
 
 @deviation("3.13 checksum", PICKER, about="*/annotations/checksum/config")
-def checksum(one: Any, theirs: Any) -> None:
+def checksum(manifest: Any, theirs: Any) -> None:
     """Count the file's name in."""
     text = theirs.configuration
-    annotations = one["spec"]["template"]["metadata"]["annotations"]
+    annotations = manifest["spec"]["template"]["metadata"]["annotations"]
     if annotations["checksum/config"] == hashlib.sha256(text.encode()).hexdigest():
         annotations["checksum/config"] = hashlib.sha256(f"{_file(theirs)}{text}".encode()).hexdigest()
 
 
 @deviation("E5 optional configuration", PICKER, about="*/configMap/optional")
-def optional(one: Any, _: Any) -> None:
-    pod(one)["volumes"][0]["configMap"]["optional"] = True
+def optional(manifest: Any, _: Any) -> None:
+    pod(manifest)["volumes"][0]["configMap"]["optional"] = True
 
 
 @deviation("E2 replacing", PICKER, about="/spec/strategy/*")
-def replacing(one: Any, _: Any) -> None:
-    one["spec"]["strategy"] = {"type": "Recreate"}
+def replacing(manifest: Any, _: Any) -> None:
+    manifest["spec"]["strategy"] = {"type": "Recreate"}
 
 
 @deviation("E2 reason", "InferencePool", about="/metadata/annotations/*", only=("full",))
-def reason(one: Any, _: Any) -> None:
-    del one["metadata"]["annotations"]["inference-stacks.io/fail-open-reason"]
+def reason(manifest: Any, _: Any) -> None:
+    del manifest["metadata"]["annotations"]["inference-stacks.io/fail-open-reason"]
 
 
 @deviation("S7 profiles", PICKER, about="*/args/--enable-pprof=false")
-def profiles(one: Any, _: Any) -> None:
-    drop_arguments(container(one), "--enable-pprof")
+def profiles(manifest: Any, _: Any) -> None:
+    drop_arguments(container(manifest), "--enable-pprof")
 
 
 @deviation(
@@ -71,9 +71,9 @@ def profiles(one: Any, _: Any) -> None:
         "*/args/--ha-enable-leader-election*",
     ),
 )  # fmt: skip
-def defaults(one: Any, _: Any) -> None:
+def defaults(manifest: Any, _: Any) -> None:
     """Leave out what is the picker's own default, and order the rest as they do."""
-    epp = container(one)
+    epp = container(manifest)
     drop_arguments(epp, "--grpc-health-port", "--metrics-port", "--metrics-endpoint-auth=true", "--v=1")
     words = [word.replace("leader-election=true", "leader-election") for word in epp["args"]]
     last = ("--zap-encoder", "--ha-", "--tracing", "--metrics-endpoint-auth", "--v")
@@ -81,73 +81,73 @@ def defaults(one: Any, _: Any) -> None:
 
 
 @deviation("A8 flags", PICKER, about="*/args/--a=b", only=("full",))
-def flags(one: Any, _: Any) -> None:
+def flags(manifest: Any, _: Any) -> None:
     """Pass a flag that the picker does not know."""
-    arguments = container(one)["args"]
+    arguments = container(manifest)["args"]
     arguments.insert(arguments.index("--v=2"), "--a=b")
 
 
 @deviation("3.14 health", PICKER, about="*/grpc/service", only=("min", "alt"))
-def health(one: Any, _: Any) -> None:
+def health(manifest: Any, _: Any) -> None:
     for probe in ("readinessProbe", "livenessProbe"):
-        container(one)[probe]["grpc"]["service"] = "inference-extension"
+        container(manifest)[probe]["grpc"]["service"] = "inference-extension"
 
 
 @deviation("3.14 pull policy", PICKER, about=f"{_EPP}/imagePullPolicy")
-def pull_policy(one: Any, _: Any) -> None:
-    container(one)["imagePullPolicy"] = "IfNotPresent"
+def pull_policy(manifest: Any, _: Any) -> None:
+    container(manifest)["imagePullPolicy"] = "IfNotPresent"
 
 
 @deviation("E4 picker's resources", PICKER, about=f"{_EPP}/resources/*", only=("min", "full"))
-def resources(one: Any, _: Any) -> None:
-    container(one)["resources"] = {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}
+def resources(manifest: Any, _: Any) -> None:
+    container(manifest)["resources"] = {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}
 
 
 @deviation("C1 written defaults", PICKER, "Service EPP", about=("*/fieldRef/apiVersion", "/spec/type"))
-def written_defaults(one: Any, _: Any) -> None:
+def written_defaults(manifest: Any, _: Any) -> None:
     """Leave out what the API server fills in."""
-    if one["kind"] == "Service":
-        del one["spec"]["type"]
+    if manifest["kind"] == "Service":
+        del manifest["spec"]["type"]
         return
-    for variable in container(one)["env"]:
+    for variable in container(manifest)["env"]:
         variable.get("valueFrom", {}).get("fieldRef", {}).pop("apiVersion", None)
 
 
 @deviation("3.14 tracing", PICKER, about=f"{_EPP}/env/OTEL_RESOURCE_ATTRIBUTES*", only=("full",))
-def attributes(one: Any, _: Any) -> None:
+def attributes(manifest: Any, _: Any) -> None:
     """Say in the environment which pod a trace is of."""
-    own, fields = "OTEL_RESOURCE_ATTRIBUTES", {"NODE_NAME": "spec.nodeName", "POD_NAME": "metadata.name"}
-    said = [
-        {"name": f"{own}_{name}", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": field}}}
+    prefix, fields = "OTEL_RESOURCE_ATTRIBUTES", {"NODE_NAME": "spec.nodeName", "POD_NAME": "metadata.name"}
+    variables = [
+        {"name": f"{prefix}_{name}", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": field}}}
         for name, field in fields.items()
     ]
-    told = f"k8s.namespace.name=$(NAMESPACE),k8s.node.name=$({own}_NODE_NAME),k8s.pod.name=$({own}_POD_NAME)"
-    found = container(one)["env"]
+    value = f"k8s.namespace.name=$(NAMESPACE),k8s.node.name=$({prefix}_NODE_NAME),k8s.pod.name=$({prefix}_POD_NAME)"
+    found = container(manifest)["env"]
     where = [variable["name"] for variable in found].index("OTEL_TRACES_SAMPLER")
-    found[where:where] = [*said, {"name": own, "value": told}]
+    found[where:where] = [*variables, {"name": prefix, "value": value}]
 
 
 @deviation("3.15 protocol", "Service EPP", about="*/appProtocol")
-def protocol(one: Any, _: Any) -> None:
-    del one["spec"]["ports"][0]["appProtocol"]
+def protocol(manifest: Any, _: Any) -> None:
+    del manifest["spec"]["ports"][0]["appProtocol"]
 
 
 @deviation("S9 picker's Role", "Role EPP", about=("*/resourceNames/*", "/rules/leases/*"))
-def every_pool(one: Any, _: Any) -> None:
+def every_pool(manifest: Any, _: Any) -> None:
     """Allow the same of every pool, and everything of every lease."""
-    rules = [{key: value for key, value in rule.items() if key != "resourceNames"} for rule in one["rules"]]
+    rules = [{key: value for key, value in rule.items() if key != "resourceNames"} for rule in manifest["rules"]]
     leases = [rule for rule in rules if rule["resources"] == ["leases"]]
     for rule in leases[:1]:
-        own = [verb for each in leases for verb in each["verbs"]]
+        verbs = [verb for each in leases for verb in each["verbs"]]
         every = ["get", "list", "watch", "create", "update", "patch", "delete"]
-        rule["verbs"] = sorted([*own, "list", "watch", "patch", "delete"], key=every.index)
-    one["rules"] = [rule for rule in rules if rule not in leases[1:]]
+        rule["verbs"] = sorted([*verbs, "list", "watch", "patch", "delete"], key=every.index)
+    manifest["rules"] = [rule for rule in rules if rule not in leases[1:]]
 
 
 @deviation("3.17 order", "Role EPP", about=())
-def order(one: Any, _: Any) -> None:
+def order(manifest: Any, _: Any) -> None:
     """Name pools after objectives, and to watch before to list."""
-    rules = one["rules"]
+    rules = manifest["rules"]
     rules[1], rules[2] = rules[2], rules[1]
     for rule in rules[:3]:
         rule["verbs"].sort(key=["get", "watch", "list"].index)
@@ -157,37 +157,41 @@ def order(one: Any, _: Any) -> None:
     "S4 scraper's token", "Secret *", "ClusterRole *",
     about=("/metadata/name", "/metadata/annotations/kubernetes.io/service-account.name"),
 )  # fmt: skip
-def token(one: Any, _: Any) -> None:
+def token(manifest: Any, _: Any) -> None:
     """Take the picker's own identity for the scraper's."""
-    if one["kind"] == "Secret":
+    if manifest["kind"] == "Secret":
         account = "kubernetes.io/service-account.name"
-        given = one["metadata"]["annotations"]
+        given = manifest["metadata"]["annotations"]
         given[account] = given[account].removesuffix("-metrics-reader")
     else:
-        one["metadata"]["name"] = one["metadata"]["name"].removesuffix("-metrics-reader")
+        manifest["metadata"]["name"] = manifest["metadata"]["name"].removesuffix("-metrics-reader")
 
 
 @deviation("3.16 name", "Secret *", "ServiceMonitor EPP", about=("/metadata/name", "*/credentials/*"))
-def token_name(one: Any, _: Any) -> None:
-    holder = one["metadata"] if one["kind"] == "Secret" else one["spec"]["endpoints"][0]["authorization"]["credentials"]
+def token_name(manifest: Any, _: Any) -> None:
+    holder = (
+        manifest["metadata"]
+        if manifest["kind"] == "Secret"
+        else manifest["spec"]["endpoints"][0]["authorization"]["credentials"]
+    )
     holder["name"] = holder["name"].replace("-metrics-reader", "-sa-metrics-reader-secret")
 
 
 @deviation("S6 delegation", "ClusterRole *", "ClusterRoleBinding *", about=("/rules/*", "/roleRef/name"))
-def delegation(one: Any, _: Any) -> None:
+def delegation(manifest: Any, _: Any) -> None:
     """Let a role of its own say what Kubernetes' role for it says."""
-    if one["kind"] == "ClusterRoleBinding":
-        one["roleRef"]["name"] = one["metadata"]["name"].removeprefix("inference-stacks:").replace(":", "-")
+    if manifest["kind"] == "ClusterRoleBinding":
+        manifest["roleRef"]["name"] = manifest["metadata"]["name"].removeprefix("inference-stacks:").replace(":", "-")
         return
     asked = {"authentication.k8s.io": "tokenreviews", "authorization.k8s.io": "subjectaccessreviews"}
     rules = [{"apiGroups": [group], "resources": [resource], "verbs": ["create"]} for group, resource in asked.items()]
-    one["rules"][:0] = rules
+    manifest["rules"][:0] = rules
 
 
 @deviation("E8 route", "HTTPRoute", about=("*/matches/*", "*/filters/*"))
-def route(one: Any, theirs: Any) -> None:
+def route(manifest: Any, theirs: Any) -> None:
     """Match a header at every path instead of a path of the service's own."""
-    (rule,) = one["spec"]["rules"]
+    (rule,) = manifest["spec"]["rules"]
     del rule["filters"]
     (match,) = rule["matches"]
     match["path"]["value"] = "/"
@@ -195,56 +199,56 @@ def route(one: Any, theirs: Any) -> None:
 
 
 @deviation("3.20 weight", "HTTPRoute", about="*/backendRefs/*/weight")
-def weight(one: Any, _: Any) -> None:
-    del one["spec"]["rules"][0]["backendRefs"][0]["weight"]
+def weight(manifest: Any, _: Any) -> None:
+    del manifest["spec"]["rules"][0]["backendRefs"][0]["weight"]
 
 
 @deviation("3.20 parent", "HTTPRoute", about="/spec/parentRefs/*", only=("full", "alt"))
-def parent(one: Any, _: Any) -> None:
+def parent(manifest: Any, _: Any) -> None:
     """Leave out of a gateway that was said what is its default."""
-    (gateway,) = one["spec"]["parentRefs"]
+    (gateway,) = manifest["spec"]["parentRefs"]
     del gateway["group"], gateway["kind"]
-    if gateway["namespace"] == one["metadata"]["namespace"]:
+    if gateway["namespace"] == manifest["metadata"]["namespace"]:
         del gateway["namespace"]
 
 
 @deviation("E10 ports of TLS", "DestinationRule EPP", about="/spec/trafficPolicy/*")
-def every_port(one: Any, _: Any) -> None:
-    policy = one["spec"]["trafficPolicy"]
+def every_port(manifest: Any, _: Any) -> None:
+    policy = manifest["spec"]["trafficPolicy"]
     (settings,) = policy.pop("portLevelSettings")
     policy["tls"] = settings["tls"]
 
 
 @deviation("3.21 version", "DestinationRule EPP", about="/apiVersion")
-def istio_version(one: Any, _: Any) -> None:
-    one["apiVersion"] = "networking.istio.io/v1beta1"
+def istio_version(manifest: Any, _: Any) -> None:
+    manifest["apiVersion"] = "networking.istio.io/v1beta1"
 
 
 @deviation("3.22 port behind a sidecar", "PodMonitor decode", about="*/port", only=("full",))
-def scraped_port(one: Any, _: Any) -> None:
-    one["spec"]["podMetricsEndpoints"][0]["port"] = "http"
+def scraped_port(manifest: Any, _: Any) -> None:
+    manifest["spec"]["podMetricsEndpoints"][0]["port"] = "http"
 
 
 @deviation("A7 certificate", "PodMonitor prefill", about=("*/scheme", "*/tlsConfig/*"), only=("full",))
-def scraped_in_clear(one: Any, _: Any) -> None:
-    endpoint = one["spec"]["podMetricsEndpoints"][0]
+def scraped_in_clear(manifest: Any, _: Any) -> None:
+    endpoint = manifest["spec"]["podMetricsEndpoints"][0]
     del endpoint["scheme"], endpoint["tlsConfig"]
 
 
 @deviation("3.23 interval", "ServiceMonitor EPP", about="*/interval", only=("full",))
-def interval(one: Any, _: Any) -> None:
-    one["spec"]["endpoints"][0]["interval"] = "30s"
+def interval(manifest: Any, _: Any) -> None:
+    manifest["spec"]["endpoints"][0]["interval"] = "30s"
 
 
 @deviation("3.23 relabeling", "ServiceMonitor EPP", about=("*/path", "*/relabelings/*"), only=("full",))
-def relabeling(one: Any, _: Any) -> None:
-    endpoint = one["spec"]["endpoints"][0]
+def relabeling(manifest: Any, _: Any) -> None:
+    endpoint = manifest["spec"]["endpoints"][0]
     del endpoint["path"], endpoint["relabelings"]
 
 
 @deviation("E7 traces without a collector", PICKER, about="*/env/OTEL_TRACES_SAMPLER_ARG/*", only=("min", "alt"))
-def traced_unasked(one: Any, _: Any) -> None:
-    drop(container(one)["env"], "OTEL_TRACES_SAMPLER_ARG")
+def traced_unasked(manifest: Any, _: Any) -> None:
+    drop(container(manifest)["env"], "OTEL_TRACES_SAMPLER_ARG")
 
 
 DEVIATIONS = [

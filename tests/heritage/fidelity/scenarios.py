@@ -39,12 +39,14 @@ class Scenario:
         return self.ours()["ConfigMap EPP"]["data"]["config.yaml"]
 
 
-def _stack(key: str, service: Mapping[str, Any], gateway: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+def _stack(
+    key: str, service: Mapping[str, Any], gateway: Mapping[str, Any], observability: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "release": "llm-d-0.6",
         "namespace": "ml",
         "gateway": dict(gateway),
-        "observability": dict(told),
+        "observability": dict(observability),
         "services": {key: dict(service)},
     }
 
@@ -52,12 +54,12 @@ def _stack(key: str, service: Mapping[str, Any], gateway: Mapping[str, Any], tol
 def _parts(key: str, everything: list[Any]) -> dict[str, Any]:
     """Return copies of a stack's objects by kind and name, the name without the service's."""
     found = dict[str, Any]()
-    for one in everything:
-        name = plain(one["metadata"]["name"]).removeprefix("inference-stacks:ml:").removeprefix(key).lstrip("-")
-        part = f"{one['kind']} {name.replace('epp', 'EPP')}".strip()
+    for manifest in everything:
+        name = plain(manifest["metadata"]["name"]).removeprefix("inference-stacks:ml:").removeprefix(key).lstrip("-")
+        part = f"{manifest['kind']} {name.replace('epp', 'EPP')}".strip()
         assert part not in found
         # YAML and JSON are trees: what two places share in the program is told twice.
-        found[part] = json.loads(json.dumps(one))
+        found[part] = json.loads(json.dumps(manifest))
     return found
 
 
@@ -126,8 +128,8 @@ def _full() -> Scenario:
         "ServiceMonitor EPP": "705 17b48ca6ba015c5c",
     }
     gateway = {"name": "gw", "namespace": "infra", "provider": "istio"}
-    key, told = "qwen3-0-6b", {**SCRAPED, "tracing": {"endpoint": "http://otel:4317"}}
-    return Scenario("qwen3-0.6b", key, _stack(key, _full_service(), gateway, told), None, prints)
+    key, observability = "qwen3-0-6b", {**SCRAPED, "tracing": {"endpoint": "http://otel:4317"}}
+    return Scenario("qwen3-0.6b", key, _stack(key, _full_service(), gateway, observability), None, prints)
 
 
 def _alternative() -> Scenario:
@@ -145,7 +147,7 @@ def _alternative() -> Scenario:
             "resources": {"requests": {"cpu": "500m"}},
         },
     }
-    apart = {**service, "prefill": {}, "sidecar": {"image": "example.com/proxy:1", "enginePort": 8201}}
+    disaggregated = {**service, "prefill": {}, "sidecar": {"image": "example.com/proxy:1", "enginePort": 8201}}
     prints = {
         "Deployment decode": "2680 f41cf1b3285f55bc",
         "Deployment EPP": "2332 32bc2ee0c43bd0ce",
@@ -158,7 +160,7 @@ def _alternative() -> Scenario:
         "HTTPRoute": "605 cc8710526374b026",
     }
     key, gateway = "m-9b-chat", {"name": "gw", "provider": "none"}
-    wished, beside = (_stack(key, one, gateway, {}) for one in (service, apart))
+    wished, beside = (_stack(key, spec, gateway, {}) for spec in (service, disaggregated))
     return Scenario("9b.chat", key, wished, beside, prints)
 
 

@@ -12,20 +12,20 @@ _FOLDER = "/tmp/model-oci"
 
 
 @deviation("W1 probes", *SERVING, about=tuple(f"{_VLLM}/{probe}/*" for probe in _PROBES))
-def probes(one: Any, _: Any) -> None:
+def probes(manifest: Any, _: Any) -> None:
     for probe in _PROBES:
-        del container(one)[probe]
+        del container(manifest)[probe]
 
 
 @deviation("W6 rollout", *SERVING, about="/spec/strategy/*")
-def rollout(one: Any, _: Any) -> None:
-    del one["spec"]["strategy"]
+def rollout(manifest: Any, _: Any) -> None:
+    del manifest["spec"]["strategy"]
 
 
 @deviation("W3 user", *SERVING, about=("*/runAsUser", "*/runAsGroup", "*/fsGroup"))
-def user(one: Any, _: Any) -> None:
+def user(manifest: Any, _: Any) -> None:
     for field in ("runAsUser", "runAsGroup", "fsGroup"):
-        del pod(one)["securityContext"][field]
+        del pod(manifest)["securityContext"][field]
 
 
 @deviation(
@@ -35,34 +35,34 @@ def user(one: Any, _: Any) -> None:
         f"{_VLLM}/env/HOME/*", f"{_VLLM}/env/USER/*",
     ),
 )  # fmt: skip
-def scratch(one: Any, _: Any) -> None:
-    drop(pod(one)["volumes"], "home", "shared-memory")
-    drop(container(one)["volumeMounts"], "home", "shared-memory")
-    drop(container(one)["env"], "HOME", "USER")
+def scratch(manifest: Any, _: Any) -> None:
+    drop(pod(manifest)["volumes"], "home", "shared-memory")
+    drop(container(manifest)["volumeMounts"], "home", "shared-memory")
+    drop(container(manifest)["env"], "HOME", "USER")
 
 
 @deviation("3.2 drain", *SERVING, about=("*/terminationGracePeriodSeconds", f"{_VLLM}/lifecycle/*"))
-def drain(one: Any, _: Any) -> None:
-    del pod(one)["terminationGracePeriodSeconds"]
-    del container(one)["lifecycle"]
+def drain(manifest: Any, _: Any) -> None:
+    del pod(manifest)["terminationGracePeriodSeconds"]
+    del container(manifest)["lifecycle"]
 
 
 @deviation("W4 fetching", *SERVING, about=f"{_KIT}/resources/*")
-def fetching(one: Any, _: Any) -> None:
-    for kit in before(one, "model-unpack"):
+def fetching(manifest: Any, _: Any) -> None:
+    for kit in before(manifest, "model-unpack"):
         del kit["resources"]
 
 
 @deviation("W9 update check", *SERVING, about="*/kit-settings/*")
-def update_check(one: Any, _: Any) -> None:
-    drop(pod(one)["volumes"], "kit-settings")
-    for kit in before(one, "model-unpack"):
+def update_check(manifest: Any, _: Any) -> None:
+    drop(pod(manifest)["volumes"], "kit-settings")
+    for kit in before(manifest, "model-unpack"):
         drop(kit["volumeMounts"], "kit-settings")
 
 
 @deviation("S1 transport", *SERVING, about=f"{_KIT}/command/--plain-http")
-def transport(one: Any, _: Any) -> None:
-    for kit in before(one, "model-unpack"):
+def transport(manifest: Any, _: Any) -> None:
+    for kit in before(manifest, "model-unpack"):
         kit["command"].insert(kit["command"].index("-o"), "--plain-http")
 
 
@@ -72,12 +72,12 @@ def transport(one: Any, _: Any) -> None:
         "*/fetch-home/*", "*/model-tmp/*", f"{_KIT}/env/HOME/*", f"{_KIT}/env/TMPDIR/*", f"{_KIT}/env/KITOPS_HOME/*",
     ),
 )  # fmt: skip
-def volumes(one: Any, _: Any) -> None:
+def volumes(manifest: Any, _: Any) -> None:
     """Give kit a volume of its own, which nothing but its home needs."""
-    found = pod(one)["volumes"]
+    found = pod(manifest)["volumes"]
     named(found, "fetch-home")["name"] = "model-tmp"
     found.sort(key=lambda volume: {"model": 0, "model-tmp": 1}.get(volume["name"], 2))
-    for kit in before(one, "model-unpack"):
+    for kit in before(manifest, "model-unpack"):
         drop(kit["env"], "HOME", "TMPDIR")
         named(kit["env"], "KITOPS_HOME")["value"] = _FOLDER
         mount = named(kit["volumeMounts"], "fetch-home")
@@ -89,9 +89,9 @@ def volumes(one: Any, _: Any) -> None:
     "3.4, W8", *SERVING,
     about=(f"{_KIT}/command/*", f"{_KIT}/args/*", f"{_KIT}/env/OCI_MODEL_IMAGE/*", f"{_KIT}/env/MODEL_MOUNT_PATH/*"),
 )  # fmt: skip
-def shell(one: Any, _: Any) -> None:
+def shell(manifest: Any, _: Any) -> None:
     """Run our command, of all layers, by a shell that is told of image and folder by variables."""
-    for kit in before(one, "model-unpack"):
+    for kit in before(manifest, "model-unpack"):
         words = [word for word in kit["command"] if not word.startswith("--filter=")]
         where = {"OCI_MODEL_IMAGE": words[2], "MODEL_MOUNT_PATH": words[-1]}
         words[2], words[-1] = (f'"${variable}"' for variable in where)
@@ -106,8 +106,8 @@ def shell(one: Any, _: Any) -> None:
 
 
 @deviation("E7 traces without a collector", DECODE, about=f"{_PROXY}/env/*", only=("alt",))
-def proxy_traced_unasked(one: Any, _: Any) -> None:
-    for sidecar in before(one, "routing-proxy"):
+def proxy_traced_unasked(manifest: Any, _: Any) -> None:
+    for sidecar in before(manifest, "routing-proxy"):
         del sidecar["env"]
 
 
@@ -119,10 +119,10 @@ def proxy_traced_unasked(one: Any, _: Any) -> None:
     ),
     only=("full", "alt"),
 )  # fmt: skip
-def any_host(one: Any, _: Any) -> None:
-    del pod(one)["serviceAccountName"]
-    drop(pod(one)["volumes"], "pool-reader")
-    (sidecar,) = before(one, "routing-proxy")
+def any_host(manifest: Any, _: Any) -> None:
+    del pod(manifest)["serviceAccountName"]
+    drop(pod(manifest)["volumes"], "pool-reader")
+    (sidecar,) = before(manifest, "routing-proxy")
     drop(sidecar["volumeMounts"], "pool-reader")
     drop_arguments(sidecar, "--enable-ssrf-protection", "--inference-pool-", "--pool-group")
 
@@ -134,14 +134,14 @@ def any_host(one: Any, _: Any) -> None:
     ),
     only=("full",),
 )  # fmt: skip
-def certificate(one: Any, _: Any) -> None:
+def certificate(manifest: Any, _: Any) -> None:
     """Ask prefill over TLS that it does not serve, with a certificate that is not mounted."""
-    for sidecar in before(one, "routing-proxy"):
+    for sidecar in before(manifest, "routing-proxy"):
         drop_arguments(sidecar, "--prefiller-tls-insecure-skip-verify")
         sidecar["args"] += ["--cert-path", "/certs"]
-    drop_arguments(container(one), "--ssl-")
-    drop(pod(one)["volumes"], "certificate")
-    drop(container(one)["volumeMounts"], "certificate")
+    drop_arguments(container(manifest), "--ssl-")
+    drop(pod(manifest)["volumes"], "certificate")
+    drop(container(manifest)["volumeMounts"], "certificate")
 
 
 @deviation(
@@ -149,28 +149,28 @@ def certificate(one: Any, _: Any) -> None:
     about=(f"{_PROXY}/startupProbe/*", f"{_PROXY}/livenessProbe/*", f"{_PROXY}/resources/*"),
     only=("full", "alt"),
 )  # fmt: skip
-def bare_sidecar(one: Any, _: Any) -> None:
-    (sidecar,) = before(one, "routing-proxy")
+def bare_sidecar(manifest: Any, _: Any) -> None:
+    (sidecar,) = before(manifest, "routing-proxy")
     for field in ("startupProbe", "livenessProbe", "resources"):
         del sidecar[field]
 
 
 @deviation("3.7 order of arguments", DECODE, about=(), only=("full", "alt"))
-def sidecar_order(one: Any, _: Any) -> None:
-    (sidecar,) = before(one, "routing-proxy")
+def sidecar_order(manifest: Any, _: Any) -> None:
+    (sidecar,) = before(manifest, "routing-proxy")
     theirs = ("--port", "--vllm-port", "--connector", "--zap-log-level", "--secure-proxy", "--prefiller", "--cert", "/")
     sidecar["args"].sort(key=lambda word: [word.startswith(flag) for flag in theirs].index(True))
 
 
 @deviation("1.1 connector", DECODE, about=f"{_PROXY}/args/--connector=*", only=("alt",))
-def connector(one: Any, _: Any) -> None:
-    (sidecar,) = before(one, "routing-proxy")
+def connector(manifest: Any, _: Any) -> None:
+    (sidecar,) = before(manifest, "routing-proxy")
     sidecar["args"] = ["--connector=sglang" if word == "--connector=nixlv2" else word for word in sidecar["args"]]
 
 
 @deviation("3.7 encoder", DECODE, about=f"{_PROXY}/args/--zap-encoder=*", only=("full",))
-def encoder(one: Any, _: Any) -> None:
-    (sidecar,) = before(one, "routing-proxy")
+def encoder(manifest: Any, _: Any) -> None:
+    (sidecar,) = before(manifest, "routing-proxy")
     sidecar["args"].insert(sidecar["args"].index("--zap-log-level=debug"), "--zap-encoder=json")
 
 
@@ -183,10 +183,10 @@ def encoder(one: Any, _: Any) -> None:
         f"{_VLLM}/env/VLLM_CPU_KVCACHE_SPACE/*",
     ),
 )  # fmt: skip
-def defaults(one: Any, _: Any) -> None:
-    drop_arguments(container(one), "--gpu-memory-utilization", "--enable-prompt-tokens-details")
-    told = ("VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "VLLM_ENGINE_READY_TIMEOUT_S", "VLLM_HTTP_TIMEOUT_KEEP_ALIVE")
-    drop(container(one)["env"], *told, "VLLM_CPU_KVCACHE_SPACE")
+def defaults(manifest: Any, _: Any) -> None:
+    drop_arguments(container(manifest), "--gpu-memory-utilization", "--enable-prompt-tokens-details")
+    names = ("VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "VLLM_ENGINE_READY_TIMEOUT_S", "VLLM_HTTP_TIMEOUT_KEEP_ALIVE")
+    drop(container(manifest)["env"], *names, "VLLM_CPU_KVCACHE_SPACE")
 
 
 @deviation(
@@ -194,8 +194,8 @@ def defaults(one: Any, _: Any) -> None:
     about=(f"{_VLLM}/args/--block-size=*", f"{_VLLM}/args/--kv-transfer-config=*"),
     only=("full", "alt"),
 )  # fmt: skip
-def cache_transfer(one: Any, _: Any) -> None:
-    drop_arguments(container(one), "--block-size", "--kv-transfer-config")
+def cache_transfer(manifest: Any, _: Any) -> None:
+    drop_arguments(container(manifest), "--block-size", "--kv-transfer-config")
 
 
 @deviation(
@@ -203,8 +203,8 @@ def cache_transfer(one: Any, _: Any) -> None:
     about=(f"{_VLLM}/env/POD_IP/*", f"{_VLLM}/env/VLLM_NIXL_SIDE_CHANNEL_HOST/*", f"{_VLLM}/ports/nixl-side/*"),
     only=("full", "alt"),
 )  # fmt: skip
-def side_channel(one: Any, _: Any) -> None:
-    vllm = container(one)
+def side_channel(manifest: Any, _: Any) -> None:
+    vllm = container(manifest)
     drop(vllm["env"], "POD_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
     for variable in vllm["env"]:
         if variable["name"] == "VLLM_NIXL_SIDE_CHANNEL_PORT":
@@ -215,60 +215,60 @@ def side_channel(one: Any, _: Any) -> None:
 @deviation(
     "3.8 tracing", *SERVING, about=(f"{_VLLM}/args/--otlp-traces-endpoint=*", f"{_VLLM}/env/OTEL_*"), only=("full",)
 )
-def tracing(one: Any, _: Any) -> None:
-    drop_arguments(container(one), "--otlp-traces-endpoint")
-    container(one)["env"] = [each for each in container(one)["env"] if not each["name"].startswith("OTEL_")]
+def tracing(manifest: Any, _: Any) -> None:
+    drop_arguments(container(manifest), "--otlp-traces-endpoint")
+    container(manifest)["env"] = [each for each in container(manifest)["env"] if not each["name"].startswith("OTEL_")]
 
 
 @deviation("3.9, A6 devices", DECODE, about=f"{_VLLM}/args/--data-parallel-size*", only=("full",))
-def devices(one: Any, _: Any) -> None:
+def devices(manifest: Any, _: Any) -> None:
     """Start three copies in all, and four of them in each pod."""
-    arguments = container(one)["args"]
+    arguments = container(manifest)["args"]
     where = arguments.index("--data-parallel-size=4")
     arguments[where : where + 1] = ["--data-parallel-size=3", "--data-parallel-size-local=4"]
 
 
 @deviation("3.8 environment", *SERVING, about=(f"{_VLLM}/env/TP_SIZE/*", f"{_VLLM}/env/DP_SIZE*"))
-def sizes(one: Any, _: Any) -> None:
-    vllm = container(one)
-    said = dict(word.split("=", 1) for word in vllm["args"] if "=" in word)
+def sizes(manifest: Any, _: Any) -> None:
+    vllm = container(manifest)
+    arguments = dict(word.split("=", 1) for word in vllm["args"] if "=" in word)
     flags = {"TP_SIZE": "tensor-parallel-size", "DP_SIZE": "data-parallel-size"}
     flags["DP_SIZE_LOCAL"] = "data-parallel-size-local"
-    vllm["env"][:0] = [{"name": name, "value": said.get(f"--{flag}", "1")} for name, flag in flags.items()]
+    vllm["env"][:0] = [{"name": name, "value": arguments.get(f"--{flag}", "1")} for name, flag in flags.items()]
 
 
 @deviation(
     "3.8 arguments", *SERVING,
     about=(f"{_VLLM}/args/*", f"{_PROXY}/args/*"),
 )  # fmt: skip
-def two_tokens(one: Any, _: Any) -> None:
+def two_tokens(manifest: Any, _: Any) -> None:
     """Write generated flags as two tokens; switches, and what the user wrote, stay one."""
     one_token = ("--max-model-len", "--secure-proxy", "--prefiller-use-tls")
-    for each in [container(one), *before(one, "routing-proxy")]:
+    for each in [container(manifest), *before(manifest, "routing-proxy")]:
         words = [[word] if word.startswith(one_token) else word.split("=", 1) for word in each["args"]]
         each["args"] = [token for tokens in words for token in tokens]
 
 
 @deviation("3.8 resources", *SERVING, about=(f"{_VLLM}/resources/*/cpu", f"{_VLLM}/resources/*/memory"))
-def resources(one: Any, theirs: Any) -> None:
+def resources(manifest: Any, theirs: Any) -> None:
     """Leave what was said, and the devices."""
     (service,) = theirs.tree["services"].values()
-    said = service.get("resources", {})
-    given = container(one)["resources"]
+    requested = service.get("resources", {})
+    given = container(manifest)["resources"]
     for group, amounts in given.items():
-        given[group] = {name: text for name, text in amounts.items() if "/" in name or name in said.get(group, {})}
+        given[group] = {name: text for name, text in amounts.items() if "/" in name or name in requested.get(group, {})}
 
 
 @deviation("3.10 nodes", *SERVING, about="*/tolerations/*", only=("min", "full"))
-def nodes(one: Any, _: Any) -> None:
+def nodes(manifest: Any, _: Any) -> None:
     """Take away the toleration of the class's taint, behind the user's own."""
-    del pod(one)["tolerations"][-1]
+    del pod(manifest)["tolerations"][-1]
 
 
 @deviation("3.2 ports", DECODE, about=(f"{_VLLM}/ports/*", f"{_PROXY}/ports/*"), only=("full", "alt"))
-def ports(one: Any, _: Any) -> None:
-    named(container(one)["ports"], "engine")["name"] = "http"
-    (sidecar,) = before(one, "routing-proxy")
+def ports(manifest: Any, _: Any) -> None:
+    named(container(manifest)["ports"], "engine")["name"] = "http"
+    (sidecar,) = before(manifest, "routing-proxy")
     named(sidecar["ports"], "http")["name"] = "proxy"
 
 

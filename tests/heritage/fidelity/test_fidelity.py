@@ -48,17 +48,17 @@ def wrong(undone):
 
 def comes_out(name, part, undone):
     try:
-        one = mapped(OURS[name][part], part, name, undone)
+        manifest = mapped(OURS[name][part], part, name, undone)
     except (AttributeError, IndexError, KeyError, ValueError):
         return False
-    return canonical.fingerprint(one) == SCENARIOS[name].fingerprints[part]
+    return canonical.fingerprint(manifest) == SCENARIOS[name].fingerprints[part]
 
 
 @pytest.mark.parametrize(("name", "part"), OBJECTS)
 def test_an_object_is_theirs_once_the_deviations_are_undone(name, part):
     """See otterscale 3.24."""
-    one = mapped(OURS[name][part], part, name, DEVIATIONS)
-    assert canonical.fingerprint(one) == SCENARIOS[name].fingerprints[part], canonical.text(one)
+    manifest = mapped(OURS[name][part], part, name, DEVIATIONS)
+    assert canonical.fingerprint(manifest) == SCENARIOS[name].fingerprints[part], canonical.text(manifest)
 
 
 def test_all_of_their_objects_are_there():
@@ -100,8 +100,8 @@ def test_most_of_an_object_is_ours(name, part):
 
 def test_most_of_all_objects_is_ours():
     found = [origin(name, part) for name, part in OBJECTS]
-    assert sum(one.ours for one in found) > 0.8 * sum(one.count for one in found)
-    assert sum(one.same for one in found) > 0.5 * sum(one.count for one in found)
+    assert sum(record.ours for record in found) > 0.8 * sum(record.count for record in found)
+    assert sum(record.same for record in found) > 0.5 * sum(record.count for record in found)
 
 
 def test_every_deviation_has_its_row():

@@ -27,50 +27,53 @@ from tests.support.stacks.shapes import (
 def test_3_2_names_and_ports_are_theirs():
     everything = rendered(tree(qwen={"prefill": {}}))
     pool = find(everything, "InferencePool", "qwen")
-    own = pool["metadata"]["name"]
-    assert re.fullmatch(r"qwen-[0-9a-f]{5}", own)
-    assert {one["metadata"]["name"] for one in kind(everything, "Deployment")} == {
-        f"{own}-decode", f"{own}-prefill", f"{own}-epp",
+    base = pool["metadata"]["name"]
+    assert re.fullmatch(r"qwen-[0-9a-f]{5}", base)
+    assert {workload["metadata"]["name"] for workload in kind(everything, "Deployment")} == {
+        f"{base}-decode", f"{base}-prefill", f"{base}-epp",
     }  # fmt: skip
-    assert {one["metadata"]["name"] for one in kind(rendered(tree()), "Deployment")} == {"qwen-decode", "qwen-epp"}
+    assert {workload["metadata"]["name"] for workload in kind(rendered(tree()), "Deployment")} == {
+        "qwen-decode",
+        "qwen-epp",
+    }
     assert pool["spec"]["targetPorts"] == [{"number": 8000}]
     decode, prefill = (pod({"prefill": {}}, role) for role in ("decode", "prefill"))
-    assert [one["containerPort"] for one in engine(prefill)["ports"]] == [8000]
-    assert [one["containerPort"] for one in sidecars(decode)[0]["ports"]] == [8000]
-    assert [one["containerPort"] for one in engine(decode)["ports"]] == [8200]
+    assert [port["containerPort"] for port in engine(prefill)["ports"]] == [8000]
+    assert [port["containerPort"] for port in sidecars(decode)[0]["ports"]] == [8000]
+    assert [port["containerPort"] for port in engine(decode)["ports"]] == [8200]
     assert sidecars(prefill) == []
 
 
 def test_3_2_selectors_hold_our_identity_where_theirs_hold_the_model():
-    one = deployment({"labels": {"team": "search"}})
-    assert one["spec"]["selector"]["matchLabels"] == {
+    workload = deployment({"labels": {"team": "search"}})
+    assert workload["spec"]["selector"]["matchLabels"] == {
         "inference-stacks.io/service": "qwen",
         "inference-stacks.io/variant": "primary",
         "inference-stacks.io/role": "decode",
     }
-    labels = one["spec"]["template"]["metadata"]["labels"]
+    labels = workload["spec"]["template"]["metadata"]["labels"]
     assert labels["llm-d.ai/role"] == "decode"
     assert labels["llm-d.ai/inferenceServing"] == labels["llm-d.ai/inference-serving"] == "true"
 
 
 def test_3_4_kit_unpacks_before_everything_else_and_only_the_model():
-    own = pod({"prefill": {}})
-    assert [one["name"] for one in own["spec"]["initContainers"]] == ["model-unpack", "routing-proxy"]
-    (kit,) = fetching(own)
-    mount = engine(own)["volumeMounts"][0]
+    template = pod({"prefill": {}})
+    assert [container["name"] for container in template["spec"]["initContainers"]] == ["model-unpack", "routing-proxy"]
+    (kit,) = fetching(template)
+    mount = engine(template)["volumeMounts"][0]
     assert kit["command"] == [
         "kit", "unpack", f"registry.example/org/model@{PIN}", "-o", "-d", mount["mountPath"], "--filter=model",
     ]  # fmt: skip
     assert mount == {"name": "model", "mountPath": "/models", "readOnly": True}
-    assert engine(own)["args"][0] == "/models"
+    assert engine(template)["args"][0] == "/models"
 
 
 def test_3_4_no_volume_is_left_that_nothing_fills():
     """See otterscale 3.5."""
     for name in ("claim", "inside-the-image"):
         (template,) = serving(rendered(EVERY[name]))
-        mounted = {one["name"] for one in engine(template)["volumeMounts"]}
-        assert {one["name"] for one in template["spec"]["volumes"]} == mounted
+        mounted = {mount["name"] for mount in engine(template)["volumeMounts"]}
+        assert {volume["name"] for volume in template["spec"]["volumes"]} == mounted
 
 
 def test_3_7_the_sidecar_is_a_native_one_with_probe_and_resources():
@@ -81,32 +84,32 @@ def test_3_7_the_sidecar_is_a_native_one_with_probe_and_resources():
     assert proxy["args"][:4] == [
         "--port=8000", "--model-server-port=8200", "--kv-connector=nixlv2", "--secure-proxy=false",
     ]  # fmt: skip
-    assert [one["name"] for one in proxy["ports"]] == ["http"]
+    assert [port["name"] for port in proxy["ports"]] == ["http"]
 
 
 def test_3_8_arguments_are_single_tokens_and_parallelism_is_said_above_one_only():
-    own = engine(pod({}))
-    assert own["command"] == ["vllm", "serve"]
-    assert own["name"] == "vllm"
-    assert flag(own, "--served-model-name") == "org/model"
-    assert flag(own, "--port") == "8000"
-    assert not any("parallel" in one for one in own["args"])
+    container = engine(pod({}))
+    assert container["command"] == ["vllm", "serve"]
+    assert container["name"] == "vllm"
+    assert flag(container, "--served-model-name") == "org/model"
+    assert flag(container, "--port") == "8000"
+    assert not any("parallel" in argument for argument in container["args"])
     spread = engine(pod({"parallelism": {"tensor": 2, "data": 3}}))
     assert (flag(spread, "--tensor-parallel-size"), flag(spread, "--data-parallel-size")) == ("2", "3")
-    assert all(one.startswith("--") for one in spread["args"][1:])
+    assert all(argument.startswith("--") for argument in spread["args"][1:])
 
 
 def test_3_8_the_users_arguments_and_variables_come_last():
-    own = engine(pod({"engine": {"args": ["--enforce-eager", "--seed=1"], "env": {"A": "1", "B": "2"}}}))
-    assert own["args"][-2:] == ["--enforce-eager", "--seed=1"]
-    assert [one["name"] for one in own["env"]][-2:] == ["A", "B"]
-    assert not {"TP_SIZE", "DP_SIZE", "DP_SIZE_LOCAL"} & values(own).keys()
+    container = engine(pod({"engine": {"args": ["--enforce-eager", "--seed=1"], "env": {"A": "1", "B": "2"}}}))
+    assert container["args"][-2:] == ["--enforce-eager", "--seed=1"]
+    assert [variable["name"] for variable in container["env"]][-2:] == ["A", "B"]
+    assert not {"TP_SIZE", "DP_SIZE", "DP_SIZE_LOCAL"} & values(container).keys()
 
 
 def test_3_8_the_side_channel_is_the_pods_own_address_and_no_port_of_it_is_said():
-    own = engine(pod({"prefill": {}, "engine": {"env": {"VLLM_NIXL_SIDE_CHANNEL_PORT": "5600"}}}))
-    assert values(own)["VLLM_NIXL_SIDE_CHANNEL_HOST"] == "$(POD_IP)"
-    assert [one["name"] for one in own["ports"]] == ["engine"]
+    container = engine(pod({"prefill": {}, "engine": {"env": {"VLLM_NIXL_SIDE_CHANNEL_PORT": "5600"}}}))
+    assert values(container)["VLLM_NIXL_SIDE_CHANNEL_HOST"] == "$(POD_IP)"
+    assert [port["name"] for port in container["ports"]] == ["engine"]
 
 
 @every_stack
@@ -115,11 +118,11 @@ def test_3_8_every_container_is_restricted(stack):
         context = template["spec"]["securityContext"]
         assert context["runAsNonRoot"] is True
         assert context["seccompProfile"] == {"type": "RuntimeDefault"}
-        for one in containers(template):
-            assert one["securityContext"]["allowPrivilegeEscalation"] is False
-            assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-            sealed = one["securityContext"].get("readOnlyRootFilesystem", False)
-            assert sealed == (one["name"] not in {"vllm", "engine"})
+        for container in containers(template):
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            sealed = container["securityContext"].get("readOnlyRootFilesystem", False)
+            assert sealed == (container["name"] not in {"vllm", "engine"})
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,7 @@ def test_3_9_devices_are_in_requests_and_limits_and_never_the_users_to_say(accel
 
 
 def test_3_10_nodes_of_the_class_are_asked_for_and_their_taint_tolerated():
-    own = pod({"accelerator": "nvidia-h100-80gb", "pod": {"tolerations": [{"key": "mine", "operator": "Exists"}]}})
-    assert [one["key"] for one in own["spec"]["tolerations"]] == ["nvidia.com/gpu", "mine"]
-    required = own["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    template = pod({"accelerator": "nvidia-h100-80gb", "pod": {"tolerations": [{"key": "mine", "operator": "Exists"}]}})
+    assert [toleration["key"] for toleration in template["spec"]["tolerations"]] == ["nvidia.com/gpu", "mine"]
+    required = template["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert required["nodeSelectorTerms"][0]["matchExpressions"][0]["key"] == "nvidia.com/gpu.product"

@@ -25,7 +25,9 @@ def groups(model, at=()):
     """Yield the path of every group that is there by default and can be written empty."""
     for name, field in model.model_fields.items():
         inner = field.default
-        if isinstance(inner, Spec) and not any(one.is_required() for one in type(inner).model_fields.values()):
+        if isinstance(inner, Spec) and not any(
+            subfield.is_required() for subfield in type(inner).model_fields.values()
+        ):
             path = (*at, field.alias or name)
             yield path
             yield from groups(type(inner), path)
@@ -50,14 +52,14 @@ def test_a2_an_empty_group_means_what_its_absence_means(path):
 
 def test_a2_the_pickers_resources_are_replaced_whole_as_they_say():
     assert REPLACED_WHOLE in GROUPS
-    own = {"requests": {"cpu": "2"}}
-    resources = picker(rendered(tree(qwen={"endpointPicker": {"resources": own}})))["resources"]
+    requested = {"requests": {"cpu": "2"}}
+    resources = picker(rendered(tree(qwen={"endpointPicker": {"resources": requested}})))["resources"]
     assert resources["requests"] == {"cpu": "2"}
     assert not resources.get("limits")
 
 
 def test_a2_what_is_off_is_switched_on_by_its_empty_group_and_the_sidecar_comes_with_prefill():
-    names_of = [one["metadata"]["name"] for one in rendered(tree(qwen={"prefill": {}}))]
+    names_of = [manifest["metadata"]["name"] for manifest in rendered(tree(qwen={"prefill": {}}))]
     assert "qwen-prefill" in map(plain, names_of)
     assert rendered(tree(qwen={"prefill": {}, "sidecar": {}})) == rendered(tree(qwen={"prefill": {}}))
 
@@ -66,19 +68,19 @@ def test_a2_what_is_off_is_switched_on_by_its_empty_group_and_the_sidecar_comes_
 @pytest.mark.parametrize("auth", [True, False])
 def test_a3_a_picker_that_asks_who_scrapes_it_may_ask(stack, auth):
     services = {
-        key: {**one, "endpointPicker": {**one.get("endpointPicker", {}), "metricsAuth": auth}}
-        for key, one in stack["services"].items()
+        key: {**service, "endpointPicker": {**service.get("endpointPicker", {}), "metricsAuth": auth}}
+        for key, service in stack["services"].items()
     }
     everything = rendered({**stack, "services": services})
     bindings = kind(everything, "ClusterRoleBinding")
-    asked = [one for one in bindings if one["roleRef"]["name"] == "system:auth-delegator"]
-    bound = {(one["namespace"], one["name"]) for binding in asked for one in binding["subjects"]}
-    assert all(one in asked or one["metadata"]["name"].endswith("-epp-metrics-reader") for one in bindings)
-    pickers = [one for one in kind(everything, "Deployment") if one["metadata"]["name"].endswith("-epp")]
-    assert len(pickers) == sum(2 if "canary" in one else 1 for one in stack["services"].values())
-    for one in pickers:
-        account = (one["metadata"]["namespace"], one["spec"]["template"]["spec"]["serviceAccountName"])
-        assert flag(engine(one["spec"]["template"]), "--metrics-endpoint-auth") == str(auth).lower()
+    asked = [binding for binding in bindings if binding["roleRef"]["name"] == "system:auth-delegator"]
+    bound = {(subject["namespace"], subject["name"]) for binding in asked for subject in binding["subjects"]}
+    assert all(binding in asked or binding["metadata"]["name"].endswith("-epp-metrics-reader") for binding in bindings)
+    pickers = [workload for workload in kind(everything, "Deployment") if workload["metadata"]["name"].endswith("-epp")]
+    assert len(pickers) == sum(2 if "canary" in service else 1 for service in stack["services"].values())
+    for workload in pickers:
+        account = (workload["metadata"]["namespace"], workload["spec"]["template"]["spec"]["serviceAccountName"])
+        assert flag(engine(workload["spec"]["template"]), "--metrics-endpoint-auth") == str(auth).lower()
         assert (account in bound) is auth
 
 
@@ -107,8 +109,15 @@ def test_a4_prefill_is_never_idle_for_want_of_a_sidecar_and_providers_are_known(
 
 
 def test_a5_roles_differ_in_image_arguments_and_environment():
-    own = {"image": "registry.example/prefill:v1", "args": ["--max-num-batched-tokens=1"], "env": {"ROLE": "p"}}
-    service = {"engine": {"args": ["--seed=1"], "env": {"ROLE": "d"}}, "prefill": {"engine": own, "replicas": 3}}
+    prefill_engine = {
+        "image": "registry.example/prefill:v1",
+        "args": ["--max-num-batched-tokens=1"],
+        "env": {"ROLE": "p"},
+    }
+    service = {
+        "engine": {"args": ["--seed=1"], "env": {"ROLE": "d"}},
+        "prefill": {"engine": prefill_engine, "replicas": 3},
+    }
     decode, prefill = (engine(pod(service, role)) for role in ("decode", "prefill"))
     assert prefill["image"] == "registry.example/prefill:v1" != decode["image"]
     assert (values(decode)["ROLE"], values(prefill)["ROLE"]) == ("d", "p")
@@ -130,8 +139,8 @@ def test_a5_roles_differ_in_image_arguments_and_environment():
 def test_a6_data_counts_devices_and_what_exceeds_a_pod_is_a_group(parallelism, devices, pods):
     everything = rendered(tree(qwen={"parallelism": parallelism}))
     found = model_servers(everything)
-    assert {engine(one)["resources"]["requests"]["nvidia.com/gpu"] for one in found} == {devices}
-    sizes = [one["spec"]["leaderWorkerTemplate"]["size"] for one in kind(everything, "LeaderWorkerSet")]
+    assert {engine(template)["resources"]["requests"]["nvidia.com/gpu"] for template in found} == {devices}
+    sizes = [group["spec"]["leaderWorkerTemplate"]["size"] for group in kind(everything, "LeaderWorkerSet")]
     assert sizes == ([pods] if pods > 1 else [])
 
 
@@ -151,7 +160,7 @@ NODES = {
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("pod_fields", "found"),
     [
         ({"priorityClassName": "high"}, ("priorityClassName", "high")),
         ({"serviceAccountName": "models"}, ("serviceAccountName", "models")),
@@ -161,16 +170,16 @@ NODES = {
         ({"affinity": NODES}, ("affinity", NODES)),
     ],
 )
-def test_a7_what_the_pod_needs_can_be_said(said, found):
+def test_a7_what_the_pod_needs_can_be_said(pod_fields, found):
     field, expected = found
-    assert pod({"pod": said})["spec"][field] == expected
+    assert pod({"pod": pod_fields})["spec"][field] == expected
     assert pod({})["spec"].get(field) != expected
 
 
 def test_a7_slices_claims_shared_memory_probes_and_certificates_can_be_said():
     allocation = {"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}
     claim = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
-    classes = {name: {"vendor": "nvidia", "allocation": one} for name, one in (("mig", allocation), ("dra", claim))}
+    classes = {name: {"vendor": "nvidia", "allocation": value} for name, value in (("mig", allocation), ("dra", claim))}
     everything = rendered(tree(qwen={"accelerator": "mig"}) | {"accelerators": classes})
     limits = engine(find(everything, "Deployment", "qwen-decode")["spec"]["template"])["resources"]["limits"]
     assert limits["nvidia.com/mig-3g.40gb"] == "1"
@@ -184,7 +193,7 @@ def test_a7_slices_claims_shared_memory_probes_and_certificates_can_be_said():
 def test_a7_a_certificate_of_the_sidecar_is_really_mounted_where_it_is_served():
     service = {"prefill": {}, "sidecar": {"tls": {"prefill": True, "certificate": "serving"}}}
     decode, prefill = (pod(service, role) for role in ("decode", "prefill"))
-    (mount,) = [one for one in engine(prefill)["volumeMounts"] if one["name"] == "certificate"]
+    (mount,) = [mount for mount in engine(prefill)["volumeMounts"] if mount["name"] == "certificate"]
     assert volumes(prefill)["certificate"]["secret"]["secretName"] == "serving"
     assert flag(engine(prefill), "--ssl-certfile") == f"{mount['mountPath']}/tls.crt"
     assert flag(engine(prefill), "--ssl-keyfile") == f"{mount['mountPath']}/tls.key"
@@ -197,12 +206,12 @@ def test_a7_a_certificate_of_the_sidecar_is_really_mounted_where_it_is_served():
 def test_a8_every_flag_of_the_picker_is_fed_by_a_field_or_by_its_channel(release):
     def arguments(observability, **spec):
         stack = tree(qwen={"endpointPicker": spec}) | {"release": release, "observability": observability}
-        return {one.partition("=")[0]: one.partition("=")[2] for one in picker(rendered(stack))["args"]}
+        return {argument.partition("=")[0]: argument.partition("=")[2] for argument in picker(rendered(stack))["args"]}
 
     plain = arguments({})
     traced = arguments({"tracing": {"endpoint": "http://otel:4317"}}, port=9100, logLevel=5, metricsAuth=False)
-    fed = {one for one in plain if plain[one] != traced[one]}
-    from_channel = dict(one.split("=", 1) for one in channel(release).picker.flags.always)
+    fed = {name for name in plain if plain[name] != traced[name]}
+    from_channel = dict(argument.split("=", 1) for argument in channel(release).picker.flags.always)
     constant = {"--pool-name", "--pool-namespace", "--pool-group", "--config-file", "--grpc-health-port"}
     assert fed == {"--grpc-port", "--v", "--metrics-endpoint-auth", "--tracing"}
     assert from_channel

@@ -35,11 +35,15 @@ def test_otterscales_form_of_a_name(text, expected):
 
 def test_otterscales_names():
     """See otterscale 4.1."""
-    own = compatibility.otterscale("ml", "qwen3-0.6b")
-    assert (own.decode, own.prefill, own.picker) == ("qwen3-0.6b-decode", "qwen3-0.6b-prefill", "qwen3-0-6b-epp")
-    assert (own.picker_config, own.picker_secret) == (
+    theirs = compatibility.otterscale("ml", "qwen3-0.6b")
+    assert (theirs.decode, theirs.prefill, theirs.picker) == (
+        "qwen3-0.6b-decode",
+        "qwen3-0.6b-prefill",
+        "qwen3-0-6b-epp",
+    )
+    assert (theirs.picker_config, theirs.picker_secret) == (
         "qwen3-0-6b-epp-config",
         "qwen3-0-6b-epp-sa-metrics-reader-secret",
     )
-    assert own.picker_cluster_scoped == "ml-qwen3-0-6b-epp"
+    assert theirs.picker_cluster_scoped == "ml-qwen3-0-6b-epp"
     assert len(compatibility.otterscale("ml", "a" * 70).picker) == 74

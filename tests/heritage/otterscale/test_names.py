@@ -19,45 +19,61 @@ NAMESPACES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-def derived(own):
+def derived(service_names):
     """Return every value that Kubernetes, Istio and LeaderWorkerSet make of a service's names."""
-    workloads = [f"{own.base}{variant}-{role}" for variant in ("", "-canary") for role in ("decode", "prefill")]
-    yield from (own.base, own.decode, own.prefill, own.picker, *workloads, f"{own.base}-canary-epp")
-    yield from (f"{own.base}{variant}-ip-0123abcd" for variant in ("", "-canary"))
+    workloads = [
+        f"{service_names.base}{variant}-{role}" for variant in ("", "-canary") for role in ("decode", "prefill")
+    ]
+    yield from (
+        service_names.base,
+        service_names.decode,
+        service_names.prefill,
+        service_names.picker,
+        *workloads,
+        f"{service_names.base}-canary-epp",
+    )
+    yield from (f"{service_names.base}{variant}-ip-0123abcd" for variant in ("", "-canary"))
     yield from (f"{name}-999-4294967295" for name in workloads)
 
 
 @given(service=SERVICE_NAMES | st.integers(1, 63).map("q".__mul__), namespace=NAMESPACES)
 def test_n1_names_are_legal_with_every_suffix_that_is_put_behind_them(service, namespace):
-    assert all(DNS_1035.fullmatch(one) for one in derived(names(namespace, service)))
+    assert all(DNS_1035.fullmatch(name) for name in derived(names(namespace, service)))
 
 
 def test_n1_a_service_of_sixty_characters_is_deployed():
     service = "q" * 60
     everything = rendered(tree(**{service: {"prefill": {}}}))
-    labels = [*(one["metadata"]["labels"] for one in everything)]
-    labels += [one["metadata"]["labels"] for one in templates(everything)]
-    assert max(len(value) for one in labels for value in one.values()) <= 63
-    assert max(len(one["metadata"]["name"]) for one in everything if one["kind"] != "ClusterRoleBinding") <= 63
+    labels = [*(manifest["metadata"]["labels"] for manifest in everything)]
+    labels += [template["metadata"]["labels"] for template in templates(everything)]
+    assert max(len(value) for group in labels for value in group.values()) <= 63
+    assert (
+        max(len(manifest["metadata"]["name"]) for manifest in everything if manifest["kind"] != "ClusterRoleBinding")
+        <= 63
+    )
 
 
 def test_n1_a_long_account_of_the_interceptor_makes_no_label_too_long():
     stack = tree()
     stack["interceptor"] = {"mode": "label", "namespace": "metering", "serviceAccountName": f"{'a' * 62}.{'b' * 62}"}
-    roles = [one for one in rendered(stack) if one["metadata"]["name"].endswith("-services-inference-stacks.dev")]
-    assert [one["kind"] for one in roles] == ["Role", "RoleBinding"]
+    roles = [
+        manifest
+        for manifest in rendered(stack)
+        if manifest["metadata"]["name"].endswith("-services-inference-stacks.dev")
+    ]
+    assert [manifest["kind"] for manifest in roles] == ["Role", "RoleBinding"]
     assert roles[1]["subjects"][0]["name"] == stack["interceptor"]["serviceAccountName"]
-    for one in roles:
+    for manifest in roles:
         assert all(re.fullmatch(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?", value)
-                   for value in one["metadata"]["labels"].values())  # fmt: skip
+                   for value in manifest["metadata"]["labels"].values())  # fmt: skip
 
 
 NEAR = st.sampled_from(["q" * 33, "q" * 34, "q" * 62 + "a", "q" * 62 + "b", f"{'q' * 24}-{'q' * 30}", "q-q", "qq"])
 
 
 @given(SERVICE_NAMES | NEAR, SERVICE_NAMES | NEAR)
-def test_n2_different_services_have_different_names(one, other):
-    assert (names("models", one).base == names("models", other).base) == (one == other)
+def test_n2_different_services_have_different_names(service, other):
+    assert (names("models", service).base == names("models", other).base) == (service == other)
 
 
 @pytest.mark.parametrize("name", ["a.b", "a_b", "A-b", "0.6b", "-a", "a-", "é1", "a b"])
@@ -77,23 +93,23 @@ def test_n3_cluster_scoped_names_of_two_services_differ(namespace, service, othe
 def test_n3_the_known_ambiguous_pair_has_a_binding_each():
     stack = tree(**{"b-c": {"namespace": "a"}, "c": {"namespace": "a-b"}})
     bindings = kind(rendered(stack), "ClusterRoleBinding")
-    assert len({one["metadata"]["name"] for one in bindings}) == 2
-    assert {one["subjects"][0]["namespace"] for one in bindings} == {"a", "a-b"}
+    assert len({binding["metadata"]["name"] for binding in bindings}) == 2
+    assert {binding["subjects"][0]["namespace"] for binding in bindings} == {"a", "a-b"}
 
 
 @given(service=SERVICE_NAMES)
 def test_n4_pool_route_and_service_have_one_base_of_which_istio_can_make_a_service(service):
     everything = rendered(tree(**{service: {}}))
     bases = {
-        one["metadata"]["name"] for one in everything
-        if one["kind"] in {"InferencePool", "HTTPRoute"}
-        or (one["kind"] == "Service" and label(one, "app.kubernetes.io/component") == "model-server")
+        manifest["metadata"]["name"] for manifest in everything
+        if manifest["kind"] in {"InferencePool", "HTTPRoute"}
+        or (manifest["kind"] == "Service" and label(manifest, "app.kubernetes.io/component") == "model-server")
     }  # fmt: skip
     (base,) = bases
     assert DNS_1035.fullmatch(f"{base}-ip-0123abcd")
     (arguments,) = [
-        one["spec"]["template"]["spec"]["containers"][0]["args"] for one in kind(everything, "Deployment")
-        if one["metadata"]["name"] == f"{base}-epp"
+        workload["spec"]["template"]["spec"]["containers"][0]["args"] for workload in kind(everything, "Deployment")
+        if workload["metadata"]["name"] == f"{base}-epp"
     ]  # fmt: skip
     assert arguments[0] == f"--pool-name={base}"
 
@@ -104,6 +120,11 @@ def test_n5_a_service_named_like_anothers_picker_is_refused_instead_of_taking_it
 
 
 def test_n6_a_service_that_goes_takes_only_what_it_made():
-    one, both = rendered(tree(a={"prefill": {}})), rendered(tree(a={"prefill": {}}, b={"prefill": {}, "replicas": 2}))
-    assert [other for other in both if other in one] == one
-    assert all(other["metadata"]["name"].split(":")[-1].split("-")[0] == "b" for other in both if other not in one)
+    remaining, both = (
+        rendered(tree(a={"prefill": {}})),
+        rendered(tree(a={"prefill": {}}, b={"prefill": {}, "replicas": 2})),
+    )
+    assert [other for other in both if other in remaining] == remaining
+    assert all(
+        other["metadata"]["name"].split(":")[-1].split("-")[0] == "b" for other in both if other not in remaining
+    )

@@ -61,12 +61,12 @@ def deployment(stack, name="qwen-epp"):
 
 def everything_before(stack, part):
     """Return every part of `qwen` that is there before one of its parts is made."""
-    order = {one.id: one.after for one in objects(render(plan(stack)))}
+    order = {item.id: item.after for item in objects(render(plan(stack)))}
     found, ahead = set(), [Id("qwen", part)]
     while ahead:
         found |= {*(new := order[ahead.pop()])}
         ahead += new
-    return {one.part for one in found}
+    return {part_id.part for part_id in found}
 
 
 RIGHTS = {parts.PICKER_SERVICE_ACCOUNT, parts.PICKER_ROLE, parts.PICKER_ROLE_BINDING}
@@ -114,15 +114,15 @@ def test_e2_a_single_picker_is_replaced_only_once_the_new_one_is_ready():
 )
 def test_e2_nothing_restarts_a_picker_but_what_is_its_own(change):
     assert deployment(tree(qwen=change))["spec"]["template"] == deployment(tree())["spec"]["template"]
-    own = picking(scorerWeights={"queue-scorer": 9})
-    assert deployment(tree(qwen=own))["spec"]["template"] != deployment(tree())["spec"]["template"]
+    service = picking(scorerWeights={"queue-scorer": 9})
+    assert deployment(tree(qwen=service))["spec"]["template"] != deployment(tree())["spec"]["template"]
 
 
 @every_channel
 def test_e3_of_several_pickers_one_that_is_ready_is_waited_for_and_not_all(release):
     """No test shows the one that the real picker makes ready in an election."""
-    one = deployment(channelled(release, qwen=picking(replicas=3)))
-    annotations = one["metadata"]["annotations"]
+    workload = deployment(channelled(release, qwen=picking(replicas=3)))
+    annotations = workload["metadata"]["annotations"]
     assert "pulumi.com/skipAwait" not in annotations
     waits = json.loads(annotations["pulumi.com/waitFor"])
     assert "jsonpath={.status.readyReplicas}=1" in waits
@@ -132,9 +132,9 @@ def test_e3_of_several_pickers_one_that_is_ready_is_waited_for_and_not_all(relea
 
 
 def test_e4_a_canarys_picker_asks_for_as_little_and_for_what_it_is_told():
-    own = {"requests": {"cpu": "200m", "memory": "1Gi"}}
-    given = {"weight": 10, "endpointPicker": {"resources": own}}
-    for canary, expected in (({"weight": 10}, picker(rendered(tree()))["resources"]), (given, own)):
+    resources = {"requests": {"cpu": "200m", "memory": "1Gi"}}
+    given = {"weight": 10, "endpointPicker": {"resources": resources}}
+    for canary, expected in (({"weight": 10}, picker(rendered(tree()))["resources"]), (given, resources)):
         everything = rendered(tree(qwen={"canary": canary}))
         assert picker(everything, "qwen-canary")["resources"].items() >= expected.items()
 
@@ -142,15 +142,15 @@ def test_e4_a_canarys_picker_asks_for_as_little_and_for_what_it_is_told():
 @every_picked_stack
 def test_e5_the_file_that_a_picker_reads_is_in_the_configuration_that_it_mounts(stack):
     everything = rendered(stack)
-    pickers = [one for one in kind(everything, "Deployment") if one["metadata"]["name"].endswith("-epp")]
+    pickers = [workload for workload in kind(everything, "Deployment") if workload["metadata"]["name"].endswith("-epp")]
     assert pickers
-    for one in pickers:
-        spec, container = one["spec"]["template"]["spec"], engine(one["spec"]["template"])
+    for workload in pickers:
+        spec, container = workload["spec"]["template"]["spec"], engine(workload["spec"]["template"])
         (mount,) = [mount for mount in container["volumeMounts"] if mount["name"] == "config"]
         (volume,) = [volume for volume in spec["volumes"] if volume["name"] == "config"]
         config = exactly(everything, "ConfigMap", volume["configMap"]["name"])
         folder, _, key = flag(container, "--config-file").rpartition("/")
-        assert (folder, config["metadata"]["namespace"]) == (mount["mountPath"], one["metadata"]["namespace"])
+        assert (folder, config["metadata"]["namespace"]) == (mount["mountPath"], workload["metadata"]["namespace"])
         assert config["data"][key]
 
 
@@ -160,7 +160,7 @@ def test_e6_every_preset_is_written_for_its_line(release):
     facts = channel(release).picker
     for name, preset in facts.presets.items():
         for config in filter(None, (preset.aggregated, preset.disaggregated)):
-            assert {one["type"] for one in config["plugins"]} <= facts.plugins.table.keys(), name
+            assert {plugin["type"] for plugin in config["plugins"]} <= facts.plugins.table.keys(), name
             assert {*config.get("featureGates", [])} <= {*facts.config.gates}
     written = find(rendered(channelled(release)), "ConfigMap", "qwen-epp")["data"]["config.yaml"]
     assert yaml.safe_load(written)["apiVersion"] == facts.config.api_version
@@ -168,7 +168,9 @@ def test_e6_every_preset_is_written_for_its_line(release):
 
 def test_e6_the_lines_differ_where_theirs_were_one():
     handlers = {
-        release: {one["type"] for one in (channel(release).picker.disaggregated_config or {"plugins": []})["plugins"]}
+        release: {
+            plugin["type"] for plugin in (channel(release).picker.disaggregated_config or {"plugins": []})["plugins"]
+        }
         & {"pd-profile-handler", "disagg-profile-handler"}
         for release in channels()
     }
@@ -188,14 +190,14 @@ def test_e6_an_image_of_another_line_is_refused_and_one_of_the_own_line_is_not()
 @every_channel
 def test_e6_a_configuration_of_ones_own_takes_the_presets_place(release):
     config = {"plugins": [{"type": "random-picker"}]}
-    own = picking(preset="custom", config=config)
-    written = find(rendered(channelled(release, qwen=own)), "ConfigMap", "qwen-epp")["data"]["config.yaml"]
+    service = picking(preset="custom", config=config)
+    written = find(rendered(channelled(release, qwen=service)), "ConfigMap", "qwen-epp")["data"]["config.yaml"]
     assert yaml.safe_load(written)["plugins"] == config["plugins"]
 
 
 def containers_that_trace(release, more):
     everything = rendered(channelled(release, qwen={"prefill": {}}) | more)
-    (proxy,) = [one for template in serving(everything) for one in sidecars(template)]
+    (proxy,) = [sidecar for template in serving(everything) for sidecar in sidecars(template)]
     return {"picker": picker(everything), "sidecar": proxy}
 
 
@@ -217,8 +219,8 @@ def test_e7_the_pickers_flag_follows_the_switch(release):
 def matches(stack):
     return [
         match
-        for one in kind(rendered(stack), "HTTPRoute")
-        for each in one["spec"]["rules"]
+        for route in kind(rendered(stack), "HTTPRoute")
+        for each in route["spec"]["rules"]
         for match in each["matches"]
     ]
 
@@ -226,14 +228,14 @@ def matches(stack):
 def test_e8_services_of_one_name_in_two_namespaces_do_not_meet_on_a_gateway():
     ones = matches(tree(qwen={"namespace": "team-a"}))
     others = matches(tree(qwen={"namespace": "team-b"}))
-    assert [one["path"] for one in ones] == [{"type": "PathPrefix", "value": "/team-a/qwen"}]
-    assert [one["path"] for one in others] == [{"type": "PathPrefix", "value": "/team-b/qwen"}]
-    assert not any("headers" in one for one in [*ones, *others])
+    assert [match["path"] for match in ones] == [{"type": "PathPrefix", "value": "/team-a/qwen"}]
+    assert [match["path"] for match in others] == [{"type": "PathPrefix", "value": "/team-b/qwen"}]
+    assert not any("headers" in match for match in [*ones, *others])
 
 
 def test_e8_one_header_alone_chooses_no_service():
     canary = {"weight": 10, "headers": {"x-canary": "always"}}
-    assert {one["path"]["value"] for one in matches(tree(qwen={"canary": canary}))} == {"/models/qwen"}
+    assert {match["path"]["value"] for match in matches(tree(qwen={"canary": canary}))} == {"/models/qwen"}
     (message,) = told(tree(a={"name": "same"}, b={"name": "same"}))
     assert "would make the same object as services.a" in message
 
@@ -254,7 +256,7 @@ def test_e9_no_route_has_a_timeout_and_gkes_own_covers_the_longest_answer(provid
     everything = rendered(behind(provider, qwen={"drainTimeout": "20m"}))
     (route,) = kind(everything, "HTTPRoute")
     assert not any("timeouts" in rule for rule in route["spec"]["rules"])
-    policies = [one["spec"]["default"]["timeoutSec"] for one in kind(everything, "GCPBackendPolicy")]
+    policies = [policy["spec"]["default"]["timeoutSec"] for policy in kind(everything, "GCPBackendPolicy")]
     assert policies == ([1200] if provider == "gke" else [])
 
 
@@ -264,7 +266,7 @@ def test_e10_only_the_port_that_the_gateway_asks_is_spoken_to_in_tls(port):
     (rule,) = kind(everything, "DestinationRule")
     policy = rule["spec"]["trafficPolicy"]
     assert [*policy] == ["portLevelSettings"]
-    assert [one["port"]["number"] for one in policy["portLevelSettings"]] == [port]
+    assert [settings["port"]["number"] for settings in policy["portLevelSettings"]] == [port]
     assert flag(picker(everything), "--metrics-port") != str(port)
     assert kind(rendered(tree(qwen=picking(tls={"type": "none"}))), "DestinationRule") == []
 
@@ -273,12 +275,12 @@ def test_e10_only_the_port_that_the_gateway_asks_is_spoken_to_in_tls(port):
 @pytest.mark.parametrize("provider", ["istio", "gke", "agentgateway", "none"])
 def test_e11_a_provider_has_its_objects_and_no_monitor_names_a_secret_that_is_missing(provider, collector):
     everything = rendered(scraped(collector) | {"gateway": behind(provider)["gateway"]})
-    own = {"istio": {"DestinationRule"}, "gke": {"GCPBackendPolicy", "HealthCheckPolicy"}}
-    made = {one["kind"] for one in everything} & {"DestinationRule", "GCPBackendPolicy", "HealthCheckPolicy"}
-    assert made == own.get(provider, set())
-    secrets = {one["metadata"]["name"] for one in kind(everything, "Secret")}
-    (monitor,) = [one for one in everything if one["kind"].endswith(("ServiceMonitor", "PodMonitoring"))
-                  and one["metadata"]["name"] == "qwen-epp"]  # fmt: skip
+    provider_kinds = {"istio": {"DestinationRule"}, "gke": {"GCPBackendPolicy", "HealthCheckPolicy"}}
+    made = {manifest["kind"] for manifest in everything} & {"DestinationRule", "GCPBackendPolicy", "HealthCheckPolicy"}
+    assert made == provider_kinds.get(provider, set())
+    secrets = {secret["metadata"]["name"] for secret in kind(everything, "Secret")}
+    (monitor,) = [manifest for manifest in everything if manifest["kind"].endswith(("ServiceMonitor", "PodMonitoring"))
+                  and manifest["metadata"]["name"] == "qwen-epp"]  # fmt: skip
     (endpoint,) = monitor["spec"]["endpoints"]
     credentials = endpoint["authorization"]["credentials"]
     assert credentials.get("secret", credentials)["name"] in secrets
@@ -289,29 +291,29 @@ def test_e11_a_provider_that_nobody_knows_is_refused():
 
 
 def kinds_of(stack):
-    return {f"{one['apiVersion']}/{one['kind']}" for one in rendered(stack)}
+    return {f"{manifest['apiVersion']}/{manifest['kind']}" for manifest in rendered(stack)}
 
 
-def is_custom(one):
-    return "." in one.partition("/")[0].removesuffix(".k8s.io") and not one.startswith("rbac.")
+def is_custom(kind_name):
+    return "." in kind_name.partition("/")[0].removesuffix(".k8s.io") and not kind_name.startswith("rbac.")
 
 
 @pytest.mark.parametrize("mode", ["strict", "warn", "skip"])
 def test_e12_a_kind_that_is_missing_is_told_before_anything_is_made(mode):
     """That a real preview ends with it: `test_a_missing_crd_is_said_at_preview_within_seconds` in `tests/real`."""
     needed = kinds_of(scraped(qwen={"prefill": {}}))
-    without = {one for one in needed if "DestinationRule" in one or "Monitor" in one}
+    without = {kind_name for kind_name in needed if "DestinationRule" in kind_name or "Monitor" in kind_name}
     assert len(without) == 3
     verdict = preflight.kinds(needed, ClusterFacts(apis=Served(frozenset(needed - without))), mode)
     assert len(lines(verdict, "error")) == (3 if mode == "strict" else 0)
     assert len(lines(verdict, "warning")) == (3 if mode == "warn" else 0)
-    assert all("; install " in one for one in map(str, verdict))
+    assert all("; install " in problem for problem in map(str, verdict))
 
 
 def test_e12_nothing_is_needed_that_was_not_asked_for():
-    least = {one.rpartition("/")[2] for one in kinds_of(behind("none")) if is_custom(one)}
+    least = {kind_name.rpartition("/")[2] for kind_name in kinds_of(behind("none")) if is_custom(kind_name)}
     assert least == {"HTTPRoute", "InferencePool"}
-    asked = {one.rpartition("/")[2] for one in kinds_of(scraped()) if is_custom(one)}
+    asked = {kind_name.rpartition("/")[2] for kind_name in kinds_of(scraped()) if is_custom(kind_name)}
     assert asked == least | {"DestinationRule", "PodMonitor", "ServiceMonitor"}
 
 
@@ -332,7 +334,7 @@ def test_s2_a_picker_can_be_verified_and_only_one_that_makes_its_own_certificate
 
 
 def rules(everything, *kinds):
-    return [(one, rule) for one in everything if one["kind"] in kinds for rule in one["rules"]]
+    return [(manifest, rule) for manifest in everything if manifest["kind"] in kinds for rule in manifest["rules"]]
 
 
 @every_stack
@@ -341,9 +343,9 @@ def test_s3_nothing_that_is_deployed_may_write_but_a_lease_and_its_events(stack)
     several = {"endpointPicker": {"replicas": 2}}
     for each in (stack, stack | {"defaults": {**stack.get("defaults", {}), **several}}):
         everything = rendered(each)
-        for one, rule in rules(everything, "Role"):
+        for role, rule in rules(everything, "Role"):
             writes = {*rule["verbs"]} - {"get", "list", "watch"}
-            assert not writes or {*rule["resources"]} <= {"leases", "events"}, one["metadata"]["name"]
+            assert not writes or {*rule["resources"]} <= {"leases", "events"}, role["metadata"]["name"]
             assert "*" not in [*rule["verbs"], *rule["resources"], *rule["apiGroups"]]
         assert all({*rule} == {"nonResourceURLs", "verbs"} for _, rule in rules(everything, "ClusterRole"))
 
@@ -356,8 +358,8 @@ def test_s4_who_scrapes_is_not_the_picker_and_may_do_nothing_else(collector):
     reader = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"]
     identity = find(everything, "Deployment", "qwen-epp")["spec"]["template"]["spec"]["serviceAccountName"]
     assert reader != identity
-    bindings = [one for one in everything if one["kind"].endswith("Binding") and reader in
-                {subject["name"] for subject in one["subjects"]}]  # fmt: skip
+    bindings = [binding for binding in everything if binding["kind"].endswith("Binding") and reader in
+                {subject["name"] for subject in binding["subjects"]}]  # fmt: skip
     (binding,) = bindings
     role = exactly(everything, "ClusterRole", binding["roleRef"]["name"])
     assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
@@ -381,12 +383,14 @@ def test_s6_asking_who_scrapes_is_kubernetes_own_role(stack):
     everything = rendered(stack)
     # A reader of metrics may get them, and asks nobody about anybody.
     every = kind(everything, "ClusterRoleBinding")
-    bindings = [one for one in every if not one["metadata"]["name"].endswith("-metrics-reader")]
-    assert {one["roleRef"]["name"] for one in bindings} <= {"system:auth-delegator"}
+    bindings = [binding for binding in every if not binding["metadata"]["name"].endswith("-metrics-reader")]
+    assert {binding["roleRef"]["name"] for binding in bindings} <= {"system:auth-delegator"}
     pickers = [
-        one["spec"]["template"] for one in kind(everything, "Deployment") if one["metadata"]["name"][-4:] == "-epp"
+        workload["spec"]["template"]
+        for workload in kind(everything, "Deployment")
+        if workload["metadata"]["name"][-4:] == "-epp"
     ]
-    asking = [one for one in pickers if flag(engine(one), "--metrics-endpoint-auth") == "true"]
+    asking = [template for template in pickers if flag(engine(template), "--metrics-endpoint-auth") == "true"]
     assert len(bindings) == len(asking)
     assert "reviews" not in json.dumps([rule for _, rule in rules(everything, "Role", "ClusterRole")])
 
@@ -399,15 +403,15 @@ def test_s7_profiles_are_off_in_every_line_and_stay_off(release, auth):
     assert message.startswith("services.qwen.endpointPicker.flags.enable-pprof: is decided by this program")
 
 
-@pytest.mark.parametrize("release", [one for one in channels() if channel(one).sidecar is not None])
+@pytest.mark.parametrize("release", [name for name in channels() if channel(name).sidecar is not None])
 def test_s8_a_sidecar_stands_only_where_the_picker_writes_its_header(release):
     """A pod that asks the pods of a pool alone is refused nothing that it needs: `tests/real/test_identity.py`."""
-    assert not any(sidecars(one) for one in model_servers(rendered(channelled(release))))
+    assert not any(sidecars(template) for template in model_servers(rendered(channelled(release))))
     everything = rendered(channelled(release, qwen={"prefill": {}}))
-    (proxy,) = [one for template in serving(everything) for one in sidecars(template)]
+    (proxy,) = [sidecar for template in serving(everything) for sidecar in sidecars(template)]
     assert flag(proxy, "--enable-ssrf-protection") == "true"
     config = yaml.safe_load(find(everything, "ConfigMap", "qwen-epp")["data"]["config.yaml"])
-    assert {"prefill", "decode"} == {one["name"] for one in config["schedulingProfiles"]}
+    assert {"prefill", "decode"} == {profile["name"] for profile in config["schedulingProfiles"]}
     (message,) = told(channelled(release, qwen={"sidecar": {"enginePort": 8300}}))
     assert message.startswith("services.qwen.sidecar: ")
 
@@ -416,10 +420,10 @@ def test_s8_a_sidecar_stands_only_where_the_picker_writes_its_header(release):
 def test_s9_every_variants_picker_reads_its_own_pool_and_its_own_lease(release):
     everything = rendered(channelled(release, qwen={"canary": {"weight": 10}, **picking(replicas=2)}))
     for name in ("qwen", "qwen-canary"):
-        own = find(everything, "Role", f"{name}-epp")["rules"]
-        narrowed = {rule["resources"][0]: rule["resourceNames"] for rule in own if "resourceNames" in rule}
+        role_rules = find(everything, "Role", f"{name}-epp")["rules"]
+        narrowed = {rule["resources"][0]: rule["resourceNames"] for rule in role_rules if "resourceNames" in rule}
         assert narrowed["inferencepools"] == [name]
         assert narrowed["leases"][0].startswith(f"epp-models-{name}.")
-        assert [rule["verbs"] for rule in own if "leases" in rule["resources"] and "resourceNames" not in rule] == [
-            ["create"]
-        ]
+        assert [
+            rule["verbs"] for rule in role_rules if "leases" in rule["resources"] and "resourceNames" not in rule
+        ] == [["create"]]

@@ -36,21 +36,23 @@ def test_e4_a_picker_asks_for_less_than_theirs_and_can_be_told_what():
     requests = picker(rendered(tree()))["resources"]["requests"]
     assert amount(requests["cpu"]) < 4
     assert amount(requests["memory"]) < amount("8Gi")
-    own = {"requests": {"cpu": "100m"}, "limits": {"memory": "1Gi"}}
-    assert picker(rendered(tree(qwen={"endpointPicker": {"resources": own}})))["resources"] == own
+    resources = {"requests": {"cpu": "100m"}, "limits": {"memory": "1Gi"}}
+    assert picker(rendered(tree(qwen={"endpointPicker": {"resources": resources}})))["resources"] == resources
 
 
 @every_stack
 def test_e5_a_missing_configuration_is_not_hidden(stack):
-    for one in templates(rendered(stack)):
-        for volume in one["spec"]["volumes"]:
+    for template in templates(rendered(stack)):
+        for volume in template["spec"]["volumes"]:
             sources = (volume.get(kind, {}) for kind in ("configMap", "secret", "projected"))
             assert not any(source.get("optional") for source in sources)
 
 
 @every_stack
 def test_s1_models_are_pulled_over_tls_unless_the_service_says_otherwise(stack):
-    insecure = {one.get("name", key) for key, one in stack["services"].items() if one["model"].get("insecure")}
+    insecure = {
+        service.get("name", key) for key, service in stack["services"].items() if service["model"].get("insecure")
+    }
     for template in model_servers(rendered(stack)):
         plain = "plain-http" in json.dumps(fetching(template))
         assert plain == (label(template, "app.kubernetes.io/name") in insecure)
@@ -59,22 +61,22 @@ def test_s1_models_are_pulled_over_tls_unless_the_service_says_otherwise(stack):
 def test_s1_plain_http_is_one_services_own_choice():
     insecure = {"model": {**SERVICE["model"], "insecure": True}}
     everything = rendered(tree(a={}, b=insecure))
-    plain = ["--plain-http" in json.dumps(fetching(one)) for one in serving(everything)]
+    plain = ["--plain-http" in json.dumps(fetching(template)) for template in serving(everything)]
     assert plain == [False, True]
 
 
 @every_picked_stack
 def test_s7_no_picker_serves_profiles(stack):
-    pickers = [one for one in templates(rendered(stack)) if engine(one)["name"] == "epp"]
+    pickers = [template for template in templates(rendered(stack)) if engine(template)["name"] == "epp"]
     assert pickers
-    assert all(flag(engine(one), "--enable-pprof") == "false" for one in pickers)
+    assert all(flag(engine(template), "--enable-pprof") == "false" for template in pickers)
 
 
 @pytest.mark.parametrize("name", ["prefill", "prefill-by-an-account", "spanning-prefill", "prefill-decode"])
 def test_s8_the_sidecar_asks_only_pods_of_its_pool_and_alone_has_the_token_for_that(name):
     everything = rendered(EVERY[name])
     (pool,) = kind(everything, "InferencePool")
-    (template,) = [one for one in serving(everything) if sidecars(one)]
+    (template,) = [template for template in serving(everything) if sidecars(template)]
     (proxy,) = sidecars(template)
     assert flag(proxy, "--enable-ssrf-protection") == "true"
     assert flag(proxy, "--inference-pool") == f"{pool['metadata']['namespace']}/{pool['metadata']['name']}"
@@ -84,9 +86,13 @@ def test_s8_the_sidecar_asks_only_pods_of_its_pool_and_alone_has_the_token_for_t
         for volume in template["spec"]["volumes"]
         if any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", []))
     }
-    holders = [one["name"] for one in containers(template) if tokens & {m["name"] for m in one["volumeMounts"]}]
+    holders = [
+        container["name"]
+        for container in containers(template)
+        if tokens & {m["name"] for m in container["volumeMounts"]}
+    ]
     assert holders == ["routing-proxy"]
-    (binding,) = [one for one in kind(everything, "RoleBinding") if one["subjects"][0]["name"] == account]
+    (binding,) = [binding for binding in kind(everything, "RoleBinding") if binding["subjects"][0]["name"] == account]
     role = exactly(everything, "Role", binding["roleRef"]["name"])
     assert [(rule["resources"], rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"]] == [
         (["pods"], None, ["list", "watch"]),
@@ -104,8 +110,8 @@ def test_s8_no_model_pod_is_given_a_token_unasked(stack):
 @every_stack
 def test_s9_a_picker_reads_its_own_pool_and_no_secrets(stack):
     everything = rendered(stack)
-    for one in kind(everything, "InferencePool"):
-        name = one["metadata"]["name"]
+    for pool in kind(everything, "InferencePool"):
+        name = pool["metadata"]["name"]
         rules = exactly(everything, "Role", f"{name}-epp")["rules"]
         (pools,) = [rule for rule in rules if "inferencepools" in rule["resources"]]
         assert pools["resourceNames"] == [name]
@@ -116,8 +122,8 @@ def test_s9_a_picker_reads_its_own_pool_and_no_secrets(stack):
 @every_stack
 def test_s10_every_image_has_a_tag_or_a_digest_and_none_is_the_latest(stack):
     for template in templates(rendered(stack)):
-        for one in containers(template):
-            assert is_pinned(one["image"]), one["image"]
+        for container in containers(template):
+            assert is_pinned(container["image"]), container["image"]
 
 
 def is_pinned(image):
@@ -127,13 +133,13 @@ def is_pinned(image):
 
 
 def images(facts):
-    own = [facts.images.picker, facts.images.kit, facts.images.kit_verify, facts.images.downloader]
-    return [*own, *facts.images.engine.values(), *([facts.images.sidecar] if facts.images.sidecar else [])]
+    tools = [facts.images.picker, facts.images.kit, facts.images.kit_verify, facts.images.downloader]
+    return [*tools, *facts.images.engine.values(), *([facts.images.sidecar] if facts.images.sidecar else [])]
 
 
 @pytest.mark.parametrize("release", channels())
 def test_s10_a_channel_is_pinned(release):
-    assert all(is_pinned(one.ref) for one in images(channel(release)))
+    assert all(is_pinned(image.ref) for image in images(channel(release)))
 
 
 def test_s10_digests_that_the_channel_knows_reach_the_pods():
@@ -146,8 +152,8 @@ def test_s10_digests_that_the_channel_knows_reach_the_pods():
 
 
 def test_s10_a_users_digest_is_kept_and_an_image_without_tag_or_digest_refused():
-    own = f"registry.example/vllm:v1@{DIGEST}"
-    assert engine(pod({"engine": {"image": own}}))["image"] == own
+    image = f"registry.example/vllm:v1@{DIGEST}"
+    assert engine(pod({"engine": {"image": image}}))["image"] == image
     assert engine(pod({"model": {"name": "m", "source": f"image://registry.example/server@{DIGEST}"}}))[
         "image"
     ].endswith(DIGEST)
@@ -168,7 +174,7 @@ def test_s11_kit_gets_its_one_secret_whatever_opens_the_images():
     service = {"model": {**SERVICE["model"], "secrets": ["models"]}, "pod": secrets}
     template = pod(service)
     (kit,) = fetching(template)
-    (mount,) = [one for one in kit["volumeMounts"] if one["mountPath"] == values(kit)["DOCKER_CONFIG"]]
+    (mount,) = [mount for mount in kit["volumeMounts"] if mount["mountPath"] == values(kit)["DOCKER_CONFIG"]]
     assert volumes(template)[mount["name"]]["secret"] == {
         "secretName": "models",
         "items": [{"key": ".dockerconfigjson", "path": "config.json"}],

@@ -42,24 +42,24 @@ WORKLOADS = {
 @every_stack
 def test_w1_probes_ask_the_engine_itself_also_behind_the_sidecar(stack):
     for template in serving(rendered(stack)):
-        own = engine(template)
-        (port,) = (one["containerPort"] for one in own["ports"])
-        assert [own[probe]["httpGet"]["port"] for probe in PROBES] == [port] * 3
-        assert port not in [one["containerPort"] for proxy in sidecars(template) for one in proxy["ports"]]
-        assert own["name"] != "vllm" or flag(own, "--port") == str(port)
+        container = engine(template)
+        (port,) = (entry["containerPort"] for entry in container["ports"])
+        assert [container[probe]["httpGet"]["port"] for probe in PROBES] == [port] * 3
+        assert port not in [entry["containerPort"] for proxy in sidecars(template) for entry in proxy["ports"]]
+        assert container["name"] != "vllm" or flag(container, "--port") == str(port)
 
 
 def test_w1_the_sidecar_answers_health_on_the_services_port_and_the_engine_on_its_own():
-    own = pod({"prefill": {}, "sidecar": {"enginePort": 8300}})
-    assert engine(own)["readinessProbe"]["httpGet"] == {"path": "/v1/models", "port": 8300}
-    (proxy,) = sidecars(own)
-    assert [one["containerPort"] for one in proxy["ports"]] == [8000]
+    template = pod({"prefill": {}, "sidecar": {"enginePort": 8300}})
+    assert engine(template)["readinessProbe"]["httpGet"] == {"path": "/v1/models", "port": 8300}
+    (proxy,) = sidecars(template)
+    assert [port["containerPort"] for port in proxy["ports"]] == [8000]
 
 
 @every_stack
 def test_w2_shared_memory_and_a_writable_home(stack):
     for template in model_servers(rendered(stack)):
-        mounts = {one["mountPath"]: one for one in engine(template)["volumeMounts"]}
+        mounts = {mount["mountPath"]: mount for mount in engine(template)["volumeMounts"]}
         shared = volumes(template)[mounts["/dev/shm"]["name"]]["emptyDir"]
         assert shared["medium"] == "Memory"
         assert amount(shared["sizeLimit"]) >= 2**30
@@ -75,7 +75,9 @@ def test_w3_user_and_group_are_said_and_the_volumes_are_theirs(stack):
         assert context["runAsNonRoot"] is True
         assert context["runAsUser"] > 0
         assert context["fsGroup"] == context["runAsGroup"] > 0
-        assert all(not {"runAsUser", "runAsGroup"} & one["securityContext"].keys() for one in containers(template))
+        assert all(
+            not {"runAsUser", "runAsGroup"} & container["securityContext"].keys() for container in containers(template)
+        )
 
 
 @pytest.mark.parametrize(
@@ -84,21 +86,24 @@ def test_w3_user_and_group_are_said_and_the_volumes_are_theirs(stack):
 def test_w4_the_nodes_disk_is_asked_for_and_bounded(name, size):
     needed = amount(size) * 11 / 10
     for template in model_servers(rendered(EVERY[name])):
-        brought = {one["volumeMounts"][0]["name"] for one in fetching(template)}
+        brought = {container["volumeMounts"][0]["name"] for container in fetching(template)}
         limits = [amount(volumes(template)[volume]["emptyDir"]["sizeLimit"]) for volume in brought]
         assert needed <= sum(limits) < needed + len(limits) * 2**30 + amount("1Gi")
         # A pod reserves the largest request of its init containers, which run one after the other.
-        assert max(amount(one["resources"]["requests"]["ephemeral-storage"]) for one in fetching(template)) >= needed
+        assert (
+            max(amount(container["resources"]["requests"]["ephemeral-storage"]) for container in fetching(template))
+            >= needed
+        )
 
 
 @every_stack
 def test_w4_what_fetches_says_what_it_needs_and_a_restart_finishes_what_was_begun(stack):
     for template in model_servers(rendered(stack)):
-        for one in fetching(template):
-            assert {"cpu", "memory"} <= one["resources"]["requests"].keys()
-            assert "memory" in one["resources"]["limits"]
-            if "KITOPS_HOME" in values(one):
-                assert "-o" in one.get("command", ()) or values(one)["EXTRA_FLAGS"] == "--overwrite"
+        for container in fetching(template):
+            assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
+            assert "memory" in container["resources"]["limits"]
+            if "KITOPS_HOME" in values(container):
+                assert "-o" in container.get("command", ()) or values(container)["EXTRA_FLAGS"] == "--overwrite"
 
 
 def test_w4_a_claim_is_mounted_and_nothing_is_fetched():
@@ -111,8 +116,8 @@ def test_w4_a_claim_is_mounted_and_nothing_is_fetched():
 @every_stack
 def test_w5_pods_and_selectors_know_no_version_release_or_hash_of_ours(stack):
     release = stack.get("release", "llm-d-0.10")
-    for one in rendered(stack):
-        assert "app.kubernetes.io/version" not in json.dumps(one)
+    for manifest in rendered(stack):
+        assert "app.kubernetes.io/version" not in json.dumps(manifest)
     for template in templates(rendered(stack)):
         annotations = template["metadata"].get("annotations", {})
         # Checksums of what a pod reads once are no version of ours: they change with that, and with nothing else.
@@ -131,13 +136,13 @@ def test_w5_a_change_of_release_changes_no_selector_and_no_label_or_annotation_o
     def identity(release):
         claimed = {"vendor": "nvidia", "allocation": {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}}
         everything = rendered({**tree(qwen=shape), "release": release, "accelerators": {"claimed": claimed}})
-        pods = [one["metadata"] for one in model_servers(everything)]
+        pods = [template["metadata"] for template in model_servers(everything)]
         selectors = [
-            (one["kind"], one["metadata"]["name"], one["spec"]["selector"])
-            for one in everything
-            if "selector" in one.get("spec", {})
+            (manifest["kind"], manifest["metadata"]["name"], manifest["spec"]["selector"])
+            for manifest in everything
+            if "selector" in manifest.get("spec", {})
         ]
-        workloads = [(one["kind"], one["metadata"]["name"]) for one in everything]
+        workloads = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in everything]
         return pods, selectors, workloads
 
     first, *others = [identity(release) for release in channels()]
@@ -148,10 +153,10 @@ def test_w5_a_change_of_release_changes_no_selector_and_no_label_or_annotation_o
 @every_stack
 def test_w6_no_pod_is_added_while_rolling_unless_it_was_asked_for(stack):
     asked = "maxSurge" in json.dumps(stack)
-    for one in rendered(stack):
-        if label(one, "app.kubernetes.io/component") != "model-server" or one["kind"] not in WORKLOADS:
+    for manifest in rendered(stack):
+        if label(manifest, "app.kubernetes.io/component") != "model-server" or manifest["kind"] not in WORKLOADS:
             continue
-        strategy = WORKLOADS[one["kind"]](one["spec"])
+        strategy = WORKLOADS[manifest["kind"]](manifest["spec"])
         assert asked or strategy.get("maxSurge", 0) == 0
         assert asked or strategy in ({"maxSurge": 0, "maxUnavailable": 1}, {})
 
@@ -171,11 +176,11 @@ def test_w6_the_strategy_can_be_chosen():
 def test_w7_a_fixed_number_of_replicas_is_written(shape, replicas):
     """Fixed numbers are ours to write; leaving `replicas` out of the object belongs to autoscaling."""
     given = {} if replicas is None else {"replicas": replicas}
-    (one,) = [
-        one for one in rendered(tree(qwen={**shape, **given})) if one["metadata"]["name"] == "qwen-decode"
-        and one["kind"] in WORKLOADS
+    (workload,) = [
+        workload for workload in rendered(tree(qwen={**shape, **given}))
+        if workload["metadata"]["name"] == "qwen-decode" and workload["kind"] in WORKLOADS
     ]  # fmt: skip
-    assert one["spec"]["replicas"] == (1 if replicas is None else replicas)
+    assert workload["spec"]["replicas"] == (1 if replicas is None else replicas)
 
 
 LOOP = ["sh", "-c", 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done']
@@ -186,17 +191,17 @@ LOOP = ["sh", "-c", 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & 
 def test_w8_nothing_that_fetches_runs_a_shell(stack):
     """Only groups repeat a fetch, by a loop whose text never changes."""
     for template in model_servers(rendered(stack)):
-        for one in fetching(template):
-            command = one.get("command", [])
-            tokens = [*(command[3:] if command[:3] == LOOP else command), *one.get("args", [])]
+        for container in fetching(template):
+            command = container.get("command", [])
+            tokens = [*(command[3:] if command[:3] == LOOP else command), *container.get("args", [])]
             assert not {PurePosixPath(token).name for token in tokens} & SHELLS
             assert "-c" not in tokens
             assert not any(mark in token for token in tokens for mark in ("\n", ";", "&&", "|", "$"))
 
 
 def test_w8_the_reference_is_one_token_that_no_source_can_turn_into_a_flag():
-    (one,) = fetching(pod({}))
-    assert one["command"][:3] == ["kit", "unpack", f"registry.example/org/model@{PIN}"]
+    (container,) = fetching(pod({}))
+    assert container["command"][:3] == ["kit", "unpack", f"registry.example/org/model@{PIN}"]
     for source in ("kit://-o/org/model:v1", "hf://-x/model", "s3://-bucket/model", "pvc://-claim"):
         (message,) = told(tree(qwen={"model": {"name": "org/model", "source": source}}))
         assert message.startswith("services.qwen.model.source: is not")
@@ -205,11 +210,11 @@ def test_w8_the_reference_is_one_token_that_no_source_can_turn_into_a_flag():
 @pytest.mark.parametrize("name", ["one-pod", "private-kit", "signed-kit-with-adapters", "mi300x", "canary"])
 def test_w9_kit_finds_the_file_that_keeps_it_from_asking_for_updates(name):
     for template in model_servers(rendered(EVERY[name])):
-        kits = [one for one in fetching(template) if "KITOPS_HOME" in values(one)]
+        kits = [container for container in fetching(template) if "KITOPS_HOME" in values(container)]
         assert kits
-        for one in kits:
-            file = f"{values(one)['KITOPS_HOME']}/disable-update-notifications"
-            (mount,) = [mount for mount in one["volumeMounts"] if mount["mountPath"] == file]
+        for container in kits:
+            file = f"{values(container)['KITOPS_HOME']}/disable-update-notifications"
+            (mount,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == file]
             (item,) = volumes(template)[mount["name"]]["downwardAPI"]["items"]
             assert item["path"] == mount["subPath"] == "disable-update-notifications"
 
@@ -228,24 +233,24 @@ def test_w9_kit_finds_the_file_that_keeps_it_from_asking_for_updates(name):
 def test_w10_more_than_one_replica_has_a_disruption_budget(service, expected):
     everything = rendered(tree(qwen=service))
     budgets = kind(everything, "PodDisruptionBudget")
-    assert [(plain(one["metadata"]["name"]), one["spec"]["maxUnavailable"]) for one in budgets] == expected
-    workloads = {one["metadata"]["name"] for one in everything if one["kind"] in WORKLOADS}
-    assert {one["metadata"]["name"] for one in budgets} <= workloads
+    assert [(plain(budget["metadata"]["name"]), budget["spec"]["maxUnavailable"]) for budget in budgets] == expected
+    workloads = {manifest["metadata"]["name"] for manifest in everything if manifest["kind"] in WORKLOADS}
+    assert {budget["metadata"]["name"] for budget in budgets} <= workloads
 
 
 @every_stack
 def test_w10_a_budget_covers_pods_of_one_role(stack):
     everything = rendered(stack)
     for budget in kind(everything, "PodDisruptionBudget"):
-        wanted = budget["spec"]["selector"]["matchLabels"]
+        selector = budget["spec"]["selector"]["matchLabels"]
         name = budget["metadata"]["name"]
-        if any(one["metadata"]["name"] == name for one in kind(everything, "LeaderWorkerSet")):
-            assert wanted == {"leaderworkerset.sigs.k8s.io/name": name}
+        if any(group["metadata"]["name"] == name for group in kind(everything, "LeaderWorkerSet")):
+            assert selector == {"leaderworkerset.sigs.k8s.io/name": name}
         else:
-            assert wanted == exactly(everything, "Deployment", name)["spec"]["selector"]["matchLabels"]
+            assert selector == exactly(everything, "Deployment", name)["spec"]["selector"]["matchLabels"]
 
 
 def test_w10_pods_can_be_spread_and_the_pods_of_the_role_are_what_is_spread():
     spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
-    one = deployment({"pod": {"topologySpreadConstraints": [spread]}})["spec"]
-    assert one["template"]["spec"]["topologySpreadConstraints"] == [{"labelSelector": one["selector"], **spread}]
+    spec = deployment({"pod": {"topologySpreadConstraints": [spread]}})["spec"]
+    assert spec["template"]["spec"]["topologySpreadConstraints"] == [{"labelSelector": spec["selector"], **spread}]

@@ -260,10 +260,10 @@ def test_a_route_leads_to_the_interceptor_and_changes_what_the_contract_says(mod
 def test_a_canary_of_mode_header_is_asked_by_its_headers_and_billed_as_its_service():
     """See phoebe 3.10."""
     canary = {"canary": {"weight": 0, "headers": {"x-canary": "always"}}}
-    tried, rest = exactly(rendered(metered("header", qwen=canary)), "HTTPRoute", "qwen")["spec"]["rules"]
+    canary_rule, rest = exactly(rendered(metered("header", qwen=canary)), "HTTPRoute", "qwen")["spec"]["rules"]
     found = [
         {each["name"]: each["value"] for each in rule["filters"][1]["requestHeaderModifier"]["set"]}
-        for rule in (tried, rest)
+        for rule in (canary_rule, rest)
     ]
     assert [each["X-Saturn-Resource-Id"] for each in found] == ["qwen", "qwen"]
     assert [each["X-Saturn-Upstream"].partition(".")[0] for each in found] == ["qwen-canary", "qwen"]

@@ -20,8 +20,8 @@ DEPRECATED = {
 }
 
 
-def warnings(wanted):
-    return outputs.of_stack(plan(wanted), None)["services"]["qwen"]["warnings"]
+def warnings(requested):
+    return outputs.of_stack(plan(requested), None)["services"]["qwen"]["warnings"]
 
 
 @every_channel
@@ -70,7 +70,7 @@ def test_a_gate_that_is_gone_is_refused(gate):
 def test_a_key_of_another_api_is_refused(section, at):
     """See upstream configuration-4."""
     messages = told(configured(**section))
-    assert any(one.startswith(f"services.qwen.endpointPicker.config.{at}: unknown key") for one in messages)
+    assert any(message.startswith(f"services.qwen.endpointPicker.config.{at}: unknown key") for message in messages)
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_requests_that_give_up_before_a_pod_wakes_are_told(flow, is_told):
     """See upstream configuration-7."""
     service = {"autoscaling": SLEEPS, "endpointPicker": {"flowControl": flow}}
     found = warnings(tree(qwen=service) | {"observability": PROMETHEUS})
-    assert [one for one in found if "defaultRequestTTL" in one] == (found if is_told else [])
+    assert [warning for warning in found if "defaultRequestTTL" in warning] == (found if is_told else [])
     assert bool(found) == is_told
 
 
 def test_nothing_sleeps_that_nothing_wakes():
     """See upstream configuration-8."""
-    wanted = tree(qwen={"autoscaling": SLEEPS}) | {"observability": PROMETHEUS}
-    (message,) = told(wanted)
+    requested = tree(qwen={"autoscaling": SLEEPS}) | {"observability": PROMETHEUS}
+    (message,) = told(requested)
     assert message.startswith("services.qwen.autoscaling.minReplicas: zero replicas cannot be woken without a queue")
 
 
@@ -132,7 +132,7 @@ def test_an_alpha_plugin_brings_its_flag():
 def test_a_plugin_that_is_not_registered_is_refused(name):
     """See upstream configuration-10."""
     messages = told(configured({"type": name}, profile=[name]))
-    assert any(f"plugins[2].type: is not in llm-d-0.10 ({name})" in one for one in messages)
+    assert any(f"plugins[2].type: is not in llm-d-0.10 ({name})" in message for message in messages)
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_a_plugin_that_is_not_registered_is_refused(name):
 )
 def test_a_deprecated_plugin_is_told(plugin, profile, instead):
     """The line still has it. See upstream configuration-11."""
-    wanted = configured(plugin, profile=[plugin["type"]] if profile else [])
+    requested = configured(plugin, profile=[plugin["type"]] if profile else [])
     table = channel("llm-d-0.10").picker.plugins.table
-    assert {name for name, one in table.items() if one.deprecated is not None} == DEPRECATED
-    (found,) = warnings(wanted)
+    assert {name for name, entry in table.items() if entry.deprecated is not None} == DEPRECATED
+    (found,) = warnings(requested)
     assert found.startswith(f"endpointPicker.config.plugins[2].type: is deprecated ({plugin['type']}); use {instead}")
 
 

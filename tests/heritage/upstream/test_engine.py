@@ -24,9 +24,9 @@ from tests.support.stacks.shapes import engine, every_stack, flag, label, model_
 POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
 
 
-def roles(wanted):
+def roles(requested):
     """Return the engines of the decode pods and of the prefill pods."""
-    found = {label(one, "inference-stacks.io/role"): engine(one) for one in serving(rendered(wanted))}
+    found = {label(template, "inference-stacks.io/role"): engine(template) for template in serving(rendered(requested))}
     assert found.keys() == {"decode", "prefill"}
     return found["decode"], found["prefill"]
 
@@ -60,7 +60,10 @@ def test_a_connector_that_is_offered_works_somewhere():
 def test_both_roles_have_one_block_size(release):
     """See upstream engine-3."""
     for service, size in (({}, "64"), ({"kvCache": {"blockSize": 16}}, "16")):
-        assert [flag(one, "--block-size") for one in roles(stack(release, prefill={}, **service))] == [size, size]
+        assert [flag(container, "--block-size") for container in roles(stack(release, prefill={}, **service))] == [
+            size,
+            size,
+        ]
     (message,) = told(stack(release, prefill={"engine": {"args": ["--block-size=32"]}}))
     assert message.startswith("services.qwen.prefill.engine.args[0]: repeats a field (--block-size)")
 
@@ -68,11 +71,11 @@ def test_both_roles_have_one_block_size(release):
 @every_disaggregated_channel
 def test_prefill_is_found_and_keeps_its_connections(release):
     """See upstream engine-4."""
-    wanted = stack(release, prefill={})
-    for one in roles(wanted):
-        assert values(one)["VLLM_NIXL_SIDE_CHANNEL_HOST"] == "$(POD_IP)"
-        assert values(one)["POD_IP"] == POD_IP
-    _, prefill = roles(wanted)
+    requested = stack(release, prefill={})
+    for container in roles(requested):
+        assert values(container)["VLLM_NIXL_SIDE_CHANNEL_HOST"] == "$(POD_IP)"
+        assert values(container)["POD_IP"] == POD_IP
+    _, prefill = roles(requested)
     # The sidecar keeps a connection that idles for 90 seconds.
     assert int(values(prefill)["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"]) > 90
 
@@ -93,9 +96,9 @@ def test_engines_publish_under_their_own_address(release):
 def test_an_engine_may_write_where_it_has_to(stack):
     """See upstream engine-6."""
     for template in model_servers(rendered(stack)):
-        one = engine(template)
-        home = values(one)["HOME"]
-        (mount,) = [each for each in one["volumeMounts"] if each["mountPath"] == home]
+        container = engine(template)
+        home = values(container)["HOME"]
+        (mount,) = [each for each in container["volumeMounts"] if each["mountPath"] == home]
         assert "emptyDir" in volumes(template)[mount["name"]]
 
 
@@ -113,19 +116,19 @@ def test_an_engine_drains_before_it_is_killed(release):
     service = {"prefill": {}} if release in DISAGGREGATED else {}
     knows = "--shutdown-timeout" if release in {"llm-d-0.9", "llm-d-0.10"} else None
     for template in serving(rendered(stack(release, **service, drainTimeout="80s"))):
-        one, grace = engine(template), template["spec"]["terminationGracePeriodSeconds"]
-        sleeps = one["lifecycle"]["preStop"]["sleep"]["seconds"]
-        drains = int(flag(one, knows)) if knows else 0
+        container, grace = engine(template), template["spec"]["terminationGracePeriodSeconds"]
+        sleeps = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+        drains = int(flag(container, knows)) if knows else 0
         assert sleeps >= 15
         assert sleeps + drains >= 80
         assert sleeps + drains < grace
-        assert (flag(one, "--shutdown-timeout") is not None) == (knows is not None)
+        assert (flag(container, "--shutdown-timeout") is not None) == (knows is not None)
 
 
 @every_channel
 def test_metrics_have_their_present_names(release):
     """See upstream engine-9."""
-    series = {name: one.series for name, one in channel(release).engine.metrics.items()}
+    series = {name: metric.series for name, metric in channel(release).engine.metrics.items()}
     assert series["kv-cache-utilization"] == "vllm:kv_cache_usage_perc"
     assert series["queue-size"] == "vllm:num_requests_waiting"
     assert "gpu_cache_usage_perc" not in str(channel(release))
@@ -134,7 +137,7 @@ def test_metrics_have_their_present_names(release):
 @pytest.mark.parametrize("more", [{"engine": {"image": "registry.example/vllm:v2"}}, {"kvCache": {"blockSize": 16}}])
 def test_an_incompatible_version_has_a_pool_of_its_own(more):
     """See upstream engine-10."""
-    before, after = (rendered(stack(prefill={}, **one)) for one in ({}, more))
+    before, after = (rendered(stack(prefill={}, **fields)) for fields in ({}, more))
     (old,), (new,) = pools(before), pools(after)
     assert len(members(before, old)) == len(members(after, new)) == 2
     assert members(after, old) == members(before, new) == []
@@ -146,9 +149,11 @@ def test_an_incompatible_version_has_a_pool_of_its_own(more):
 @pytest.mark.parametrize(("scaling", "made"), [("hpa", "HorizontalPodAutoscaler"), ("keda", "ScaledObject")])
 def test_a_workload_has_one_autoscaler(scaling, made):
     """See upstream engine-11."""
-    wanted = {"type": scaling, "minReplicas": 1, "maxReplicas": 4, "metrics": SLEEPS["metrics"]}
-    everything = rendered(tree(qwen={"autoscaling": wanted}))
-    autoscalers = [one["kind"] for one in everything if one["kind"] in {"HorizontalPodAutoscaler", "ScaledObject"}]
+    autoscaling = {"type": scaling, "minReplicas": 1, "maxReplicas": 4, "metrics": SLEEPS["metrics"]}
+    everything = rendered(tree(qwen={"autoscaling": autoscaling}))
+    autoscalers = [
+        manifest["kind"] for manifest in everything if manifest["kind"] in {"HorizontalPodAutoscaler", "ScaledObject"}
+    ]
     assert autoscalers == [made]
     assert "replicas" not in find(everything, "Deployment", "qwen-decode")["spec"]
 

@@ -26,11 +26,11 @@ def test_istio_is_told_where_a_picker_speaks_tls():
 
 def test_gke_gets_policies_and_no_timeouts_on_routes():
     """See upstream gateway-2."""
-    wanted = tree(qwen={"drainTimeout": "10m", "health": {"livenessPath": "/alive"}})
-    wanted["gateway"]["provider"] = "gke"
-    everything = rendered(wanted)
+    requested = tree(qwen={"drainTimeout": "10m", "health": {"livenessPath": "/alive"}})
+    requested["gateway"]["provider"] = "gke"
+    everything = rendered(requested)
     health, backend = find(everything, "HealthCheckPolicy", "qwen"), find(everything, "GCPBackendPolicy", "qwen")
-    assert {one["spec"]["targetRef"]["kind"] for one in (health, backend)} == {"InferencePool"}
+    assert {policy["spec"]["targetRef"]["kind"] for policy in (health, backend)} == {"InferencePool"}
     assert health["spec"]["default"]["config"]["httpHealthCheck"] == {"requestPath": "/alive", "port": 8000}
     assert backend["spec"]["default"]["timeoutSec"] == 600
     (route,) = kind(everything, "HTTPRoute")

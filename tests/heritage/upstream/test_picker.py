@@ -57,8 +57,8 @@ def test_every_flag_is_one_token(release):
     """See upstream picker-3."""
     service = {"prefill": {}} if release in DISAGGREGATED else {}
     everything = rendered(stack(release, **service, endpointPicker={"replicas": 2, "flags": {"zap-devel": "false"}}))
-    found = [picker(everything), *(one for template in serving(everything) for one in sidecars(template))]
-    for argument in (argument for one in found for argument in one["args"]):
+    found = [picker(everything), *(sidecar for template in serving(everything) for sidecar in sidecars(template))]
+    for argument in (argument for container in found for argument in container["args"]):
         assert re.fullmatch(r"--[a-z0-9-]+=\S+", argument), argument
     assert flag(picker(everything), "--zap-devel") == "false"
     (message,) = told(picking(release, flags={"zap-devel": "no"}))
@@ -106,9 +106,9 @@ def test_what_objects_have_to_agree_about_is_no_flag(release, name):
 @pytest.mark.parametrize("count", [1, 2])
 def test_probes_ask_for_names_that_a_standby_answers(release, count):
     """See upstream picker-6."""
-    one = picker(rendered(picking(release, replicas=count)))
-    assert one["livenessProbe"]["grpc"] == {"port": 9003, "service": "liveness"}
-    assert one["readinessProbe"]["grpc"] == {"port": 9003, "service": "readiness"}
+    container = picker(rendered(picking(release, replicas=count)))
+    assert container["livenessProbe"]["grpc"] == {"port": 9003, "service": "liveness"}
+    assert container["readinessProbe"]["grpc"] == {"port": 9003, "service": "readiness"}
 
 
 def test_the_pool_comes_first_and_goes_last():
@@ -118,8 +118,12 @@ def test_the_pool_comes_first_and_goes_last():
     """
     assert parts.POOL in parts.PICKER.after
     assert parts.POOL.after == (parts.PICKER_SERVICE,)
-    for wanted in PICKED.values():
-        order = [one.id.part for one in objects(render(plan(wanted))) if one.id.owner == next(iter(wanted["services"]))]
+    for requested in PICKED.values():
+        order = [
+            item.id.part
+            for item in objects(render(plan(requested)))
+            if item.id.owner == next(iter(requested["services"]))
+        ]
         assert order.index(parts.POOL) < order.index(parts.PICKER)
 
 
@@ -129,11 +133,11 @@ def test_a_pool_of_another_name_has_a_picker_of_another_name():
     See upstream picker-8.
     """
     ones, others = (
-        {(one["kind"], one["metadata"]["name"]) for one in rendered(stack(prefill={}, **more))}
+        {(manifest["kind"], manifest["metadata"]["name"]) for manifest in rendered(stack(prefill={}, **more))}
         for more in ({}, {"parallelism": {"tensor": 2}})
     )
     for what in ("InferencePool", "Deployment"):
-        assert not {one for one in ones & others if one[0] == what}
+        assert not {place for place in ones & others if place[0] == what}
     assert ("HTTPRoute", "qwen") in ones & others
 
 
@@ -151,8 +155,8 @@ def test_a_parser_of_one_protocol_is_said_on_the_pool_or_refused(parser):
 @pytest.mark.parametrize("drain", ["30s", "5m"])
 def test_a_picker_outlives_its_requests(drain):
     """See upstream picker-10."""
-    (one,) = pickers(rendered(picking(flags={"drain-timeout": drain})))
-    grace = one["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+    (workload,) = pickers(rendered(picking(flags={"drain-timeout": drain})))
+    grace = workload["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     assert grace >= 130
     assert grace > seconds(drain)
 
@@ -160,8 +164,8 @@ def test_a_picker_outlives_its_requests(drain):
 @every_picked_stack
 def test_a_picker_asks_for_what_it_needs(stack):
     """See upstream picker-11."""
-    for one in pickers(rendered(stack)):
-        assert {"cpu", "memory"} <= engine(one["spec"]["template"])["resources"]["requests"].keys()
+    for workload in pickers(rendered(stack)):
+        assert {"cpu", "memory"} <= engine(workload["spec"]["template"])["resources"]["requests"].keys()
 
 
 @every_channel
@@ -169,8 +173,8 @@ def test_token_reviews_are_allowed_in_the_whole_cluster(release):
     """See upstream picker-12."""
     everything = rendered(picking(release))
     (binding,) = kind(everything, "ClusterRoleBinding")
-    (one,) = pickers(everything)
-    account = one["spec"]["template"]["spec"]["serviceAccountName"]
+    (workload,) = pickers(everything)
+    account = workload["spec"]["template"]["spec"]["serviceAccountName"]
     assert binding["roleRef"]["name"] == "system:auth-delegator"
     assert [(each["name"], each["namespace"]) for each in binding["subjects"]] == [(account, "models")]
     assert "reviews" not in json.dumps(kind(everything, "Role"))
@@ -189,33 +193,35 @@ def test_who_scrapes_may_get_metrics(collector):
     (role,) = kind(everything, "ClusterRole")
     assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     bound = [
-        one for one in kind(everything, "ClusterRoleBinding") if one["roleRef"]["name"] == role["metadata"]["name"]
+        binding
+        for binding in kind(everything, "ClusterRoleBinding")
+        if binding["roleRef"]["name"] == role["metadata"]["name"]
     ]
-    assert [each["name"] for one in bound for each in one["subjects"]] == [account]
-    (service,) = [one for one in kind(everything, "Service") if one["metadata"]["name"] == "qwen-epp"]
-    assert "http-metrics" in [one["name"] for one in service["spec"]["ports"]]
+    assert [each["name"] for binding in bound for each in binding["subjects"]] == [account]
+    (service,) = [service for service in kind(everything, "Service") if service["metadata"]["name"] == "qwen-epp"]
+    assert "http-metrics" in [port["name"] for port in service["spec"]["ports"]]
 
 
 def test_no_two_services_share_a_secret():
     """See upstream picker-14."""
     everything = rendered(scraped("prometheus-operator", a={}, b={"canary": {"weight": 10}}))
-    names = [one["metadata"]["name"] for one in kind(everything, "Secret")]
+    names = [secret["metadata"]["name"] for secret in kind(everything, "Secret")]
     assert len(names) == len({*names}) == 3
     used = [
         each["authorization"]["credentials"]["name"]
-        for one in kind(everything, "ServiceMonitor")
-        for each in one["spec"]["endpoints"]
+        for monitor in kind(everything, "ServiceMonitor")
+        for each in monitor["spec"]["endpoints"]
     ]
     assert sorted(used) == sorted(names)
 
 
 def test_several_pickers_are_waited_for_as_they_become_ready():
     """No test shows how the real engine takes these waits. See upstream picker-15."""
-    (several,), (one,) = (pickers(rendered(picking(replicas=count))) for count in (2, 1))
+    (several,), (single,) = (pickers(rendered(picking(replicas=count))) for count in (2, 1))
     waits = json.loads(several["metadata"]["annotations"]["pulumi.com/waitFor"])
     assert {"jsonpath={.status.readyReplicas}=1", "jsonpath={.status.updatedReplicas}=2"} <= {*waits}
     assert "pulumi.com/skipAwait" not in several["metadata"]["annotations"]
-    assert "annotations" not in one["metadata"]
+    assert "annotations" not in single["metadata"]
 
 
 @every_channel

@@ -29,15 +29,15 @@ def test_no_pool_selects_one_role_alone(stack):
     """See upstream pool-2."""
     everything = rendered(stack)
     for pool in pools(everything):
-        found = {label(one, "llm-d.ai/role") for one in members(everything, pool)}
-        apart = any(one["pluginRef"] == "prefill-filter" for one in _entries(everything, pool))
-        assert found - {None} == ({"decode", "prefill"} if apart else {"decode"})
+        found = {label(template, "llm-d.ai/role") for template in members(everything, pool)}
+        disaggregated = any(plugin["pluginRef"] == "prefill-filter" for plugin in _entries(everything, pool))
+        assert found - {None} == ({"decode", "prefill"} if disaggregated else {"decode"})
 
 
 def _entries(everything, pool):
     name = pool["spec"]["endpointPickerRef"]["name"]
     config = yaml.load(exactly(everything, "ConfigMap", name)["data"]["config.yaml"], yaml.CSafeLoader)
-    return [one for profile in config["schedulingProfiles"] for one in profile["plugins"]]
+    return [plugin for profile in config["schedulingProfiles"] for plugin in profile["plugins"]]
 
 
 @every_picked_stack
@@ -46,11 +46,11 @@ def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
     everything = rendered(stack)
     for pool in pools(everything):
         (port,) = pool["spec"]["targetPorts"]
-        found = [one for one in members(everything, pool) if label(one, "llm-d.ai/role")]
+        found = [template for template in members(everything, pool) if label(template, "llm-d.ai/role")]
         assert found
         for template in found:
             assert port["number"] in [
-                each["containerPort"] for one in containers(template) for each in one.get("ports", [])
+                each["containerPort"] for container in containers(template) for each in container.get("ports", [])
             ]
     (message,) = told(tree(qwen={"targetPorts": [8000, 8001]}))
     assert message.startswith("services.qwen.targetPorts: unknown key")
@@ -65,7 +65,7 @@ def test_every_pool_names_the_service_and_port_of_its_picker(stack):
         service = exactly(everything, "Service", ref["name"])
         assert (ref["group"], ref["kind"]) == ("", "Service")
         assert service["metadata"]["namespace"] == pool["metadata"]["namespace"]
-        (port,) = [one for one in service["spec"]["ports"] if one["name"] == "grpc-ext-proc"]
+        (port,) = [port for port in service["spec"]["ports"] if port["name"] == "grpc-ext-proc"]
         assert (port["port"], port["appProtocol"]) == (ref["port"]["number"], "kubernetes.io/h2c")
 
 
@@ -101,7 +101,7 @@ def test_a_route_names_no_port_of_a_pool(stack):
 
 def test_a_cluster_with_the_old_pool_alone_is_told():
     """See upstream pool-8."""
-    needed = {f"{one['apiVersion']}/{one['kind']}" for one in rendered(tree())}
+    needed = {f"{manifest['apiVersion']}/{manifest['kind']}" for manifest in rendered(tree())}
     pool, old = "inference.networking.k8s.io/v1/InferencePool", "inference.networking.x-k8s.io/v1alpha2/InferencePool"
     served = ClusterFacts(apis=Served(frozenset(needed - {pool} | {old})))
     (error,) = lines(kinds(needed, served, "strict"), "error")
@@ -112,7 +112,7 @@ def test_a_cluster_with_the_old_pool_alone_is_told():
 def test_one_api_group_is_read(release):
     """See upstream pool-9."""
     everything = rendered(picking(release, replicas=2))
-    assert not [one["apiVersion"] for one in everything if "x-k8s.io" in one["apiVersion"]]
+    assert not [manifest["apiVersion"] for manifest in everything if "x-k8s.io" in manifest["apiVersion"]]
     groups = {"llm-d.ai", "inference.networking.x-k8s.io"}
     rules = find(everything, "Role", "qwen-epp")["rules"]
     read = {group for rule in rules for group in rule["apiGroups"]} & groups

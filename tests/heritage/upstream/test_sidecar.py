@@ -6,8 +6,8 @@ from tests.support.stacks.otterscale import kind
 from tests.support.stacks.shapes import every_stack, flag, label, serving, sidecars, templates, told
 
 
-def proxy(wanted):
-    (found,) = [one for template in serving(rendered(wanted)) for one in sidecars(template)]
+def proxy(requested):
+    (found,) = [sidecar for template in serving(rendered(requested)) for sidecar in sidecars(template)]
     return found
 
 
@@ -16,19 +16,19 @@ def test_the_sidecar_is_a_native_one_of_decode_pods_alone(stack):
     """See upstream sidecar-1."""
     everything = rendered(stack)
     for template in templates(everything):
-        assert "routing-proxy" not in [one["name"] for one in template["spec"]["containers"]]
-        for one in sidecars(template):
-            assert one["restartPolicy"] == "Always"
+        assert "routing-proxy" not in [container["name"] for container in template["spec"]["containers"]]
+        for sidecar in sidecars(template):
+            assert sidecar["restartPolicy"] == "Always"
             assert label(template, "llm-d.ai/role") == "decode"
-            (port,) = [each["containerPort"] for each in one["ports"]]
-            assert flag(one, "--port") == str(port)
+            (port,) = [each["containerPort"] for each in sidecar["ports"]]
+            assert flag(sidecar, "--port") == str(port)
 
 
 @every_disaggregated_channel
 def test_the_sidecar_has_no_flag_that_its_line_has_not(release):
     """See upstream sidecar-2."""
     tls = {"tls": {"prefill": True, "certificate": "serving"}}
-    found = {one.partition("=")[0] for one in proxy(stack(release, prefill={}, sidecar=tls))["args"]}
+    found = {argument.partition("=")[0] for argument in proxy(stack(release, prefill={}, sidecar=tls))["args"]}
     older = {"--connector", "--vllm-port", "--prefiller-use-tls", "--prefiller-tls-insecure-skip-verify"}
     newer = {"--kv-connector", "--enable-tls", "--tls-insecure-skip-verify", "--inference-pool"}
     expected = {
@@ -52,15 +52,15 @@ def test_the_sidecar_serves_what_the_gateway_speaks(release):
 @every_disaggregated_channel
 def test_the_sidecar_may_read_the_pool_that_it_is_told(release):
     """See upstream sidecar-4."""
-    wanted = stack(release, prefill={})
-    everything, one = rendered(wanted), proxy(wanted)
+    requested = stack(release, prefill={})
+    everything, sidecar = rendered(requested), proxy(requested)
     (pool,) = pools(everything)
     asked = (
-        flag(one, "--inference-pool")
-        or f"{flag(one, '--inference-pool-namespace')}/{flag(one, '--inference-pool-name')}"
+        flag(sidecar, "--inference-pool")
+        or f"{flag(sidecar, '--inference-pool-namespace')}/{flag(sidecar, '--inference-pool-name')}"
     )
     assert asked == f"{pool['metadata']['namespace']}/{pool['metadata']['name']}"
-    assert flag(one, "--pool-group") == pool["apiVersion"].partition("/")[0]
+    assert flag(sidecar, "--pool-group") == pool["apiVersion"].partition("/")[0]
     (template,) = [each for each in serving(everything) if sidecars(each)]
     account = template["spec"]["serviceAccountName"]
     (binding,) = [each for each in kind(everything, "RoleBinding") if each["subjects"][0]["name"] == account]

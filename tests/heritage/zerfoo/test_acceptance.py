@@ -33,58 +33,63 @@ def stack(**change):
     return tree(**{"my-llama": {**SPEC, **change}})
 
 
-def hpa(least, most):
-    bounds = {"minReplicas": least, "maxReplicas": most}
+def hpa(min_replicas, max_replicas):
+    bounds = {"minReplicas": min_replicas, "maxReplicas": max_replicas}
     metrics = [{"type": "queue-size", "target": 5}]
     return {"type": "hpa", "metrics": metrics, **{key: number for key, number in bounds.items() if number}}
 
 
-def scaled(least, most):
+def scaled(min_replicas, max_replicas):
     """Return the base spec with an autoscaler, which owns the number."""
-    wanted = stack(autoscaling=hpa(least, most))
-    del wanted["services"]["my-llama"]["replicas"]
-    return wanted
+    requested = stack(autoscaling=hpa(min_replicas, max_replicas))
+    del requested["services"]["my-llama"]["replicas"]
+    return requested
 
 
-def canary(weight, **own):
-    return stack(canary={"weight": weight, "model": {"source": OTHER}, **own})
+def canary(weight, **fields):
+    return stack(canary={"weight": weight, "model": {"source": OTHER}, **fields})
 
 
-def places(wanted):
-    return {one.place: one for one in objects(render(plan(wanted)))}
+def places(requested):
+    return {item.place: item for item in objects(render(plan(requested)))}
 
 
 def changed(before, after):
     """Return what a step from one stack to another makes, changes and takes away, by kind and name."""
-    one, other = places(before), places(after)
-    differing = {place for place in one.keys() & other.keys() if one[place].manifest != other[place].manifest}
+    earlier, later = places(before), places(after)
+    differing = {place for place in earlier.keys() & later.keys() if earlier[place].manifest != later[place].manifest}
     return [
-        {place[1::2] for place in each} for each in (other.keys() - one.keys(), differing, one.keys() - other.keys())
+        {place[1::2] for place in each}
+        for each in (later.keys() - earlier.keys(), differing, earlier.keys() - later.keys())
     ]
 
 
-def logical(wanted):
-    return {f"{one.name}-{each.suffix}": each.manifest for one in render(plan(wanted)) for each in one.objects}
+def logical(requested):
+    return {
+        f"{component.name}-{each.suffix}": each.manifest
+        for component in render(plan(requested))
+        for each in component.objects
+    }
 
 
 # --- 1: the validation vectors of 5.2
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "requested",
     [
         pytest.param(stack(), id="base"),
         pytest.param(canary(50), id="canary-m2-50"),
         pytest.param(scaled(2, 10), id="min-2-max-10"),
     ],
 )
-def test_1_what_they_accept_is_accepted(wanted):
+def test_1_what_they_accept_is_accepted(requested):
     """See zerfoo 5.2."""
-    assert rendered(wanted)
+    assert rendered(requested)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "at"),
+    ("requested", "at"),
     [
         pytest.param(stack(model={"source": ""}), "model.source", id="model-empty"),
         pytest.param(stack(replicas=-1), "replicas", id="replicas-negative"),
@@ -99,10 +104,10 @@ def test_1_what_they_accept_is_accepted(wanted):
         pytest.param(stack(health={**HEALTH, "timeout": "0s"}), "health", id="timeout-zero"),
     ],
 )
-def test_1_what_they_refuse_is_refused_with_its_path(wanted, at):
+def test_1_what_they_refuse_is_refused_with_its_path(requested, at):
     """See zerfoo 5.2."""
     with pytest.raises(ConfigError) as error:
-        rendered(wanted)
+        rendered(requested)
     assert [str(problem.path) for problem in error.value.problems] == [f"{BASE}.{at}"]
 
 
@@ -110,8 +115,8 @@ def test_1_replicas_0_is_the_one_vector_that_we_accept_and_they_refuse():
     """See zerfoo 2.1, 5.2."""
     everything = rendered(stack(replicas=0))
     assert find(everything, "Deployment", "my-llama-decode")["spec"]["replicas"] == 0
-    assert [one["kind"] for one in everything if one["kind"] != "PodDisruptionBudget"] == [
-        one["kind"] for one in rendered(stack()) if one["kind"] != "PodDisruptionBudget"
+    assert [manifest["kind"] for manifest in everything if manifest["kind"] != "PodDisruptionBudget"] == [
+        manifest["kind"] for manifest in rendered(stack()) if manifest["kind"] != "PodDisruptionBudget"
     ]
 
 
@@ -122,7 +127,7 @@ def test_2_their_names_are_known_and_ours_are_the_designs():
     """See zerfoo 1.5."""
     theirs = compatibility.zerfoo("my-llama")
     assert theirs == compatibility.ZerfooNames("my-llama-primary", "my-llama-canary", "my-llama-svc", "my-llama-hpa")
-    names = {(one["kind"], one["metadata"]["name"]) for one in rendered(canary(20))}
+    names = {(manifest["kind"], manifest["metadata"]["name"]) for manifest in rendered(canary(20))}
     assert {
         ("Deployment", "my-llama-decode"),
         ("Deployment", "my-llama-canary-decode"),
@@ -143,16 +148,18 @@ def test_2_their_names_are_known_and_ours_are_the_designs():
 def test_3_weights_are_the_tables_integers_with_0_in_the_object(weight):
     """See zerfoo 3.3."""
     (rule,) = find(rendered(canary(weight)), "HTTPRoute", "my-llama")["spec"]["rules"]
-    backends = {one["name"]: one["weight"] for one in rule["backendRefs"]}
+    backends = {backend["name"]: backend["weight"] for backend in rule["backendRefs"]}
     assert list(backends.items()) == [("my-llama-canary", weight), ("my-llama", 100 - weight)]
-    workloads = [one["metadata"]["name"] for one in rendered(canary(weight)) if one["kind"] == "Deployment"]
+    workloads = [
+        manifest["metadata"]["name"] for manifest in rendered(canary(weight)) if manifest["kind"] == "Deployment"
+    ]
     assert {"my-llama-decode", "my-llama-canary-decode"} < set(workloads)
 
 
 def test_3_without_a_canary_and_after_it_there_is_one_backend():
     """See zerfoo 3.3."""
     (rule,) = find(rendered(stack()), "HTTPRoute", "my-llama")["spec"]["rules"]
-    assert [(one["name"], one["weight"]) for one in rule["backendRefs"]] == [("my-llama", 1)]
+    assert [(backend["name"], backend["weight"]) for backend in rule["backendRefs"]] == [("my-llama", 1)]
 
 
 def test_3_a_canary_does_not_mirror_the_number_of_its_service():
@@ -178,12 +185,12 @@ def test_4_another_weight_is_one_update_of_the_route(before, after):
 # --- 5: autoscaling, 3.4
 
 
-@pytest.mark.parametrize(("least", "most"), [(2, 10), (5, 5)])
-def test_5_bounds_make_an_autoscaler_with_an_explicit_metric_that_owns_the_number(least, most):
+@pytest.mark.parametrize(("min_replicas", "max_replicas"), [(2, 10), (5, 5)])
+def test_5_bounds_make_an_autoscaler_with_an_explicit_metric_that_owns_the_number(min_replicas, max_replicas):
     """See zerfoo 3.4."""
-    everything = rendered(scaled(least, most))
+    everything = rendered(scaled(min_replicas, max_replicas))
     spec = find(everything, "HorizontalPodAutoscaler", "my-llama-decode")["spec"]
-    assert (spec["minReplicas"], spec["maxReplicas"]) == (least, most)
+    assert (spec["minReplicas"], spec["maxReplicas"]) == (min_replicas, max_replicas)
     assert spec["scaleTargetRef"]["name"] == "my-llama-decode"
     assert spec["metrics"]
     assert "replicas" not in find(everything, "Deployment", "my-llama-decode")["spec"]
@@ -191,7 +198,7 @@ def test_5_bounds_make_an_autoscaler_with_an_explicit_metric_that_owns_the_numbe
 
 def test_5_without_bounds_there_is_no_autoscaler_and_one_bound_is_an_error_or_has_a_default():
     """See zerfoo 3.4."""
-    assert not [one for one in rendered(stack()) if one["kind"] == "HorizontalPodAutoscaler"]
+    assert not [manifest for manifest in rendered(stack()) if manifest["kind"] == "HorizontalPodAutoscaler"]
     with pytest.raises(ConfigError, match=r"my-llama\.autoscaling\.maxReplicas: is missing"):
         rendered(scaled(2, 0))
     spec = find(rendered(scaled(0, 5)), "HorizontalPodAutoscaler", "my-llama-decode")["spec"]
@@ -232,7 +239,7 @@ def test_6_the_route_lets_go_of_the_canary_before_the_canary_goes():
     See zerfoo 3.2, 7.8.
     """
     route = places(canary(20))["gateway.networking.k8s.io", "HTTPRoute", "models", "my-llama"]
-    owners = {one.owner for one in route.after}
+    owners = {predecessor.owner for predecessor in route.after}
     assert owners == {"my-llama", "my-llama.canary"}
 
 
@@ -253,8 +260,8 @@ def test_7_another_health_check_updates_the_deployment(change):
 
 
 def test_7_their_vector_of_a_health_check_reaches_the_probes_unchanged():
-    wanted = stack(health={"path": "/ready", "interval": "30s", "timeout": "10s"})
-    probe = engine(find(rendered(wanted), "Deployment", "my-llama-decode")["spec"]["template"])["readinessProbe"]
+    requested = stack(health={"path": "/ready", "interval": "30s", "timeout": "10s"})
+    probe = engine(find(rendered(requested), "Deployment", "my-llama-decode")["spec"]["template"])["readinessProbe"]
     assert probe["httpGet"]["path"] == "/ready"
     assert (probe["periodSeconds"], probe["timeoutSeconds"]) == (30, 10)
 
@@ -264,18 +271,18 @@ def test_7_their_vector_of_a_health_check_reaches_the_probes_unchanged():
 
 def test_8_every_object_is_registered_so_that_a_destroy_finds_it():
     """See zerfoo 3.5."""
-    wanted = canary(20) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}}
-    made = run(wanted)
-    assert logical(wanted).keys() <= made.keys()
+    requested = canary(20) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}}
+    made = run(requested)
+    assert logical(requested).keys() <= made.keys()
 
 
 def test_8_nothing_is_retained_unless_it_is_said(monkeypatch):
     """See zerfoo 3.5."""
     options, make = {}, registration.KubernetesObject
 
-    def noted(name, one, opts):
+    def noted(name, manifest, opts):
         options[name] = (opts.retain_on_delete, opts.protect)
-        return make(name, one, opts)
+        return make(name, manifest, opts)
 
     monkeypatch.setattr(registration, "KubernetesObject", noted)
     run(canary(20) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}})
@@ -290,24 +297,28 @@ PAIR = {"saturncloud.io/resource-id", "saturncloud.io/service-type"}
 
 def test_9_a_canarys_service_never_carries_the_pair():
     """See zerfoo 7.3."""
-    wanted = canary(20) | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    requested = canary(20) | {"interceptor": {"mode": "label", "namespace": "metering"}}
     with pytest.raises(ConfigError, match=rf"{BASE}\.canary: would get no requests"):
-        rendered(wanted)
-    wanted["services"]["my-llama"]["interceptor"] = {"enabled": False}
-    assert not [one for one in rendered(wanted) if PAIR & one["metadata"]["labels"].keys()]
+        rendered(requested)
+    requested["services"]["my-llama"]["interceptor"] = {"enabled": False}
+    assert not [manifest for manifest in rendered(requested) if PAIR & manifest["metadata"]["labels"].keys()]
 
 
 @every_stack
 def test_9_the_pair_stands_on_services_of_a_primary_alone(stack):
     """See phoebe 7.2."""
-    for one in rendered(stack):
-        if PAIR & one["metadata"]["labels"].keys():
-            assert one["kind"] == "Service"
-            assert one["spec"]["selector"]["inference-stacks.io/variant"] == "primary"
+    for manifest in rendered(stack):
+        if PAIR & manifest["metadata"]["labels"].keys():
+            assert manifest["kind"] == "Service"
+            assert manifest["spec"]["selector"]["inference-stacks.io/variant"] == "primary"
 
 
 def test_9_the_pair_is_on_the_service_where_it_is_metered():
     """See phoebe 3.1."""
-    wanted = stack() | {"interceptor": {"mode": "label", "namespace": "metering"}}
-    carrying = [one["metadata"]["name"] for one in rendered(wanted) if one["metadata"]["labels"].keys() >= PAIR]
+    requested = stack() | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    carrying = [
+        manifest["metadata"]["name"]
+        for manifest in rendered(requested)
+        if manifest["metadata"]["labels"].keys() >= PAIR
+    ]
     assert carrying == ["my-llama"]

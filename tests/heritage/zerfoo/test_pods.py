@@ -22,8 +22,8 @@ def pod(service):
 
 
 def probes(**health):
-    own = engine(pod({"health": health}))
-    return [own[probe] for probe in PROBES]
+    container = engine(pod({"health": health}))
+    return [container[probe] for probe in PROBES]
 
 
 # --- 7.5: device memory, where it reaches the pod
@@ -103,13 +103,13 @@ def test_path_interval_and_timeout_reach_the_probes():
     startup, readiness, liveness = probes(path="/readyz", livenessPath="/healthz", interval="30s", timeout="10s")
     assert readiness["httpGet"] == startup["httpGet"] == {"path": "/readyz", "port": 8000}
     assert liveness["httpGet"] == {"path": "/healthz", "port": 8000}
-    assert {one["periodSeconds"] for one in (startup, readiness, liveness)} == {30}
-    assert {one["timeoutSeconds"] for one in (startup, readiness, liveness)} == {10}
+    assert {probe["periodSeconds"] for probe in (startup, readiness, liveness)} == {30}
+    assert {probe["timeoutSeconds"] for probe in (startup, readiness, liveness)} == {10}
 
 
 def test_by_default_readiness_asks_for_the_model_and_liveness_for_the_process():
     """See zerfoo 7.6."""
-    assert [one["httpGet"]["path"] for one in probes()] == ["/v1/models", "/v1/models", "/health"]
+    assert [probe["httpGet"]["path"] for probe in probes()] == ["/v1/models", "/v1/models", "/health"]
 
 
 def test_a_change_of_the_health_check_alone_changes_the_pods():
@@ -120,9 +120,9 @@ def test_a_change_of_the_health_check_alone_changes_the_pods():
 @pytest.mark.parametrize(("text", "expected"), [("10s", 10), ("1500ms", 2), ("1s1ms", 2), ("1m30s", 90), ("1s", 1)])
 def test_fractions_of_a_second_are_rounded_up(text, expected):
     """See zerfoo 7.6."""
-    for one in probes(interval=text, timeout="1s"):
-        assert (one["periodSeconds"], one["timeoutSeconds"]) == (expected, 1)
-    assert {one["timeoutSeconds"] for one in probes(interval="2m", timeout=text)} == {expected}
+    for probe in probes(interval=text, timeout="1s"):
+        assert (probe["periodSeconds"], probe["timeoutSeconds"]) == (expected, 1)
+    assert {probe["timeoutSeconds"] for probe in probes(interval="2m", timeout=text)} == {expected}
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_1_a_blank_model_name_is_refused(name):
 def test_2_replicas_are_not_negative_and_zero_keeps_everything_but_the_pods():
     """See zerfoo 2.1."""
     assert told(tree(qwen={"replicas": -1}))[0].startswith(f"{BASE}.replicas: is not a whole number from 0")
-    kinds = [[one["kind"] for one in rendered(tree(qwen=service))] for service in ({}, {"replicas": 0})]
+    kinds = [[manifest["kind"] for manifest in rendered(tree(qwen=service))] for service in ({}, {"replicas": 0})]
     assert kinds[0] == kinds[1]
 
 
@@ -228,7 +228,9 @@ def test_6_device_memory_is_positive(value):
 def test_7_a_long_name_is_cut_with_a_hash_where_theirs_makes_an_illegal_object(length):
     """See zerfoo 1.5."""
     everything = rendered(tree(**{"q" * length: {}}))
-    assert all(len(one["metadata"]["name"]) <= 63 for one in everything if one["metadata"].get("namespace"))
+    assert all(
+        len(manifest["metadata"]["name"]) <= 63 for manifest in everything if manifest["metadata"].get("namespace")
+    )
 
 
 def test_8_and_9_everything_is_reported_together_each_with_its_path_and_unknown_keys_are_mistakes():

@@ -20,21 +20,21 @@ TEXTS = st.lists(st.one_of(st.sampled_from(["x", "$$", "$", "$$(A)", "$("]), NAM
 VARIABLES = st.dictionaries(NAMES, TEXTS.map("".join), max_size=8)
 
 
-def names(generated, own):
-    return [variable.name for variable in environment.container_variables(generated, own)]
+def names(generated, env):
+    return [variable.name for variable in environment.container_variables(generated, env)]
 
 
-def told(own, generated=None, reserved=None):
-    return [str(problem) for problem in environment.problems(AT, generated or {}, own, reserved or {})]
+def told(env, generated=None, reserved=None):
+    return [str(problem) for problem in environment.problems(AT, generated or {}, env, reserved or {})]
 
 
-def in_clear(own):
-    return [str(problem) for problem in cleartext.problems({"services": {"qwen": {"engine": {"env": own}}}})]
+def in_clear(env):
+    return [str(problem) for problem in cleartext.problems({"services": {"qwen": {"engine": {"env": env}}}})]
 
 
 def test_the_users_value_takes_the_place_of_a_generated_one():
     found = environment.container_variables({"HOME": "/home", "LEVEL": "info"}, {"NEW": "1", "HOME": FROM_SECRET})
-    assert [(one.name, one.value, one.source) for one in found] == [
+    assert [(variable.name, variable.value, variable.source) for variable in found] == [
         ("HOME", None, FROM_SECRET),
         ("LEVEL", "info", None),
         ("NEW", "1", None),
@@ -42,8 +42,8 @@ def test_the_users_value_takes_the_place_of_a_generated_one():
 
 
 def test_a_variable_moves_before_one_that_refers_to_it_and_nothing_else_moves():
-    own = {"Z": "1", "URL": "http://$(HOST):$(PORT)", "A": "2", "PORT": "$(BASE)1", "HOST": "h", "BASE": "8"}
-    assert names({}, own) == ["Z", "HOST", "BASE", "PORT", "URL", "A"]
+    env = {"Z": "1", "URL": "http://$(HOST):$(PORT)", "A": "2", "PORT": "$(BASE)1", "HOST": "h", "BASE": "8"}
+    assert names({}, env) == ["Z", "HOST", "BASE", "PORT", "URL", "A"]
 
 
 def test_a_users_variable_moves_before_a_generated_one_that_refers_to_it():
@@ -60,29 +60,29 @@ def test_a_reference_behind_an_escape_is_one():
     assert names({}, {"A": "$$$(B)", "B": "1"}) == ["B", "A"]
 
 
-@given(generated=VARIABLES, own=VARIABLES)
-def test_every_variable_is_there_once_with_the_users_value(generated, own):
-    found = environment.container_variables(generated, own)
-    assert {one.name: one.value for one in found} == {**generated, **own}
-    assert len(found) == len({one.name for one in found})
+@given(generated=VARIABLES, env=VARIABLES)
+def test_every_variable_is_there_once_with_the_users_value(generated, env):
+    found = environment.container_variables(generated, env)
+    assert {variable.name: variable.value for variable in found} == {**generated, **env}
+    assert len(found) == len({variable.name for variable in found})
 
 
-@given(generated=VARIABLES, own=VARIABLES)
-def test_what_is_accepted_is_resolved_by_kubernetes_in_order(generated, own):
-    everything = {**generated, **own}
+@given(generated=VARIABLES, env=VARIABLES)
+def test_what_is_accepted_is_resolved_by_kubernetes_in_order(generated, env):
+    everything = {**generated, **env}
     if environment.problems(AT, {}, everything, {}):
         return
     earlier = set()
-    for one in environment.container_variables(generated, own):
-        assert {name for name in replaced(one.value) if name} <= earlier
-        earlier.add(one.name)
+    for variable in environment.container_variables(generated, env):
+        assert {name for name in replaced(variable.value) if name} <= earlier
+        earlier.add(variable.name)
 
 
-@given(own=VARIABLES)
-def test_an_order_in_which_everything_is_resolved_stays(own):
-    found = environment.container_variables({}, own)
-    again = {one.name: one.value for one in found}
-    assert environment.container_variables({}, again) == found or told(own)
+@given(env=VARIABLES)
+def test_an_order_in_which_everything_is_resolved_stays(env):
+    found = environment.container_variables({}, env)
+    again = {variable.name: variable.value for variable in found}
+    assert environment.container_variables({}, again) == found or told(env)
 
 
 def replaced(text):
@@ -184,7 +184,7 @@ class Engine(Spec):
 def errors(env):
     with pytest.raises(ValidationError) as error:
         Engine.model_validate({"env": env})
-    return [(one["type"], one["loc"]) for one in error.value.errors()]
+    return [(detail["type"], detail["loc"]) for detail in error.value.errors()]
 
 
 def test_values_come_in_kubernetes_shape():
@@ -238,7 +238,7 @@ def test_a_name_that_no_shell_takes_is_refused():
 
 def test_the_schema_offers_text_and_references():
     schema = TypeAdapter(EnvValue).json_schema()
-    assert [set(one) for one in schema["anyOf"]] == [{"type"}, {"$ref"}]
+    assert [set(option) for option in schema["anyOf"]] == [{"type"}, {"$ref"}]
     assert set(schema["$defs"]["EnvSource"]["properties"]) == {
         "secretKeyRef",
         "configMapKeyRef",

@@ -25,45 +25,53 @@ generations = st.none() | st.from_regex(r"[0-9a-f]{5}", fullmatch=True)
 
 @given(services | near, variants, generations)
 def test_every_name_is_legal_with_the_longest_suffix(service, variant, generation):
-    own = names("models", service, variant, generation)
-    derived = [own.service, own.base, own.pool, own.decode, own.prefill, own.picker, f"{own.weights}-0123abcd"]
-    derived += [f"{own.base}-ip-00000000", f"{own.pool}-ip-00000000"]
-    derived += [f"{name}-999-4294967295" for name in (own.decode, own.prefill)]
+    variant_names = names("models", service, variant, generation)
+    derived = [
+        variant_names.service,
+        variant_names.base,
+        variant_names.pool,
+        variant_names.decode,
+        variant_names.prefill,
+        variant_names.picker,
+        f"{variant_names.weights}-0123abcd",
+    ]
+    derived += [f"{variant_names.base}-ip-00000000", f"{variant_names.pool}-ip-00000000"]
+    derived += [f"{name}-999-4294967295" for name in (variant_names.decode, variant_names.prefill)]
     assert [name for name in derived if not DNS_1035.fullmatch(name)] == []
 
 
 def test_the_longest_name_leaves_no_character_unused():
-    own = names("models", "q" * 63, CANARY, "0fe1d")
-    assert len(f"{own.prefill}-999-4294967295") == LONGEST
+    variant_names = names("models", "q" * 63, CANARY, "0fe1d")
+    assert len(f"{variant_names.prefill}-999-4294967295") == LONGEST
 
 
 @given(services | near, generations, generations)
-def test_variants_and_generations_share_the_service_and_nothing_that_is_their_own(service, one, other):
-    primary, canary = (names("models", service, variant, one) for variant in (PRIMARY, CANARY))
+def test_variants_and_generations_share_the_service_and_nothing_that_is_their_own(service, generation, other):
+    primary, canary = (names("models", service, variant, generation) for variant in (PRIMARY, CANARY))
     assert not set(primary.exclusive_names) & set(canary.exclusive_names)
     assert (primary.service, primary.weights) == (canary.service, canary.weights)
     assert primary.picker_cluster_scoped != canary.picker_cluster_scoped
     next_one = names("models", service, PRIMARY, other)
     assert (primary.base, primary.service, primary.weights) == (next_one.base, next_one.service, next_one.weights)
     assert (set(primary.exclusive_names) & set(next_one.exclusive_names) == {("Service", primary.base)}) is (
-        one != other
+        generation != other
     )
 
 
 @given(st.tuples(services | near, services | near))
 def test_two_services_share_no_name_of_one_kind_unless_one_is_called_like_an_object_of_the_other(pair):
-    one, other = pair
-    if one == other:
+    service, other = pair
+    if service == other:
         return
-    first, second = set(names("models", one).exclusive_names), set(names("models", other).exclusive_names)
-    derived = any(f"{one}{suffix}" == other or f"{other}{suffix}" == one for suffix in DERIVED)
+    first, second = set(names("models", service).exclusive_names), set(names("models", other).exclusive_names)
+    derived = any(f"{service}{suffix}" == other or f"{other}{suffix}" == service for suffix in DERIVED)
     assert derived or not first & second
 
 
 @given(st.tuples(services, services), st.tuples(services, services))
-def test_cluster_scoped_names_are_unambiguous(one, other):
-    same = names(*one).picker_cluster_scoped == names(*other).picker_cluster_scoped
-    assert same == (one == other)
+def test_cluster_scoped_names_are_unambiguous(place, other):
+    same = names(*place).picker_cluster_scoped == names(*other).picker_cluster_scoped
+    assert same == (place == other)
 
 
 @given(st.dictionaries(services | near, st.sampled_from(["a", "b"]), min_size=1, max_size=4))
@@ -74,7 +82,10 @@ def test_an_accepted_stack_never_makes_one_object_twice(placed):
             rendered(stack)
         return
     everything = rendered(stack)
-    places = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in everything]
+    places = [
+        (manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
+        for manifest in everything
+    ]
     assert len(places) == len(set(places))
 
 
@@ -85,16 +96,25 @@ def test_a_cut_name_keeps_a_hash_of_the_whole():
 
 
 def test_names_are_those_of_the_contract():
-    own = names("models", "qwen")
-    assert (own.base, own.decode, own.prefill, own.picker) == ("qwen", "qwen-decode", "qwen-prefill", "qwen-epp")
-    assert own.picker_cluster_scoped == "inference-stacks:models:qwen-epp"
+    variant_names = names("models", "qwen")
+    assert (variant_names.base, variant_names.decode, variant_names.prefill, variant_names.picker) == (
+        "qwen",
+        "qwen-decode",
+        "qwen-prefill",
+        "qwen-epp",
+    )
+    assert variant_names.picker_cluster_scoped == "inference-stacks:models:qwen-epp"
 
 
 def test_names_of_a_canary_and_of_a_generation_are_those_of_the_contract():
-    own = names("models", "qwen", CANARY, "0fe1d")
-    assert (own.service, own.base, own.pool) == ("qwen", "qwen-canary", "qwen-canary-0fe1d")
-    assert (own.decode, own.prefill) == ("qwen-canary-0fe1d-decode", "qwen-canary-0fe1d-prefill")
-    assert (own.picker, own.weights) == ("qwen-canary-0fe1d-epp", "qwen-weights")
+    variant_names = names("models", "qwen", CANARY, "0fe1d")
+    assert (variant_names.service, variant_names.base, variant_names.pool) == (
+        "qwen",
+        "qwen-canary",
+        "qwen-canary-0fe1d",
+    )
+    assert (variant_names.decode, variant_names.prefill) == ("qwen-canary-0fe1d-decode", "qwen-canary-0fe1d-prefill")
+    assert (variant_names.picker, variant_names.weights) == ("qwen-canary-0fe1d-epp", "qwen-weights")
     assert names("models", "qwen", CANARY).decode == "qwen-canary-decode"
     assert names("models", "qwen", PRIMARY, "0fe1d").decode == "qwen-0fe1d-decode"
 
@@ -106,4 +126,6 @@ def test_a_service_called_like_an_object_of_a_canary_is_refused(other):
     for services_of in ({"qwen": canary, other: {}}, {"a": {**canary, "name": "qwen"}, "b": {"name": other}}):
         with pytest.raises(ConfigError, match="would make the same object as"):
             rendered(tree(**services_of))
-        rendered(tree(**{key: {k: v for k, v in one.items() if k != "canary"} for key, one in services_of.items()}))
+        rendered(
+            tree(**{key: {k: v for k, v in service.items() if k != "canary"} for key, service in services_of.items()})
+        )

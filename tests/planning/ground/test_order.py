@@ -11,11 +11,11 @@ from tests.support.stacks import plan, tree
 
 
 def after(stack):
-    return {one.id: set(one.after) for one in objects(render(plan(stack)))}
+    return {resource.id: set(resource.after) for resource in objects(render(plan(stack)))}
 
 
-def everything_before(order, one):
-    direct = order[one]
+def everything_before(order, object_id):
+    direct = order[object_id]
     return direct.union(*(everything_before(order, earlier) for earlier in direct)) if direct else set()
 
 
@@ -46,21 +46,21 @@ def test_a_route_comes_after_all_that_it_leads_to():
 
 def test_no_service_waits_for_another():
     order = after(metered())
-    for one in order:
-        assert {earlier.owner for earlier in everything_before(order, one)} <= {one.owner, "models"}
+    for object_id in order:
+        assert {earlier.owner for earlier in everything_before(order, object_id)} <= {object_id.owner, "models"}
 
 
 def test_everything_in_a_made_namespace_comes_after_it():
     order = after(metered())
     namespace = Id("models", parts.NAMESPACE)
-    assert all(namespace in everything_before(order, one) for one in order if one != namespace)
+    assert all(namespace in everything_before(order, object_id) for object_id in order if object_id != namespace)
 
 
 def test_what_is_registered_is_registered_after_what_it_needs():
     seen = set()
-    for one in objects(render(plan(metered()))):
-        assert set(one.after) <= seen
-        seen.add(one.id)
+    for resource in objects(render(plan(metered()))):
+        assert set(resource.after) <= seen
+        seen.add(resource.id)
 
 
 def test_a_part_that_is_not_made_hands_its_predecessors_on():
@@ -86,7 +86,7 @@ def test_every_part_has_a_place_after_its_predecessors():
         assert set(part.after) <= seen
         assert part not in seen
         seen.add(part)
-    assert {one.part for one in after(metered())} <= seen
+    assert {object_id.part for object_id in after(metered())} <= seen
 
 
 def test_parts_of_roles_are_told_apart_and_come_after_those_of_their_own():
@@ -152,6 +152,6 @@ def test_a_service_that_is_called_like_a_namespace_of_the_interceptor_keeps_its_
     stack, unmetered = metered(), {"namespace": "trials", "interceptor": {"enabled": False}}
     stack["services"]["models"] = {**stack["services"].pop("a"), **unmetered}
     order = after(stack)
-    (grant,) = [one for one in order if one.part is parts.INTERCEPTOR_ROLE]
+    (grant,) = [object_id for object_id in order if object_id.part is parts.INTERCEPTOR_ROLE]
     assert order[grant] == {Id("models", parts.NAMESPACE)}
     assert order[Id("models", parts.SERVICE)] == {Id("trials", parts.NAMESPACE)}

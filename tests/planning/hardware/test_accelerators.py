@@ -30,7 +30,7 @@ MIG = {
 
 
 def refused_classes(**given):
-    return [str(one) for one in problems(user(**given))]
+    return [str(problem) for problem in problems(user(**given))]
 
 
 def loaded(given):
@@ -43,8 +43,8 @@ def matching(node):
     """Return the product classes whose labels a node carries."""
     return [
         name
-        for name, one in SHIPPED.items()
-        if one.node_labels and all(node.get(label) in values for label, values in one.node_labels.items())
+        for name, cls in SHIPPED.items()
+        if cls.node_labels and all(node.get(label) in values for label, values in cls.node_labels.items())
     ]
 
 
@@ -53,22 +53,24 @@ def matching(node):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_class_is_sound(name):
-    one, shipped = SHIPPED[name], accelerators.shipped_classes()[name]
+    cls, shipped = SHIPPED[name], accelerators.shipped_classes()[name]
     assert shipped.source.strip()
-    assert (one.allocation is None) == (one.vendor == "cpu")
-    assert bool(one.tolerations) == (one.vendor != "cpu")
-    assert one.memory is None or 15 * GI <= one.memory <= 512 * GI
-    assert one.devices_per_node in {None, 4, 8}
-    for label, values in one.node_labels.items():
+    assert (cls.allocation is None) == (cls.vendor == "cpu")
+    assert bool(cls.tolerations) == (cls.vendor != "cpu")
+    assert cls.memory is None or 15 * GI <= cls.memory <= 512 * GI
+    assert cls.devices_per_node in {None, 4, 8}
+    for label, values in cls.node_labels.items():
         assert TypeAdapter(LabelKey).validate_python(label) == label
         assert values
         assert list(values) == sorted(set(values))
-    assert bool(one.node_labels) == (one.product is not None) == (one.memory is not None)
-    assert name.startswith(one.vendor)
+    assert bool(cls.node_labels) == (cls.product is not None) == (cls.memory is not None)
+    assert name.startswith(cls.vendor)
 
 
 def test_no_two_shipped_classes_mean_the_same_nodes():
-    labelled = [(label, value) for one in SHIPPED.values() for label, own in one.node_labels.items() for value in own]
+    labelled = [
+        (label, value) for cls in SHIPPED.values() for label, values in cls.node_labels.items() for value in values
+    ]
     assert len(labelled) == len(set(labelled)) > 30
 
 
@@ -133,8 +135,8 @@ def test_devices_may_be_claimed_instead():
 
 
 def test_a_user_amends_a_shipped_class_and_keeps_the_rest():
-    own = {"devicesPerNode": 4, "nodeSelector": {"pool": "a"}}
-    amended, shipped = classes(user(**{"nvidia-h100-80gb": own}))["nvidia-h100-80gb"], SHIPPED["nvidia-h100-80gb"]
+    amendment = {"devicesPerNode": 4, "nodeSelector": {"pool": "a"}}
+    amended, shipped = classes(user(**{"nvidia-h100-80gb": amendment}))["nvidia-h100-80gb"], SHIPPED["nvidia-h100-80gb"]
     assert amended.devices_per_node == 4
     assert amended.node_labels == {**shipped.node_labels, "pool": ("a",)}
     assert (amended.memory, amended.product, amended.allocation) == (
@@ -152,8 +154,10 @@ def test_a_label_of_a_user_takes_the_place_of_a_shipped_one():
 
 def test_what_is_said_of_the_vendors_class_holds_for_its_products():
     claim = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
-    said = user(nvidia={"allocation": claim, "tolerations": [], "memory": "48Gi", "nodeSelector": {"pool": "a"}})
-    every = classes(said | user(own={"vendor": "nvidia"}))
+    user_classes = user(
+        nvidia={"allocation": claim, "tolerations": [], "memory": "48Gi", "nodeSelector": {"pool": "a"}}
+    )
+    every = classes(user_classes | user(own={"vendor": "nvidia"}))
     for name in ("nvidia", "nvidia-l40s", "own"):
         assert every[name].allocation.device_class_name == "gpu.nvidia.com"
         assert every[name].tolerations == ()
@@ -222,8 +226,8 @@ def test_a_mistaken_class_is_one_message(given, expected):
 
 
 def test_sound_classes_have_no_problem():
-    said = {"own": MIG, "nvidia-l40s": {"vendor": "nvidia"}, "cpu": {"nodeSelector": {"pool": "a"}}, "amd": {}}
-    assert refused_classes(**said) == []
+    user_classes = {"own": MIG, "nvidia-l40s": {"vendor": "nvidia"}, "cpu": {"nodeSelector": {"pool": "a"}}, "amd": {}}
+    assert refused_classes(**user_classes) == []
 
 
 @pytest.mark.parametrize(

@@ -25,40 +25,40 @@ def spreads(draw, *, any_local=False):
     return parallelism, draw(st.none() | st.integers(1, 32))
 
 
-def on(most):
-    return a_class() if most is None else a_class(devicesPerNode=most)
+def on(devices_per_node):
+    return a_class() if devices_per_node is None else a_class(devicesPerNode=devices_per_node)
 
 
 @given(spreads())
 def test_devices_per_pod_equal_the_formula_and_are_never_under_requested(spread):
-    parallelism, most = spread
-    cls = on(most)
+    parallelism, devices_per_node = spread
+    cls = on(devices_per_node)
     assume(not refused(cls, **parallelism))
     tensor, pipeline, data = (parallelism[key] for key in ("tensor", "pipeline", "data"))
     local = parallelism.get("dataLocal", data)
-    one = layout(cls, **parallelism)
-    assert one.pods_per_replica * one.devices_per_pod == tensor * pipeline * data
-    assert one.devices_per_pod == tensor * local * one.stages_per_pod
-    assert pipeline % one.stages_per_pod == data % local == 0
-    if most is None:
-        assert one.stages_per_pod == 1
+    pod_layout = layout(cls, **parallelism)
+    assert pod_layout.pods_per_replica * pod_layout.devices_per_pod == tensor * pipeline * data
+    assert pod_layout.devices_per_pod == tensor * local * pod_layout.stages_per_pod
+    assert pipeline % pod_layout.stages_per_pod == data % local == 0
+    if devices_per_node is None:
+        assert pod_layout.stages_per_pod == 1
         return
-    assert one.devices_per_pod <= most
-    larger = range(one.stages_per_pod + 1, pipeline + 1)
-    assert not any(pipeline % stages == 0 and tensor * local * stages <= most for stages in larger)
+    assert pod_layout.devices_per_pod <= devices_per_node
+    larger = range(pod_layout.stages_per_pod + 1, pipeline + 1)
+    assert not any(pipeline % stages == 0 and tensor * local * stages <= devices_per_node for stages in larger)
 
 
 @given(spreads(any_local=True))
 def test_a_spread_is_refused_exactly_where_no_node_carries_a_pod_or_pods_span_two_axes(spread):
-    parallelism, most = spread
+    parallelism, devices_per_node = spread
     tensor, pipeline, data = (parallelism[key] for key in ("tensor", "pipeline", "data"))
     local = parallelism.get("dataLocal", data)
     if data % local == 0:
-        in_one_pod = tensor * local * pipeline <= (most or tensor * local)
-        sound = most is None or tensor * local <= most
-        assert bool(refused(on(most), **parallelism)) == (not sound or (local < data and not in_one_pod))
+        in_one_pod = tensor * local * pipeline <= (devices_per_node or tensor * local)
+        sound = devices_per_node is None or tensor * local <= devices_per_node
+        assert bool(refused(on(devices_per_node), **parallelism)) == (not sound or (local < data and not in_one_pod))
     else:
-        assert len(refused(on(most), **parallelism)) == 1
+        assert len(refused(on(devices_per_node), **parallelism)) == 1
 
 
 def written(message):
@@ -69,40 +69,40 @@ def written(message):
 
 @given(spreads())
 def test_what_a_message_says_to_write_would_really_fit(spread):
-    parallelism, most = spread
-    cls = on(most)
+    parallelism, devices_per_node = spread
+    cls = on(devices_per_node)
     messages = refused(cls, **parallelism)
     assume(messages and "does not divide" not in messages[0])
     changed = written(messages[0])
     assert changed
     assert refused(cls, **parallelism | changed) == []
     if "data" not in changed:
-        both = [one["tensor"] * one["pipeline"] * one["data"] for one in (parallelism, parallelism | changed)]
+        both = [axes["tensor"] * axes["pipeline"] * axes["data"] for axes in (parallelism, parallelism | changed)]
         assert both[0] == both[1]
 
 
 @given(st.integers(1, 4000), st.integers(1, 300), st.integers(1, 6), st.none() | st.integers(1, 12), st.integers(1, 12))
-def test_a_chosen_tensor_is_the_smallest_power_of_two_that_suffices(wanted, each, pipeline, most, data):
-    cls = a_class(memory=f"{each}Gi", **({} if most is None else {"devicesPerNode": most}))
+def test_a_chosen_tensor_is_the_smallest_power_of_two_that_suffices(requested, each, pipeline, devices_per_node, data):
+    cls = a_class(memory=f"{each}Gi", **({} if devices_per_node is None else {"devicesPerNode": devices_per_node}))
     given_parallelism = {"pipeline": pipeline, "data": data}
-    messages = refused(cls, memory=f"{wanted}Gi", **given_parallelism)
-    enough = next(power for power in (2**n for n in range(20)) if each * power * pipeline >= wanted)
-    assert (len(messages) == 0) == (enough * data <= (most or 8))
+    messages = refused(cls, memory=f"{requested}Gi", **given_parallelism)
+    enough = next(power for power in (2**n for n in range(20)) if each * power * pipeline >= requested)
+    assert (len(messages) == 0) == (enough * data <= (devices_per_node or 8))
     if messages:
-        assert refused(cls, memory=f"{wanted}Gi", **given_parallelism | written(messages[0])) == []
+        assert refused(cls, memory=f"{requested}Gi", **given_parallelism | written(messages[0])) == []
     else:
-        assert layout(cls, f"{wanted}Gi", **given_parallelism).tensor == enough
+        assert layout(cls, f"{requested}Gi", **given_parallelism).tensor == enough
 
 
 @given(st.integers(1, 2000), st.integers(1, 300), spreads())
-def test_a_written_tensor_is_checked_against_the_memory_and_the_remedy_suffices(wanted, each, spread):
-    parallelism, most = spread
-    cls = a_class(memory=f"{each}Gi", **({} if most is None else {"devicesPerNode": most}))
+def test_a_written_tensor_is_checked_against_the_memory_and_the_remedy_suffices(requested, each, spread):
+    parallelism, devices_per_node = spread
+    cls = a_class(memory=f"{each}Gi", **({} if devices_per_node is None else {"devicesPerNode": devices_per_node}))
     assume(not refused(cls, **parallelism))
-    messages = refused(cls, memory=f"{wanted}Gi", **parallelism)
-    assert bool(messages) == (each * parallelism["tensor"] * parallelism["pipeline"] < wanted)
+    messages = refused(cls, memory=f"{requested}Gi", **parallelism)
+    assert bool(messages) == (each * parallelism["tensor"] * parallelism["pipeline"] < requested)
     if messages:
-        assert refused(cls, memory=f"{wanted}Gi", **parallelism | written(messages[0])) == []
+        assert refused(cls, memory=f"{requested}Gi", **parallelism | written(messages[0])) == []
 
 
 def test_data_alone_counts_its_devices():
@@ -110,8 +110,8 @@ def test_data_alone_counts_its_devices():
 
 
 def test_data_over_two_pods_takes_half_the_devices_in_each():
-    one = layout(a_class(), tensor=2, data=4, dataLocal=2)
-    assert (one.devices_per_pod, one.pods_per_replica, one.data_local) == (4, 2, 2)
+    pod_layout = layout(a_class(), tensor=2, data=4, dataLocal=2)
+    assert (pod_layout.devices_per_pod, pod_layout.pods_per_replica, pod_layout.data_local) == (4, 2, 2)
 
 
 def test_more_local_copies_than_copies_are_refused():
@@ -149,14 +149,14 @@ def test_a_pod_larger_than_a_node_is_refused(parallelism, what, remedy):
 def test_pipeline_stages_share_a_pod_while_they_fit_a_node():
     spread = {(1, 8): (8, 1), (2, 8): (4, 2), (8, 2): (1, 2), (2, 6): (3, 2), (3, 4): (2, 2), (1, 5): (5, 1)}
     for (tensor, pipeline), expected in spread.items():
-        one = layout(SHIPPED["nvidia-h100-80gb"], tensor=tensor, pipeline=pipeline)
-        assert (one.stages_per_pod, one.pods_per_replica) == expected
+        pod_layout = layout(SHIPPED["nvidia-h100-80gb"], tensor=tensor, pipeline=pipeline)
+        assert (pod_layout.stages_per_pod, pod_layout.pods_per_replica) == expected
 
 
 def test_stages_have_a_pod_each_where_a_nodes_devices_are_unknown():
-    one = layout(SHIPPED["nvidia"], tensor=2, pipeline=2)
-    assert (one.devices_per_pod, one.pods_per_replica) == (2, 2)
-    assert one.reasons == ("1 of 2 pipeline stages in a pod: the devices of a node are unknown",)
+    pod_layout = layout(SHIPPED["nvidia"], tensor=2, pipeline=2)
+    assert (pod_layout.devices_per_pod, pod_layout.pods_per_replica) == (2, 2)
+    assert pod_layout.reasons == ("1 of 2 pipeline stages in a pod: the devices of a node are unknown",)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,13 @@ def test_a_replica_spans_pods_along_one_axis(parallelism, pods, remedy):
 
 
 def test_a_class_without_devices_takes_none():
-    one = layout(SHIPPED["cpu"], tensor=2, pipeline=2, data=4, dataLocal=2)
-    assert (one.devices_per_pod, one.pods_per_replica, one.stages_per_pod, one.tensor) == (0, 2, 2, 2)
+    pod_layout = layout(SHIPPED["cpu"], tensor=2, pipeline=2, data=4, dataLocal=2)
+    assert (pod_layout.devices_per_pod, pod_layout.pods_per_replica, pod_layout.stages_per_pod, pod_layout.tensor) == (
+        0,
+        2,
+        2,
+        2,
+    )
     assert refused(SHIPPED["cpu"], "cpu", tensor=64, pipeline=3) == []
 
 
@@ -212,9 +217,9 @@ def test_expert_parallelism_is_passed_on():
 )
 def test_memory_chooses_whole_devices_in_binary_and_decimal_units(name, memory, devices_per_pod):
     assert refused(SHIPPED[name], name, memory=memory) == []
-    one = layout(SHIPPED[name], memory)
-    assert (one.devices_per_pod, one.tensor) == (devices_per_pod, devices_per_pod)
-    assert one.devices_per_pod * SHIPPED[name].memory >= amount(memory)
+    pod_layout = layout(SHIPPED[name], memory)
+    assert (pod_layout.devices_per_pod, pod_layout.tensor) == (devices_per_pod, devices_per_pod)
+    assert pod_layout.devices_per_pod * SHIPPED[name].memory >= amount(memory)
 
 
 def test_stages_hold_their_part_of_a_copy_and_copies_add_none():
@@ -257,10 +262,10 @@ def test_memory_that_cannot_be_had_is_refused(name, memory, parallelism, expecte
 
 
 def test_more_than_eight_of_the_largest_device_is_refused():
-    largest = max(one.memory or 0 for one in SHIPPED.values())
-    for name, one in SHIPPED.items():
-        if one.memory is not None:
-            assert len(refused(one, name, memory=str(largest * 8 + 1))) == 1
+    largest = max(cls.memory or 0 for cls in SHIPPED.values())
+    for name, cls in SHIPPED.items():
+        if cls.memory is not None:
+            assert len(refused(cls, name, memory=str(largest * 8 + 1))) == 1
 
 
 def test_mistakes_of_memory_and_of_parallelism_are_reported_together():

@@ -38,8 +38,8 @@ def test_a_node_has_the_devices_of_its_chips():
 
 def test_a_class_of_a_user_says_how_many_devices_a_chip_has():
     """See defects A21."""
-    own = a_class(devicesPerChip=4)
-    assert [layout(own, tensor=tensor).chips_per_pod for tensor in (1, 4, 8)] == [1, 1, 2]
+    cls = a_class(devicesPerChip=4)
+    assert [layout(cls, tensor=tensor).chips_per_pod for tensor in (1, 4, 8)] == [1, 1, 2]
     assert layout(a_class(), tensor=8).chips_per_pod == 8
     claim = {"type": "resource-claim", "deviceClassName": "tpu.google.com"}
     stack = tree(qwen={"accelerator": "own", "parallelism": {"tensor": 8}}) | {
@@ -128,7 +128,7 @@ def test_pods_have_further_groups(given, groups, role):
 
 
 @pytest.mark.parametrize(
-    ("service", "told"),
+    ("service", "is_warned"),
     [
         (ROCM, True),
         ({"accelerator": "amd"}, True),
@@ -139,7 +139,7 @@ def test_pods_have_further_groups(given, groups, role):
         ({"accelerator": "cpu"}, False),
     ],
 )
-def test_devices_that_no_pod_may_open_are_told(service, told):
+def test_devices_that_no_pod_may_open_are_told(service, is_warned):
     """See defects A3."""
     warnings = lines(plan(tree(qwen=service)).warnings, "warning")
-    assert warnings.count(UNSET) == told
+    assert warnings.count(UNSET) == is_warned

@@ -110,13 +110,13 @@ def stack(**picker):
     }
 
 
-def named(peer, own, known):
+def named(peer, own_namespace, known):
     """Return what a peer of a policy stands for: pods of the stack by name, others by namespace and labels."""
     if "ipBlock" in peer:
         return peer["ipBlock"]["cidr"]
     labels = peer.get("podSelector", {}).get("matchLabels", {})
     spaces = peer.get("namespaceSelector", {}).get("matchLabels", {})
-    namespace = spaces.get("kubernetes.io/metadata.name", own)
+    namespace = spaces.get("kubernetes.io/metadata.name", own_namespace)
     selected = [
         name
         for name, pod in known.items()

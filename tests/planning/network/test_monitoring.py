@@ -25,9 +25,13 @@ def scraped(metrics, **services):
     return tree(**services) | {"observability": {"metrics": metrics}}
 
 
-def made(stack, *wanted):
+def made(stack, *listed_kinds):
     """Return kind and name of every object of the kinds, without generations."""
-    return {(one["kind"], plain(one["metadata"]["name"])) for one in rendered(stack) if one["kind"] in wanted}
+    return {
+        (manifest["kind"], plain(manifest["metadata"]["name"]))
+        for manifest in rendered(stack)
+        if manifest["kind"] in listed_kinds
+    }
 
 
 def marks(name, component):
@@ -136,9 +140,9 @@ def test_who_reads_metrics_may_get_them_and_nothing_else():
     everything, cluster = rendered(scraped(OPERATOR)), f"inference-stacks:models:{READER}"
     assert find(everything, "ClusterRole", cluster)["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     held = [
-        (one["kind"], one["roleRef"]["name"])
-        for one in everything
-        if READER in [subject["name"] for subject in one.get("subjects", ())]
+        (manifest["kind"], manifest["roleRef"]["name"])
+        for manifest in everything
+        if READER in [subject["name"] for subject in manifest.get("subjects", ())]
     ]
     assert held == [("ClusterRoleBinding", cluster)]
     assert find(everything, "ServiceAccount", READER)["automountServiceAccountToken"] is False
@@ -189,7 +193,7 @@ def test_each_part_has_a_switch_of_its_own(metrics, kind):
 @pytest.mark.parametrize("service", [{"endpointPicker": {"metricsAuth": False}}, {"metrics": {"picker": False}}])
 def test_no_token_is_made_that_nobody_shows(metrics, service):
     everything = rendered(scraped(metrics, qwen=service))
-    assert [one["kind"] for one in everything if "metrics-reader" in one["metadata"]["name"]] == []
+    assert [manifest["kind"] for manifest in everything if "metrics-reader" in manifest["metadata"]["name"]] == []
     assert "'authorization'" not in str(everything)
 
 
@@ -234,12 +238,12 @@ def test_of_a_group_only_the_leader_is_asked():
 def test_no_monitor_asks_anothers_pods():
     """Not of the other role, not of the canary, not of another service, not of another generation."""
     service = {"prefill": {}, "canary": {"weight": 10}}
-    one = rendered(scraped(OPERATOR, qwen=service, bert=service))
+    manifests = rendered(scraped(OPERATOR, qwen=service, bert=service))
     other = rendered(scraped(OPERATOR, qwen={**service, "kvCache": {"blockSize": 128}}, bert=service))
-    monitors = [each for each in one if each["kind"] == "PodMonitor"]
+    monitors = [each for each in manifests if each["kind"] == "PodMonitor"]
     pods = {
         each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"]
-        for each in [*one, *other]
+        for each in [*manifests, *other]
         if each["kind"] == "Deployment"
     }
     assert len(monitors) == 8
@@ -250,10 +254,10 @@ def test_no_monitor_asks_anothers_pods():
 
 def test_the_monitor_of_a_picker_finds_one_service():
     service = {"prefill": {}, "canary": {"weight": 10}}
-    one = rendered(scraped(OPERATOR, qwen=service, bert={}))
+    manifests = rendered(scraped(OPERATOR, qwen=service, bert={}))
     other = rendered(scraped(OPERATOR, qwen={**service, "kvCache": {"blockSize": 128}}, bert={}))
-    services = {each["metadata"]["name"]: each for each in [*one, *other] if each["kind"] == "Service"}
-    for monitor in (each for each in one if each["kind"] == "ServiceMonitor"):
+    services = {each["metadata"]["name"]: each for each in [*manifests, *other] if each["kind"] == "Service"}
+    for monitor in (each for each in manifests if each["kind"] == "ServiceMonitor"):
         found = [name for name, each in services.items() if selected(monitor, each["metadata"]["labels"])]
         assert found == [monitor["metadata"]["name"]]
         (endpoint,) = monitor["spec"]["endpoints"]
@@ -264,8 +268,13 @@ def test_no_two_services_share_a_token_or_what_is_cluster_scoped():
     """`a-b` in `c` and `b-c` in `a` are different services, however their names are put together."""
     stack = scraped(OPERATOR, one={"name": "a-b", "namespace": "c"}, two={"name": "b-c", "namespace": "a"}, three={})
     stack["services"]["three"] |= {"canary": {"weight": 10}}
-    everything = [one for one in rendered(stack) if one["kind"] in {"Secret", "ClusterRole", "ClusterRoleBinding"}]
-    places = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in everything]
+    everything = [
+        manifest for manifest in rendered(stack) if manifest["kind"] in {"Secret", "ClusterRole", "ClusterRoleBinding"}
+    ]
+    places = [
+        (manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
+        for manifest in everything
+    ]
     assert len(set(places)) == len(places) == 4 * 4
 
 
@@ -300,21 +309,21 @@ def test_what_is_scraped_makes_no_canary_another_model():
     (service,) = plan(scraped(OPERATOR, qwen=alone)).services
     assert "services.qwen.canary: its pods run the same as the service's pods" in lines(service.warnings, "warning")
     without, scraping = rendered(tree(qwen={"prefill": {}})), rendered(scraped(OPERATOR, qwen={"prefill": {}}))
-    added = [one for one in scraping if one not in without]
-    assert [one for one in without if one not in scraping] == []
-    assert {one["kind"] for one in added} == {
+    added = [manifest for manifest in scraping if manifest not in without]
+    assert [manifest for manifest in without if manifest not in scraping] == []
+    assert {manifest["kind"] for manifest in added} == {
         *("PodMonitor", "ServiceMonitor", "ServiceAccount", "Secret", "ClusterRole", "ClusterRoleBinding")
     }
 
 
 def test_monitors_come_after_what_they_ask_and_no_route_waits_for_them():
-    order = {one.id: one.after for one in objects(render(plan(scraped(GOOGLE, qwen={"prefill": {}}))))}
+    order = {resource.id: resource.after for resource in objects(render(plan(scraped(GOOGLE, qwen={"prefill": {}}))))}
     assert order[Id("qwen", parts.DECODE.monitor)] == (Id("qwen", parts.DECODE.workload),)
     assert order[Id("qwen", parts.PREFILL.monitor)] == (Id("qwen", parts.PREFILL.workload),)
-    before = {one.part for one in order[Id("qwen", parts.PICKER_MONITOR)]}
+    before = {earlier.part for earlier in order[Id("qwen", parts.PICKER_MONITOR)]}
     assert before == set(parts.PICKER_MONITOR.after)
     assert order[Id("qwen", parts.METRICS_READER_TOKEN)] == (Id("qwen", parts.METRICS_READER),)
-    assert not [one for one in order[Id("qwen", parts.ROUTE)] if "monitor" in one.part.name]
+    assert not [earlier for earlier in order[Id("qwen", parts.ROUTE)] if "monitor" in earlier.part.name]
 
 
 def behind_gke(**services):
@@ -355,12 +364,12 @@ def test_gke_asks_where_the_pool_leads_and_where_a_pod_says_that_it_lives():
 def test_every_pool_has_its_policies_and_requests_come_after_them():
     service = {"prefill": {}, "canary": {"weight": 10}}
     everything = list(objects(render(plan(behind_gke(qwen=service)))))
-    pools = {one.manifest["metadata"]["name"] for one in everything if one.id.part is parts.POOL}
+    pools = {resource.manifest["metadata"]["name"] for resource in everything if resource.id.part is parts.POOL}
     for part in (parts.HEALTH_CHECK_POLICY, parts.BACKEND_POLICY):
-        policies = [one for one in everything if one.id.part is part]
-        assert {one.manifest["spec"]["targetRef"]["name"] for one in policies} == pools
-        assert {one.manifest["metadata"]["name"] for one in policies} == pools
-    (route,) = [one for one in everything if one.id.part is parts.ROUTE]
+        policies = [resource for resource in everything if resource.id.part is part]
+        assert {resource.manifest["spec"]["targetRef"]["name"] for resource in policies} == pools
+        assert {resource.manifest["metadata"]["name"] for resource in policies} == pools
+    (route,) = [resource for resource in everything if resource.id.part is parts.ROUTE]
     assert {Id(owner, parts.BACKEND_POLICY) for owner in ("qwen", "qwen.canary")} <= set(route.after)
 
 
@@ -390,14 +399,14 @@ CUSTOM = [
 
 @pytest.mark.parametrize(("stack", "kind", "name", "path"), CUSTOM)
 def test_a_misspelt_field_never_reaches_a_server_that_would_drop_it(stack, kind, name, path):
-    one = copy.deepcopy(find(rendered(STACKS[stack]), kind, name))
-    validation.check([as_rendered(one)])
-    inside = one["spec"]
+    manifest = copy.deepcopy(find(rendered(STACKS[stack]), kind, name))
+    validation.check([as_rendered(manifest)])
+    inside = manifest["spec"]
     for part in path:
         inside = inside[part]
     inside["misspelt"] = "x"
     with pytest.raises(validation.SchemaError, match="misspelt"):
-        validation.check([as_rendered(one)])
+        validation.check([as_rendered(manifest)])
 
 
 @pytest.mark.parametrize(
@@ -415,26 +424,26 @@ def test_a_misspelt_field_never_reaches_a_server_that_would_drop_it(stack, kind,
 )
 def test_what_google_would_refuse_is_refused_before(stack, path, value):
     kind, name = ("PodMonitoring", "qwen-epp") if stack == "google" else ("HealthCheckPolicy", "qwen")
-    one = copy.deepcopy(find(rendered(STACKS[stack]), kind, name))
-    inside = one["spec"]
+    manifest = copy.deepcopy(find(rendered(STACKS[stack]), kind, name))
+    inside = manifest["spec"]
     for part in path[:-1]:
         inside = inside[part]
     inside[path[-1]] = value
     with pytest.raises(validation.SchemaError):
-        validation.check([as_rendered(one)])
+        validation.check([as_rendered(manifest)])
 
 
 @pytest.mark.parametrize(
-    ("stack", "told"),
+    ("stack", "remedy"),
     [
         ("operator", "install Prometheus operator v0.85.0: kubectl apply"),
         ("google", "install Managed Service for Prometheus, in GKE 1.28.15-gke.2475000: gcloud container clusters"),
         ("gke", "install Gateway API, in GKE 1.34.0-gke.1626000: gcloud container clusters update"),
     ],
 )
-def test_a_cluster_without_the_kinds_is_an_error_that_says_how_to_get_them(stack, told):
-    needed = {f"{one['apiVersion']}/{one['kind']}" for one in rendered(STACKS[stack])}
-    own = {one for one in needed if one.partition("/")[0].startswith(("monitoring.", "networking.gke."))}
-    errors = lines(kinds(needed, ClusterFacts(apis=Served(frozenset(needed - own))), "strict"), "error")
-    assert len(errors) == len(own) > 0
-    assert all(told in error for error in errors)
+def test_a_cluster_without_the_kinds_is_an_error_that_says_how_to_get_them(stack, remedy):
+    needed = {f"{manifest['apiVersion']}/{manifest['kind']}" for manifest in rendered(STACKS[stack])}
+    absent = {kind for kind in needed if kind.partition("/")[0].startswith(("monitoring.", "networking.gke."))}
+    errors = lines(kinds(needed, ClusterFacts(apis=Served(frozenset(needed - absent))), "strict"), "error")
+    assert len(errors) == len(absent) > 0
+    assert all(remedy in error for error in errors)

@@ -17,8 +17,8 @@ KEPT = {"model": {"name": "org/m", "source": "s3://bucket/m", "size": "1Gi"}, "s
 SPANNING = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}, "prefill": {}}
 
 
-def guarded(wish=None, **services):
-    return tree(**services) | {"networkPolicies": wish or {}}
+def guarded(settings=None, **services):
+    return tree(**services) | {"networkPolicies": settings or {}}
 
 
 def written(stack, name):
@@ -26,11 +26,11 @@ def written(stack, name):
 
 
 def ports(stack, name, direction):
-    return [one["ports"] for one in written(stack, name)["spec"].get(direction, [])]
+    return [rule["ports"] for rule in written(stack, name)["spec"].get(direction, [])]
 
 
-def ends(url, wish=None, domain="cluster.local"):
-    stack = guarded(wish) | {"cluster": {"domain": domain}}
+def ends(url, settings=None, domain="cluster.local"):
+    stack = guarded(settings) | {"cluster": {"domain": domain}}
     return [(edge.target, edge.ports) for edge in url_edges(PODS, [url], load(stack).stack)]
 
 
@@ -42,20 +42,20 @@ def test_every_kind_of_pods_has_a_policy_named_as_it_is():
     stack = guarded(qwen={**SPANNING, **KEPT, "canary": {"weight": 1}})
     stack["caches"] = {"m": {"source": "hf://org/m", "size": "1Gi"}}
     everything = rendered(stack)
-    named = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in policies(everything)}
+    named = {(manifest["metadata"]["namespace"], manifest["metadata"]["name"]) for manifest in policies(everything)}
     expected = set()
-    for one in everything:
-        metadata = one["metadata"]
-        if one["kind"] in {"Deployment", "LeaderWorkerSet", "Job"}:
+    for manifest in everything:
+        metadata = manifest["metadata"]
+        if manifest["kind"] in {"Deployment", "LeaderWorkerSet", "Job"}:
             expected.add((metadata["namespace"], metadata["name"]))
-        if one["kind"] == "LeaderWorkerSet":
+        if manifest["kind"] == "LeaderWorkerSet":
             expected.add((metadata["namespace"], f"{metadata['name']}-worker"))
     assert named == expected
 
 
 def test_a_policy_lies_in_the_namespace_of_its_pods():
     stack = guarded(qwen={}, bert={"namespace": "other", **KEPT})
-    found = {one["metadata"]["name"]: one["metadata"]["namespace"] for one in policies(rendered(stack))}
+    found = {manifest["metadata"]["name"]: manifest["metadata"]["namespace"] for manifest in policies(rendered(stack))}
     assert {found[name] for name in found if name.startswith("bert")} == {"other"}
     assert {found[name] for name in found if name.startswith("qwen")} == {"models"}
 
@@ -68,14 +68,14 @@ def test_both_directions_are_closed_where_nothing_is_open():
 
 def test_no_rule_is_about_all_ports_of_all_protocols():
     stack = guarded(qwen={**SPANNING, "endpointPicker": {"preset": "precise-prefix-cache"}}, bert=KEPT)
-    for one in policies(rendered(stack)):
-        rules = [*one["spec"].get("ingress", []), *one["spec"].get("egress", [])]
+    for manifest in policies(rendered(stack)):
+        rules = [*manifest["spec"].get("ingress", []), *manifest["spec"].get("egress", [])]
         assert all(rule["ports"] and all("protocol" in port for port in rule["ports"]) for rule in rules)
 
 
 def test_a_rule_for_all_ports_is_between_pods_of_one_service():
-    for one in policies(rendered(guarded(qwen=SPANNING))):
-        spec = one["spec"]
+    for manifest in policies(rendered(guarded(qwen=SPANNING))):
+        spec = manifest["spec"]
         for rule in [*spec.get("ingress", []), *spec["egress"]]:
             if any("port" not in port for port in rule["ports"]):
                 (peer,) = rule.get("from") or rule["to"]
@@ -128,7 +128,7 @@ def test_the_policy_of_a_job_finds_the_pods_of_a_job_that_was_there_before():
 
 def test_policies_change_nothing_else():
     service = {**SPANNING, **KEPT, "canary": {"weight": 1}}
-    others = [one for one in rendered(guarded(qwen=service)) if one["kind"] != "NetworkPolicy"]
+    others = [manifest for manifest in rendered(guarded(qwen=service)) if manifest["kind"] != "NetworkPolicy"]
     assert others == rendered(tree(qwen=service))
 
 
@@ -143,16 +143,16 @@ def test_policies_change_nothing_else():
 )
 def test_a_policy_is_registered_before_the_pods_that_it_is_about(pods, before):
     everything = list(objects(render(plan(guarded(qwen={**SPANNING, **KEPT, "canary": {"weight": 1}})))))
-    for one in everything:
-        if one.id.part is pods:
-            assert before <= {earlier.part for earlier in one.after if earlier.owner == one.id.owner}
-            earlier = everything[: everything.index(one)]
-            assert before <= {other.id.part for other in earlier if other.id.owner == one.id.owner}
+    for resource in everything:
+        if resource.id.part is pods:
+            assert before <= {earlier.part for earlier in resource.after if earlier.owner == resource.id.owner}
+            earlier = everything[: everything.index(resource)]
+            assert before <= {other.id.part for other in earlier if other.id.owner == resource.id.owner}
 
 
 def test_a_canary_that_serves_its_services_claim_has_no_policy_for_a_job_that_is_not_its():
     found = policies(rendered(guarded(qwen={**KEPT, "canary": {"weight": 1}})))
-    assert len([one for one in found if "weights" in one["metadata"]["name"]]) == 1
+    assert len([manifest for manifest in found if "weights" in manifest["metadata"]["name"]]) == 1
 
 
 def test_logical_names_of_policies_are_kept_through_generations():
@@ -160,11 +160,11 @@ def test_logical_names_of_policies_are_kept_through_generations():
 
     def suffixes(image):
         everything = objects(render(plan(guarded(qwen={**service, "engine": {"image": image}}))))
-        return {one.suffix for one in everything if one.manifest["kind"] == "NetworkPolicy"}
+        return {resource.suffix for resource in everything if resource.manifest["kind"] == "NetworkPolicy"}
 
-    one, other = suffixes("registry.example/engine:v1"), suffixes("registry.example/engine:v2")
-    assert len(one) == len(other) == 6
-    assert len(one & other) == 1, "the Job's alone is not of a generation"
+    before, after = suffixes("registry.example/engine:v1"), suffixes("registry.example/engine:v2")
+    assert len(before) == len(after) == 6
+    assert len(before & after) == 1, "the Job's alone is not of a generation"
 
 
 def test_what_autoscaling_follows_is_scraped_by_somebody():
@@ -220,8 +220,8 @@ def test_a_name_in_a_domain_of_the_clusters_own_is_a_service():
 
 
 def test_addresses_outside_are_those_that_are_written():
-    wish = {"egressCIDRs": ["203.0.113.0/24"]}
-    assert ends("https://huggingface.co", wish) == [(Addresses(("203.0.113.0/24",)), tcp(443))]
+    settings = {"egressCIDRs": ["203.0.113.0/24"]}
+    assert ends("https://huggingface.co", settings) == [(Addresses(("203.0.113.0/24",)), tcp(443))]
 
 
 def test_a_job_behind_a_proxy_reaches_it():
@@ -251,7 +251,7 @@ def test_a_registry_over_plain_http_is_asked_on_its_own_port():
 def test_weights_that_are_there_already_open_nothing():
     mounted = {"name": "org/m", "source": "pvc://weights/m"}
     found = ports(guarded(qwen={"model": mounted}), "qwen-decode", "egress")
-    assert {one["port"] for rule in found for one in rule} == {53}
+    assert {port["port"] for rule in found for port in rule} == {53}
 
 
 def test_an_edge_that_is_known_twice_is_one_rule():

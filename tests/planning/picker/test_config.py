@@ -10,7 +10,7 @@ from tests.support.stacks.picker_configs import config, planned, said, single
 
 def weights(written):
     return [
-        {one["pluginRef"]: one["weight"] for one in profile["plugins"] if "weight" in one}
+        {plugin["pluginRef"]: plugin["weight"] for plugin in profile["plugins"] if "weight" in plugin}
         for profile in written["schedulingProfiles"]
     ]
 
@@ -98,7 +98,7 @@ def test_a_change_of_the_configuration_rolls_the_picker():
 
 
 @pytest.mark.parametrize(
-    ("own", "asks"),
+    ("written", "asks"),
     [
         ({"plugins": [{"parameters": {"url": "http://qwen.models.svc:8000"}}]}, True),
         ({"plugins": [{"parameters": {"url": "http://qwen.models.svc.cluster.local"}}]}, True),
@@ -107,5 +107,5 @@ def test_a_change_of_the_configuration_rolls_the_picker():
         ({}, False),
     ],
 )
-def test_a_configuration_asks_the_service_whose_address_it_holds(own, asks):
-    assert asks_service(text(own, channel("llm-d-0.10").picker), names("models", "qwen")) is asks
+def test_a_configuration_asks_the_service_whose_address_it_holds(written, asks):
+    assert asks_service(text(written, channel("llm-d-0.10").picker), names("models", "qwen")) is asks

@@ -52,8 +52,8 @@ def pod(**picker):
 
 
 def container(**picker):
-    (one,) = pod(**picker)["containers"]
-    return one
+    (epp,) = pod(**picker)["containers"]
+    return epp
 
 
 def pool(**picker):
@@ -62,13 +62,13 @@ def pool(**picker):
 
 def rule(**picker):
     """Return what Istio is told of the picker's port; nothing where there is no rule."""
-    found = [one for one in everything(**picker) if one["kind"] == "DestinationRule"]
+    found = [manifest for manifest in everything(**picker) if manifest["kind"] == "DestinationRule"]
     return found[0]["spec"] if found else None
 
 
 def new_arguments(**picker):
     """Return the arguments that a picker has beyond those of one without wishes."""
-    return [one for one in container(**picker)["args"] if one not in container()["args"]]
+    return [argument for argument in container(**picker)["args"] if argument not in container()["args"]]
 
 
 def warnings(**service):
@@ -80,10 +80,10 @@ def warnings(**service):
 
 
 def test_one_picker_elects_nobody_and_is_waited_for_like_any_deployment():
-    one = deployment()
-    assert one["spec"]["replicas"] == 1
-    assert "strategy" not in one["spec"]
-    assert "annotations" not in one["metadata"]
+    manifest = deployment()
+    assert manifest["spec"]["replicas"] == 1
+    assert "strategy" not in manifest["spec"]
+    assert "annotations" not in manifest["metadata"]
     assert not any("leader" in argument for argument in container()["args"])
 
 
@@ -140,8 +140,8 @@ def test_a_picker_may_read_its_pool_and_only_several_may_write_their_lease(relea
 def test_the_lease_of_a_canary_and_of_a_generation_is_that_of_its_own_pool():
     canary = {"weight": 10, "endpointPicker": {"replicas": 3}}
     made = rendered(stack(service={"canary": canary, "prefill": {}}, replicas=2))
-    pools = [one["metadata"]["name"] for one in made if one["kind"] == "InferencePool"]
-    roles = {one["metadata"]["name"]: one["rules"] for one in made if one["kind"] == "Role"}
+    pools = [manifest["metadata"]["name"] for manifest in made if manifest["kind"] == "InferencePool"]
+    roles = {manifest["metadata"]["name"]: manifest["rules"] for manifest in made if manifest["kind"] == "Role"}
     leases = [named["resourceNames"] for name in pools for named in roles[f"{name}-epp"] if "update" in named["verbs"]]
     assert len(pools) == 2
     assert leases == [[f"epp-models-{name}.llm-d.ai"] for name in pools]
@@ -161,16 +161,16 @@ def test_requests_are_refused_while_no_picker_answers_unless_there_is_a_reason()
 
 def test_the_reason_is_on_the_pool_alone():
     made = everything(failureMode="FailOpen", failOpenReason=REASON)
-    assert [one["kind"] for one in made if REASON in json.dumps(one)] == ["InferencePool"]
+    assert [manifest["kind"] for manifest in made if REASON in json.dumps(manifest)] == ["InferencePool"]
 
 
 def test_a_canary_that_refuses_drops_the_inherited_reason():
     service = {"canary": {"weight": 10, "endpointPicker": {"failureMode": "FailClose"}}}
     made = rendered(stack(service=service, failureMode="FailOpen", failOpenReason=REASON))
     assert find(made, "InferencePool", "qwen")["metadata"]["annotations"]
-    tried = find(made, "InferencePool", "qwen-canary")
-    assert tried["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
-    assert "annotations" not in tried["metadata"]
+    canary_pool = find(made, "InferencePool", "qwen-canary")
+    assert canary_pool["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
+    assert "annotations" not in canary_pool["metadata"]
 
 
 def test_an_inherited_reason_does_not_open_anything():
@@ -216,8 +216,8 @@ def test_a_certificate_is_verified_where_its_authority_is_known_and_by_the_name_
 
 
 def test_the_name_on_the_certificate_has_the_clusters_domain():
-    own = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"}) | {"cluster": {"domain": "example.org"}}
-    (found,) = [one["spec"] for one in rendered(own) if one["kind"] == "DestinationRule"]
+    stack_with_tls = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"}) | {"cluster": {"domain": "example.org"}}
+    (found,) = [manifest["spec"] for manifest in rendered(stack_with_tls) if manifest["kind"] == "DestinationRule"]
     (settings,) = found["trafficPolicy"]["portLevelSettings"]
     assert found["host"] == "qwen-epp.models.svc.example.org"
     assert settings["tls"]["subjectAltNames"] == [found["host"]]
@@ -234,7 +234,7 @@ def test_only_istio_is_told_how_to_ask_and_an_inherited_authority_is_dropped_els
     inherited = {"defaults": {"endpointPicker": {"tls": {**CERTIFICATE, "caSecret": "picker-ca"}}}}
     gateway = {"gateway": {"name": "gateway", "namespace": "gateways", "provider": provider}}
     made = rendered(tree() | inherited | gateway)
-    assert "DestinationRule" not in {one["kind"] for one in made}
+    assert "DestinationRule" not in {manifest["kind"] for manifest in made}
     template = find(made, "Deployment", "qwen-epp")["spec"]["template"]["spec"]
     assert "--cert-path=/certificates" in template["containers"][0]["args"]
 
@@ -278,11 +278,11 @@ def test_a_picker_needs_no_node_with_devices_and_the_engine_does_not_run_where_t
 
 
 def test_labels_and_annotations_are_the_pods_alone():
-    own = {"labels": {"cost-centre": "search"}, "annotations": {"sidecar.istio.io/inject": "false"}}
-    plain, wished = deployment(), deployment(pod=own)
+    metadata = {"labels": {"cost-centre": "search"}, "annotations": {"sidecar.istio.io/inject": "false"}}
+    plain, wished = deployment(), deployment(pod=metadata)
     about, before = wished["spec"]["template"]["metadata"], plain["spec"]["template"]["metadata"]
-    assert about["labels"] == {**before["labels"], **own["labels"]}
-    assert about["annotations"] == {**before["annotations"], **own["annotations"]}
+    assert about["labels"] == {**before["labels"], **metadata["labels"]}
+    assert about["annotations"] == {**before["annotations"], **metadata["annotations"]}
     assert wished["metadata"] == plain["metadata"]
     assert wished["spec"]["selector"] == plain["spec"]["selector"]
 
@@ -302,7 +302,7 @@ def test_a_picker_has_the_time_that_its_requests_get_and_a_margin(drain, grace):
 @pytest.mark.parametrize("release", channels())
 def test_a_run_waits_a_little_longer_than_the_release_takes_to_start_its_picker(release):
     seconds = lifecycle.PICKER_START
-    (picker,) = [one for one in objects(render(plan(stack(release)))) if one.id.part is parts.PICKER]
+    (picker,) = [resource for resource in objects(render(plan(stack(release)))) if resource.id.part is parts.PICKER]
     assert picker.manifest["spec"]["progressDeadlineSeconds"] == seconds
     assert picker.wait.seconds == seconds + lifecycle.WAIT_MARGIN
 
@@ -319,11 +319,11 @@ def test_the_pool_says_its_protocol_where_its_parser_takes_one_only():
     assert "appProtocol" not in pool()["spec"]
     profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
     written = {"plugins": [{"type": "random-picker"}], "schedulingProfiles": [profile]}
-    own = {"engine": {"type": "custom", "image": "registry.example/engine:v1"}}
+    service = {"engine": {"type": "custom", "image": "registry.example/engine:v1"}}
     for parser, protocol in (("openai-parser", None), ("vllmgrpc-parser", "kubernetes.io/h2c")):
         handler = {"requestHandler": {"parsers": [{"pluginRef": parser}]}}
         picker = {"preset": "custom", "config": {**written, **handler}}
-        found = find(rendered(tree(qwen={**own, "endpointPicker": picker})), "InferencePool", "qwen")
+        found = find(rendered(tree(qwen={**service, "endpointPicker": picker})), "InferencePool", "qwen")
         assert found["spec"].get("appProtocol") == protocol
 
 
@@ -333,10 +333,10 @@ def test_engines_publish_what_a_precise_picker_reads_in_blocks_of_its_size(size)
     for preset, publishes in (("approximate-prefix-cache", False), ("precise-prefix-cache", True)):
         service = {"endpointPicker": {"preset": preset}, **written}
         engine = find(rendered(tree(qwen=service)), "Deployment", "qwen-decode")["spec"]["template"]["spec"]
-        flags = dict(one.partition("=")[::2] for one in engine["containers"][0]["args"])
+        flags = dict(argument.partition("=")[::2] for argument in engine["containers"][0]["args"])
         assert ("--kv-events-config" in flags) is publishes
-        wanted = str(size or 64) if publishes or size else None
-        assert flags.get("--block-size") == wanted
+        expected = str(size or 64) if publishes or size else None
+        assert flags.get("--block-size") == expected
 
 
 # --- warnings
@@ -378,7 +378,7 @@ def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("scraper", "metrics", "role", "told"),
+    ("scraper", "metrics", "role", "is_warned"),
     [
         ("prometheus-operator", {"picker": False}, SLEEPS, True),
         ("gmp", {"picker": False}, SLEEPS, True),
@@ -386,14 +386,14 @@ def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
         ("prometheus-operator", {"picker": False}, {**SLEEPS, "minReplicas": 1}, False),
     ],
 )
-def test_a_role_that_sleeps_is_told_when_nobody_scrapes_the_queue_that_wakes_it(scraper, metrics, role, told):
+def test_a_role_that_sleeps_is_told_when_nobody_scrapes_the_queue_that_wakes_it(scraper, metrics, role, is_warned):
     flow = {"flowControl": {"defaultRequestTTL": "1h"}}
-    one = tree(qwen={"endpointPicker": flow, "autoscaling": role, "metrics": metrics})
-    one["observability"] = {**PROMETHEUS["observability"], "metrics": {"type": scraper}}
+    stack = tree(qwen={"endpointPicker": flow, "autoscaling": role, "metrics": metrics})
+    stack["observability"] = {**PROMETHEUS["observability"], "metrics": {"type": scraper}}
     what = (
         "services.qwen.autoscaling: decode is woken by the picker's queue, which nobody scrapes (metrics.picker: false)"
     )
-    assert lines(plan(one).warnings, "warning") == ([what] if told else [])
+    assert lines(plan(stack).warnings, "warning") == ([what] if is_warned else [])
 
 
 def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_together():
@@ -419,8 +419,8 @@ def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_togeth
 @pytest.mark.parametrize("release", channels())
 def test_nobody_is_warned_of_what_a_preset_says(release):
     for service in ({}, {"prefill": {}}) if channel(release).sidecar is not None else ({},):
-        (one,) = plan(stack(release, service)).services
-        assert one.warnings == ()
+        (planned,) = plan(stack(release, service)).services
+        assert planned.warnings == ()
 
 
 # --- mistakes
@@ -436,11 +436,11 @@ def test_a_mode_and_a_reason_without_each_other_are_refused_where_they_are_writt
 
 
 def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
-    own = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"})
+    stack_with_tls = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"})
     gateway = {"name": "gateway", "namespace": "gateways", "provider": "none"}
-    (message,) = told(own | {"gateway": gateway})
+    (message,) = told(stack_with_tls | {"gateway": gateway})
     assert message == f"{AT}.tls.caSecret: has no effect with gateway.provider none (picker-ca); remove it"
-    (message,) = told({key: value for key, value in own.items() if key != "gateway"})
+    (message,) = told({key: value for key, value in stack_with_tls.items() if key != "gateway"})
     assert message == f"{AT}.tls.caSecret: has no effect without a gateway (picker-ca); remove it"
 
 

@@ -30,7 +30,7 @@ APART = {
 
 def apart(*more, without=(), **keys):
     written = copy.deepcopy(APART) | keys
-    written["plugins"] = [one for one in written["plugins"] if one["type"] not in without] + list(more)
+    written["plugins"] = [plugin for plugin in written["plugins"] if plugin["type"] not in without] + list(more)
     return written
 
 
@@ -294,9 +294,9 @@ JSON = st.recursive(
 def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apart):
     context = VariantFacts(channel(release), is_apart, 64, vllm=True)
     found = picker_lint.problems(Path("config"), written, context)
-    assert all(one.path.is_within(Path("config")) and one.what and one.remedy for one in found)
+    assert all(problem.path.is_within(Path("config")) and problem.what and problem.remedy for problem in found)
     warned = picker_lint.warnings(Path("config"), written, channel(release).picker)
-    assert all(one.severity == "warning" for one in warned)
+    assert all(problem.severity == "warning" for problem in warned)
 
 
 @settings(deadline=None)
@@ -304,7 +304,7 @@ def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apar
 def test_a_value_that_does_not_fit_is_reported_without_being_shown(word, value):
     found = list(shapes.problems(shapes.Reading(Path("here")), value, word))
     assert bool(found) == (not shapes.fits(value, word))
-    assert all(repr(value) not in one.what for one in found if len(repr(value)) > 8)
+    assert all(repr(value) not in problem.what for problem in found if len(repr(value)) > 8)
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.10", "llm-d-0.9", "llm-d-0.6"])
@@ -314,6 +314,6 @@ def test_a_handler_that_sends_requests_to_another_port_is_refused_and_one_that_d
         decider = {"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 16}}
         more = (decider, {"type": "pd-profile-handler", "parameters": parameters})
         written = apart(*more, without=("always-disagg-pd-decider", "disagg-profile-handler"))
-        told = [line for line in custom(written, release, prefill={}) if "primaryPort" in line]
-        assert len(told) == refused
-        assert all(line.startswith("config.plugins[3].parameters.primaryPort: cannot be used") for line in told)
+        messages = [line for line in custom(written, release, prefill={}) if "primaryPort" in line]
+        assert len(messages) == refused
+        assert all(line.startswith("config.plugins[3].parameters.primaryPort: cannot be used") for line in messages)

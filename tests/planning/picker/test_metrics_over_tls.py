@@ -64,9 +64,9 @@ def test_a_release_that_asks_in_one_way_is_told_with_the_loss():
 
 
 def test_a_configuration_that_asks_in_one_way_is_told_with_the_loss():
-    told = f"{AT}: no data source of endpointPicker.config asks by HTTPS; "
-    told += "declare and name a second metrics-data-source with scheme: https"
-    assert lines(plan(stack(preset="custom", config=CONFIG)).warnings, "warning") == [told]
+    message = f"{AT}: no data source of endpointPicker.config asks by HTTPS; "
+    message += "declare and name a second metrics-data-source with scheme: https"
+    assert lines(plan(stack(preset="custom", config=CONFIG)).warnings, "warning") == [message]
 
 
 def test_a_configuration_that_asks_in_both_ways_is_as_written():

@@ -25,7 +25,9 @@ def deployment(service=None, **picker):
 
 
 def containers(**picker):
-    return {one["name"]: one for one in deployment(**picker)["spec"]["template"]["spec"]["containers"]}
+    return {
+        container["name"]: container for container in deployment(**picker)["spec"]["template"]["spec"]["containers"]
+    }
 
 
 def warned(service=None, **picker):
@@ -36,7 +38,7 @@ def test_variables_of_the_user_follow_the_generated_ones():
     env = containers(env={"TOKEN": {"secretKeyRef": {"name": "one", "key": "two"}}, "ZONE": "$(NAMESPACE)"})["epp"][
         "env"
     ]
-    assert [one["name"] for one in env] == ["NAMESPACE", "POD_NAME", "TOKEN", "ZONE"]
+    assert [variable["name"] for variable in env] == ["NAMESPACE", "POD_NAME", "TOKEN", "ZONE"]
     assert env[2]["valueFrom"] == {"secretKeyRef": {"name": "one", "key": "two"}}
 
 
@@ -63,7 +65,7 @@ def test_containers_merge_by_name_whatever_they_are_called():
 def test_a_patch_is_the_last_word_on_the_pickers_deployment():
     change = {"spec": {"template": {"spec": {"containers": [{"name": "epp", "tty": True}, {"name": "own", **RENDER}]}}}}
     patched, plain = deployment(patch=change), deployment()
-    assert [one["name"] for one in patched["spec"]["template"]["spec"]["containers"]] == ["epp", "own"]
+    assert [container["name"] for container in patched["spec"]["template"]["spec"]["containers"]] == ["epp", "own"]
     patched["spec"]["template"]["spec"]["containers"].pop()
     assert patched["spec"]["template"]["spec"]["containers"][0].pop("tty") is True
     assert patched == plain
@@ -174,9 +176,9 @@ def plan_of_replication(picker):
 def test_a_predictor_beside_the_picker_has_the_images_of_its_release(release, tag):
     picker = {"preset": "predicted-latency", "latencyPredictor": {"deploy": {}}}
     pod = find(rendered(stack(release, **picker)), "Deployment", "qwen-epp")["spec"]["template"]["spec"]
-    found = {one["name"]: one for one in pod["containers"]}
+    found = {container["name"]: container for container in pod["containers"]}
     assert [found[name]["image"].rpartition(":")[2] for name in ("training-server", "prediction-server")] == [tag, tag]
-    variables = {one["name"]: one.get("value") for one in found["epp"]["env"]}
+    variables = {variable["name"]: variable.get("value") for variable in found["epp"]["env"]}
     assert variables["TRAINING_SERVER_URL"] == "http://localhost:8000"
     assert variables["PREDICTION_SERVER_URL"] == "http://localhost:8001"
 

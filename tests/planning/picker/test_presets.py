@@ -73,10 +73,13 @@ def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
     if preset == "predicted-latency":
         spec["latencyPredictor"] = PREDICTOR
     keys = {"endpointPicker": spec, **({"prefill": SERVICE_OF_PREFILL} if is_apart else {})}
-    one = service(**keys)
-    cache = kv_cache.plan(one, channel(release))
-    made = picker_config.build(one, names("models", "qwen"), channel(release), cache)
-    assert picker_lint.problems(Path("config"), made, picker_config.variant_facts(one, channel(release), cache)) == []
+    service_spec = service(**keys)
+    cache = kv_cache.plan(service_spec, channel(release))
+    made = picker_config.build(service_spec, names("models", "qwen"), channel(release), cache)
+    assert (
+        picker_lint.problems(Path("config"), made, picker_config.variant_facts(service_spec, channel(release), cache))
+        == []
+    )
     assert said(release, **keys) == []
     assert ("flowControl" in made.get("featureGates", [])) == (flow is not None)
 
@@ -89,13 +92,13 @@ def test_profiles_follow_from_prefill(release, preset, is_apart):
     keys = {"endpointPicker": {"preset": preset}} | ({"prefill": {}} if is_apart else {})
     if preset == "predicted-latency":
         keys["endpointPicker"]["latencyPredictor"] = PREDICTOR
-    profiles = [one["name"] for one in config(release, **keys)["schedulingProfiles"]]
+    profiles = [profile["name"] for profile in config(release, **keys)["schedulingProfiles"]]
     assert profiles == (["prefill", "decode"] if is_apart else ["default"])
 
 
 def test_the_precise_preset_reads_what_engines_publish():
     written = config(kvCache={"blockSize": 32}, endpointPicker={"preset": "precise-prefix-cache"})
-    parameters = {one["type"]: one.get("parameters") for one in written["plugins"]}
+    parameters = {plugin["type"]: plugin.get("parameters") for plugin in written["plugins"]}
     assert parameters["precise-prefix-cache-producer"] == {
         "tokenProcessorConfig": {"blockSizeTokens": 32},
         "kvEventsConfig": {"topicFilter": "kv@", "podDiscoveryConfig": {"socketPort": 5556}},
@@ -113,7 +116,7 @@ def test_the_precise_preset_reads_what_engines_publish():
 def test_the_port_that_tokens_are_asked_on_is_the_services():
     service = find(rendered(tree(qwen={"endpointPicker": {"preset": "precise-prefix-cache"}})), "Service", "qwen")
     written = config(endpointPicker={"preset": "precise-prefix-cache"})
-    urls = [one["parameters"]["vllm"]["url"] for one in written["plugins"] if one["type"] == "token-producer"]
+    urls = [plugin["parameters"]["vllm"]["url"] for plugin in written["plugins"] if plugin["type"] == "token-producer"]
     assert urls == [f"http://qwen.models.svc:{service['spec']['ports'][0]['port']}"]
 
 
@@ -153,7 +156,7 @@ def test_engines_have_to_publish_where_the_picker_listens(spec, needed):
 
 def test_the_latency_predictor_is_told_by_the_environment():
     made = planned(endpointPicker={"preset": "predicted-latency", "latencyPredictor": PREDICTOR})
-    env = {one.name: one.value for one in made.env}
+    env = {variable.name: variable.value for variable in made.env}
     assert env["TRAINING_SERVER_URL"] == "http://training:8000"
     assert env["PREDICTION_SERVER_URL"] == "http://one:8001,http://two:8001"
 

@@ -26,7 +26,7 @@ def test_alpha_plugins_switch_their_flag_on_and_are_told():
         "services.qwen.endpointPicker.config.plugins[3].type: is experimental (topology-affinity-filter): "
         "the picker is started with --allow-experimental-plugins; it may change or disappear without notice"
     )
-    assert not any("experimental" in one for one in planned().arguments)
+    assert not any("experimental" in argument for argument in planned().arguments)
 
 
 def test_an_alpha_scorer_by_its_weight_switches_the_flag_on():
@@ -36,7 +36,7 @@ def test_an_alpha_scorer_by_its_weight_switches_the_flag_on():
 
 def test_a_release_without_stability_has_no_flag():
     made = planned("llm-d-0.9", endpointPicker={"scorerWeights": {"session-affinity-scorer": 1}})
-    assert not any("experimental" in one for one in made.arguments)
+    assert not any("experimental" in argument for argument in made.arguments)
     assert made.warnings == ()
 
 

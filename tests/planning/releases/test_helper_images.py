@@ -26,7 +26,9 @@ def helpers(release):
 @pytest.mark.parametrize("release", channels())
 def test_an_image_of_a_channel_is_a_digest_or_a_version(release):
     references = [image.ref for image in helpers(release).values()]
-    assert [one for one in references if not re.search(r"@sha256:[0-9a-f]{64}$|:v\d+\.\d+\.\d+$", one)] == []
+    assert [
+        reference for reference in references if not re.search(r"@sha256:[0-9a-f]{64}$|:v\d+\.\d+\.\d+$", reference)
+    ] == []
 
 
 def test_every_helper_takes_a_digest():

@@ -121,7 +121,7 @@ def test_the_sidecar_of_llm_d_0_6_has_the_flags_of_its_time():
     stack = tree(qwen={"prefill": {}}) | {"release": "llm-d-0.6"}
     everything = rendered(stack)
     pod = find(everything, "Deployment", "qwen-decode")["spec"]["template"]["spec"]
-    (sidecar,) = [one for one in pod["initContainers"] if one["name"] == "routing-proxy"]
+    (sidecar,) = [container for container in pod["initContainers"] if container["name"] == "routing-proxy"]
     pool = find(everything, "InferencePool", "qwen")["metadata"]["name"]
     assert sidecar["args"] == [
         "--port=8000",
@@ -140,7 +140,7 @@ def test_every_shape_is_made_of_known_words(release):
     shaped = [facts.config.shape, *facts.flags.known.values(), *facts.flags.others.values()]
     for plugin in facts.plugins.table.values():
         shaped += [shape for shape in (plugin.parameters, plugin.former_parameters, plugin.corrected) if shape]
-    for word in words({str(index): one for index, one in enumerate(shaped)}):
+    for word in words({str(index): shape for index, shape in enumerate(shaped)}):
         leaf = shapes.leaf(word)
         assert leaf.word in shapes.WORDS, word
         assert set(leaf.groups) <= GROUPS | {"syncer", "any"}, word
@@ -208,7 +208,7 @@ def test_no_flag_is_both_known_and_rejected(release):
 
 def test_the_role_of_the_picker_is_the_channels(release):
     role = find(rendered(tree() | {"release": release.name}), "Role", "qwen-epp")
-    wanted = [
+    expected = [
         {
             "apiGroups": rule.api_groups,
             "resources": rule.resources,
@@ -217,7 +217,7 @@ def test_the_role_of_the_picker_is_the_channels(release):
         }
         for rule in release.picker.rbac.rules
     ]
-    assert role["rules"] == wanted
+    assert role["rules"] == expected
 
 
 def test_the_image_of_a_channel_is_of_its_own_line(release):

@@ -24,12 +24,12 @@ def stack(release="llm-d-0.10", service=None, **tracing):
 def names(service):
     """Return the names that containers report under, by workload and container."""
     found = {}
-    for one in rendered(stack(service=service)):
-        pod = one["spec"]["template"]["spec"] if one["kind"] == "Deployment" else {}
+    for manifest in rendered(stack(service=service)):
+        pod = manifest["spec"]["template"]["spec"] if manifest["kind"] == "Deployment" else {}
         for container in [*pod.get("initContainers", ()), *pod.get("containers", ())]:
-            told = {variable["name"]: variable.get("value") for variable in container.get("env", ())}
-            if "OTEL_SERVICE_NAME" in told:
-                found[one["metadata"]["name"], container["name"]] = told["OTEL_SERVICE_NAME"]
+            env = {variable["name"]: variable.get("value") for variable in container.get("env", ())}
+            if "OTEL_SERVICE_NAME" in env:
+                found[manifest["metadata"]["name"], container["name"]] = env["OTEL_SERVICE_NAME"]
     return found
 
 
@@ -56,26 +56,30 @@ def test_a_sampler_that_only_engines_know_is_told(release):
     known = set(facts.samplers)
     assert known < SAMPLERS
     for sampler in sorted(SAMPLERS):
-        said = [one for one in lines(plan(stack(release, sampler=sampler)).warnings, "warning") if "sampler" in one]
-        assert len(said) == (sampler not in known)
-        assert all(f"({sampler}); {facts.otherwise}" in one for one in said)
+        messages = [
+            message
+            for message in lines(plan(stack(release, sampler=sampler)).warnings, "warning")
+            if "sampler" in message
+        ]
+        assert len(messages) == (sampler not in known)
+        assert all(f"({sampler}); {facts.otherwise}" in message for message in messages)
 
 
 def test_the_sampler_is_told_once_with_what_happens_instead():
     stack_of_two = stack(sampler="always_on")
     stack_of_two["services"]["bert"] = stack_of_two["services"]["qwen"]
-    (said,) = lines(plan(stack_of_two).warnings, "warning")
-    assert said == (
+    (message,) = lines(plan(stack_of_two).warnings, "warning")
+    assert message == (
         "observability.tracing.sampler: llm-d-0.10's picker and sidecar support only parentbased_traceidratio "
         "(always_on); a tenth of the traces that begin there is kept, whatever samplerArg says"
     )
 
 
 def test_a_line_without_sidecar_speaks_of_its_picker():
-    (said,) = [
-        one for one in lines(plan(stack("gie-1.3", sampler="always_off")).warnings, "warning") if "sampler" in one
+    (message,) = [
+        line for line in lines(plan(stack("gie-1.3", sampler="always_off")).warnings, "warning") if "sampler" in line
     ]
-    assert said.startswith("observability.tracing.sampler: gie-1.3's picker supports only parentbased_traceidratio")
+    assert message.startswith("observability.tracing.sampler: gie-1.3's picker supports only parentbased_traceidratio")
 
 
 def test_nobody_is_told_of_samplers_without_traces_or_with_a_known_one():

@@ -32,8 +32,8 @@ def decided(*found, services=("qwen",)):
 
 
 def route(awaited):
-    (one,) = [one for one in objects(render(plan(tree()), awaited)) if one.id.part is parts.ROUTE]
-    return one
+    (resource,) = [resource for resource in objects(render(plan(tree()), awaited)) if resource.id.part is parts.ROUTE]
+    return resource
 
 
 def test_the_routes_of_a_gateway_that_a_controller_has_accepted_are_awaited():
@@ -42,7 +42,7 @@ def test_the_routes_of_a_gateway_that_a_controller_has_accepted_are_awaited():
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "message"),
     [
         ((), "there is no such Gateway, so nobody will accept the routes of services.qwen"),
         (
@@ -55,10 +55,10 @@ def test_the_routes_of_a_gateway_that_a_controller_has_accepted_are_awaited():
         ),
     ],
 )
-def test_without_a_controller_nothing_is_awaited_and_that_is_said(found, said):
+def test_without_a_controller_nothing_is_awaited_and_that_is_said(found, message):
     verdict = decided(*found)
     assert (verdict.routes, verdict.gateways) == (set(), ())
-    assert lines(verdict.warnings, "warning") == [f"gateways/gateway: {said}"]
+    assert lines(verdict.warnings, "warning") == [f"gateways/gateway: {message}"]
 
 
 def test_a_gateway_that_is_not_in_effect_accepts_routes_all_the_same():
@@ -101,10 +101,10 @@ def test_a_route_that_is_awaited_says_of_which_gateway_and_generation():
     awaited = route({"qwen"})
     conditions = json.loads(awaited.manifest["metadata"]["annotations"]["pulumi.com/waitFor"])
     assert len(conditions) == 3
-    for one in conditions:
-        assert "@.parentRef.name=='gateway'" in one
-        assert "@.observedGeneration==$.metadata.generation" in one
-        assert one.endswith("=True")
+    for condition in conditions:
+        assert "@.parentRef.name=='gateway'" in condition
+        assert "@.observedGeneration==$.metadata.generation" in condition
+        assert condition.endswith("=True")
     assert awaited.wait.seconds == 300
 
 
@@ -131,12 +131,12 @@ def test_the_digest_of_facts_tells_whose_routes_are_awaited():
 def test_a_rendered_file_waits_where_its_facts_say_so(tmp_path, capsys):
     kinds = Served(frozenset({"v1/Service"}))
     ref = GatewayRef(REF.group, REF.kind, "gateways", "inference-gateway")
-    told = {}
+    texts = {}
     for accepted in (True, False):
         gateways = Gateways((LiveGateway(ref, accepted, accepted),))
         (tmp_path / "facts.json").write_text(facts_file.text(ClusterFacts(kinds, gateways, Routes(()))))
-        told[accepted] = render_file("examples/canary.yaml", str(tmp_path / "facts.json"))
+        texts[accepted] = render_file("examples/canary.yaml", str(tmp_path / "facts.json"))
         assert ("no controller has accepted" in capsys.readouterr().err) is not accepted
-    assert "pulumi.com/waitFor" in told[True]
-    assert "pulumi.com/waitFor" not in told[False]
-    assert told[True].splitlines()[1] != told[False].splitlines()[1]
+    assert "pulumi.com/waitFor" in texts[True]
+    assert "pulumi.com/waitFor" not in texts[False]
+    assert texts[True].splitlines()[1] != texts[False].splitlines()[1]

@@ -24,10 +24,15 @@ def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), cana
     """Return a planned route of a service, on one gateway unless the parent says otherwise."""
     whole = {"name": "gateway", "namespace": gateways, "section_name": None, "port": None} | parent
     pairs = [(path, headers or {}), *more]
-    matches = tuple(Match(one, own, Path("services", key, "route", "matches", n)) for n, (one, own) in enumerate(pairs))
+    matches = tuple(
+        Match(match_path, match_headers, Path("services", key, "route", "matches", n))
+        for n, (match_path, match_headers) in enumerate(pairs)
+    )
     rules = [Rule(matches, (), "/")]
     if canary is not None:
-        rules.insert(0, Rule(tuple(Match(one.path, {**one.headers, **canary}, one.at) for one in matches), (), "/"))
+        rules.insert(
+            0, Rule(tuple(Match(match.path, {**match.headers, **canary}, match.at) for match in matches), (), "/")
+        )
     return Route(
         key=key, namespace="models", name=key, parent=Parent(GROUP, KIND, provider="istio", **whole),
         hostnames=tuple(hostnames), matches=matches, rules=tuple(rules), annotations={}, set_headers={},
@@ -40,12 +45,12 @@ def live(name, path="/models/qwen", kind="PathPrefix", headers=(), hostnames=(),
     section, port = more.pop("section_name", None), more.pop("port", None)
     parent = ParentRef(GatewayRef(GROUP, KIND, "gateways", "gateway"), section, port)
     match = RouteMatch(kind, path, tuple(headers), more.pop("more", ()))
-    own = {"namespace": "elsewhere", "parents": (parent,), "matches": (match,)}
-    return LiveRoute(name=name, hostnames=tuple(hostnames), **(own | more))
+    defaults = {"namespace": "elsewhere", "parents": (parent,), "matches": (match,)}
+    return LiveRoute(name=name, hostnames=tuple(hostnames), **(defaults | more))
 
 
 def found(*routes):
-    return [str(one) for one in collisions.problems(routes)]
+    return [str(problem) for problem in collisions.problems(routes)]
 
 
 def beside(*others, mode="strict", planned=None):
@@ -77,7 +82,7 @@ def test_a_longer_path_more_headers_or_another_gateway_is_no_collision(other):
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "meet"),
+    ("hosts", "others", "meet"),
     [
         ((), (), True),
         ((), ("a.example",), False),
@@ -93,17 +98,17 @@ def test_a_longer_path_more_headers_or_another_gateway_is_no_collision(other):
         (("*.example", "x.example"), ("*.example",), True),
     ],
 )
-def test_hosts_meet_where_one_is_the_other_or_a_wildcard_above_it(one, two, meet):
+def test_hosts_meet_where_one_is_the_other_or_a_wildcard_above_it(hosts, others, meet):
     """Of a host and a wildcard above it the longer one takes a request, so that only equal ones collide.
 
     See defects C10.
     """
-    for first, second in ((one, two), (two, one)):
+    for first, second in ((hosts, others), (others, hosts)):
         assert bool(found(route("a", hostnames=first), route("b", hostnames=second))) is meet
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "meet"),
+    ("parent", "other", "meet"),
     [
         ({"section_name": "https"}, {"section_name": "http"}, False),
         ({"section_name": "https"}, {}, True),
@@ -112,8 +117,8 @@ def test_hosts_meet_where_one_is_the_other_or_a_wildcard_above_it(one, two, meet
         ({"section_name": "https"}, {"port": 443}, True),
     ],
 )
-def test_who_names_no_listener_or_port_claims_all_of_them(one, two, meet):
-    for first, second in ((one, two), (two, one)):
+def test_who_names_no_listener_or_port_claims_all_of_them(parent, other, meet):
+    for first, second in ((parent, other), (other, parent)):
         assert bool(found(route("a", **first), route("b", **second))) is meet
 
 
@@ -132,9 +137,9 @@ def test_every_match_of_a_service_is_a_claim_and_the_message_names_the_one_that_
 
 
 def test_what_a_canarys_headers_make_of_a_match_is_claimed_too():
-    tried = route("a", canary={"x-canary": "always"})
-    assert found(tried) == []
-    (line,) = found(tried, route("b", headers={"X-Canary": "always"}))
+    canary_route = route("a", canary={"x-canary": "always"})
+    assert found(canary_route) == []
+    (line,) = found(canary_route, route("b", headers={"X-Canary": "always"}))
     assert "by services.a" in line
 
 
@@ -252,16 +257,16 @@ def routes(draw):
     ]
 
 
-def meet(one, two):
+def meet(left, right):
     """Compare two routes as the Gateway API says it, part by part."""
-    first, second = one.parent, two.parent
+    first, second = left.parent, right.parent
     return (
         first.name == second.name
         and (first.section_name == second.section_name or None in {first.section_name, second.section_name})
         and (first.port == second.port or None in {first.port, second.port})
-        and one.matches[0].path == two.matches[0].path
-        and lowered(one.matches[0].headers) == lowered(two.matches[0].headers)
-        and bool({*(one.hostnames or ["*"])} & {*(two.hostnames or ["*"])})
+        and left.matches[0].path == right.matches[0].path
+        and lowered(left.matches[0].headers) == lowered(right.matches[0].headers)
+        and bool({*(left.hostnames or ["*"])} & {*(right.hostnames or ["*"])})
     )
 
 
@@ -271,21 +276,22 @@ def lowered(headers):
 
 @given(routes())
 def test_the_collisions_of_a_stack_are_those_that_a_comparison_of_all_pairs_finds(planned):
-    pairs = {(two.key, one.key) for one, two in combinations(planned, 2) if meet(one, two)}
-    told = [(line.split(".")[1], line.split(" by services.")[1].split(" ")[0]) for line in found(*planned)]
-    assert set(told) <= pairs
-    assert sorted(later for later, _ in told) == sorted({later for later, _ in pairs})
+    pairs = {(later.key, earlier.key) for earlier, later in combinations(planned, 2) if meet(earlier, later)}
+    reported = [(line.split(".")[1], line.split(" by services.")[1].split(" ")[0]) for line in found(*planned)]
+    assert set(reported) <= pairs
+    assert sorted(later for later, _ in reported) == sorted({later for later, _ in pairs})
 
 
 @given(routes(), routes())
 def test_the_collisions_with_a_cluster_are_those_that_a_comparison_of_all_pairs_finds(planned, others):
     there = [
-        live(f"o{one.name}", one.matches[0].path, headers=[("Exact", *pair) for pair in one.matches[0].headers.items()],
-             hostnames=one.hostnames, parents=(collisions.reference(one),))
-        for one in others
+        live(f"o{other.name}", other.matches[0].path, hostnames=other.hostnames,
+             headers=[("Exact", *pair) for pair in other.matches[0].headers.items()],
+             parents=(collisions.reference(other),))
+        for other in others
     ]  # fmt: skip
-    pairs = {(one.key, f"o{two.name}") for one in planned for two in others if meet(one, two)}
+    pairs = {(ours.key, f"o{theirs.name}") for ours in planned for theirs in others if meet(ours, theirs)}
     verdict = collisions.cluster_problems(planned, US, Routes(tuple(there)), "strict")
-    told = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in lines(verdict, "error")}
-    assert told <= pairs
-    assert sorted(line.split(".")[1] for line in lines(verdict, "error")) == sorted({own for own, _ in pairs})
+    reported = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in lines(verdict, "error")}
+    assert reported <= pairs
+    assert sorted(line.split(".")[1] for line in lines(verdict, "error")) == sorted({key for key, _ in pairs})

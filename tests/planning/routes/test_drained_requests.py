@@ -40,8 +40,8 @@ def test_a_request_that_is_drained_is_not_told(request_timeout, drain_timeout):
 def test_a_canary_that_drains_shorter_is_told():
     canary = {"weight": 10, "drainTimeout": "30s", "engine": {"maxNumSeqs": 64}}
     found = warnings("45s", canary=canary)
-    told = f"is above canary.drainTimeout (45s, 30s): requests longer than 30s {CUT}; set canary.drainTimeout: 45s"
-    assert found == [f"{AT}: {told}"]
+    message = f"is above canary.drainTimeout (45s, 30s): requests longer than 30s {CUT}; set canary.drainTimeout: 45s"
+    assert found == [f"{AT}: {message}"]
 
 
 def test_a_route_that_is_not_made_promises_nothing():

@@ -15,9 +15,9 @@ from tests.support.stacks.varied import VARIED
 
 def test_objectives_are_called_as_clients_name_them():
     everything = rendered(routed(service={"objectives": {"batch": {"priority": -1}}}))
-    one = exactly(everything, "InferenceObjective", "qwen-batch")
+    objective = exactly(everything, "InferenceObjective", "qwen-batch")
     pool = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "qwen"}
-    assert (one["apiVersion"], one["spec"]) == ("llm-d.ai/v1alpha2", {"priority": -1, "poolRef": pool})
+    assert (objective["apiVersion"], objective["spec"]) == ("llm-d.ai/v1alpha2", {"priority": -1, "poolRef": pool})
 
 
 def test_a_priority_of_0_is_written_out():
@@ -46,7 +46,9 @@ def test_older_pickers_are_told_in_their_own_group(release):
     stack = routed(service={"objectives": {"batch": {"priority": 1}}, "rewrites": rewrites}) | {"release": release}
     everything = rendered(stack)
     assert {
-        one["apiVersion"] for one in everything if one["kind"] in {"InferenceObjective", "InferenceModelRewrite"}
+        manifest["apiVersion"]
+        for manifest in everything
+        if manifest["kind"] in {"InferenceObjective", "InferenceModelRewrite"}
     } == {"inference.networking.x-k8s.io/v1alpha2"}
 
 
@@ -54,9 +56,9 @@ def test_both_variants_know_a_model_by_all_its_names():
     stack = tried()
     stack["services"]["qwen"]["rewrites"] = [{"model": "latest", "targets": [{"model": "org/m", "weight": 3}]}]
     pools = {
-        one["metadata"]["name"]: one["spec"]["poolRef"]["name"]
-        for one in rendered(stack)
-        if one["kind"] == "InferenceModelRewrite"
+        manifest["metadata"]["name"]: manifest["spec"]["poolRef"]["name"]
+        for manifest in rendered(stack)
+        if manifest["kind"] == "InferenceModelRewrite"
     }
     assert pools == {"qwen": "qwen", "qwen-canary": "qwen-canary"}
 
@@ -67,22 +69,26 @@ def test_each_generation_has_its_own_rewrite_and_objectives_move_from_one_to_the
         service = {"prefill": {}, "objectives": {"batch": {"priority": 1}}, "model": model}
         rewrites = [{"model": "latest", "targets": [{"model": "org/m"}]}]
         everything = rendered(routed(service={**service, "rewrites": rewrites}))
-        named = [one for one in everything if one["kind"] in {"InferenceModelRewrite", "InferenceObjective"}]
-        return {one["kind"]: (one["metadata"]["name"], one["spec"]["poolRef"]["name"]) for one in named}
+        named = [
+            manifest for manifest in everything if manifest["kind"] in {"InferenceModelRewrite", "InferenceObjective"}
+        ]
+        return {
+            manifest["kind"]: (manifest["metadata"]["name"], manifest["spec"]["poolRef"]["name"]) for manifest in named
+        }
 
-    one, other = told_of("v1"), told_of("v2")
-    assert one["InferenceModelRewrite"][0] == one["InferenceModelRewrite"][1] == one["InferenceObjective"][1]
-    assert one["InferenceModelRewrite"] != other["InferenceModelRewrite"]
-    assert one["InferenceObjective"][0] == other["InferenceObjective"][0] == "qwen-batch"
+    before, after = told_of("v1"), told_of("v2")
+    assert before["InferenceModelRewrite"][0] == before["InferenceModelRewrite"][1] == before["InferenceObjective"][1]
+    assert before["InferenceModelRewrite"] != after["InferenceModelRewrite"]
+    assert before["InferenceObjective"][0] == after["InferenceObjective"][0] == "qwen-batch"
 
 
 def test_the_picker_is_told_before_requests_come_and_after_its_pool():
     service = {"objectives": {"a": {"priority": 1}, "b": {"priority": 2}}}
     service["rewrites"] = [{"model": "latest", "targets": [{"model": "org/m"}]}]
-    after = {one.id: set(one.after) for one in objects(render(plan(routed(service=service))))}
+    after = {resource.id: set(resource.after) for resource in objects(render(plan(routed(service=service))))}
     told_of = [Id("qwen", parts.OBJECTIVE, "a"), Id("qwen", parts.OBJECTIVE, "b"), Id("qwen", parts.MODEL_REWRITE)]
     assert set(told_of) <= after[Id("qwen", parts.ROUTE)]
-    assert all(Id("qwen", parts.POOL) in after[one] for one in told_of)
+    assert all(Id("qwen", parts.POOL) in after[object_id] for object_id in told_of)
 
 
 def test_an_objective_of_two_services_is_refused_with_both():
@@ -98,12 +104,14 @@ def test_logical_names_of_objectives_never_meet():
     names = st.from_regex(r"[a-z]([-a-z]{0,8}[a-z])?", fullmatch=True) | st.sampled_from(["a", "a-objective", "a-b"])
 
     @given(st.dictionaries(names, st.lists(names, min_size=1, unique=True), min_size=2, max_size=3))
-    def check(wanted):
-        suffixes = [f"{key}-objective.{name}" for key, every in wanted.items() for name in every]
+    def check(services):
+        suffixes = [f"{key}-objective.{name}" for key, every in services.items() for name in every]
         assert len(set(suffixes)) == len(suffixes)
 
     check()
-    found = [one.suffix for one in objects(render(plan(VARIED["routed"]))) if one.id.part is parts.OBJECTIVE]
+    found = [
+        resource.suffix for resource in objects(render(plan(VARIED["routed"]))) if resource.id.part is parts.OBJECTIVE
+    ]
     assert found == ["qwen-objective.batch", "qwen-objective.chat"]
 
 
@@ -116,7 +124,7 @@ def test_what_no_picker_of_a_release_reads_is_told(release):
     image = {"endpointPicker": {"image": "registry.k8s.io/gateway-api-inference-extension/epp:v1.3.1"}}
     told_of = lines(plan(tree(qwen=service) | {"release": release}).warnings, "warning")
     unread = release in {"gie-1.3", "llm-d-0.6"}
-    places = [one.partition(": ")[0] for one in told_of if f"no picker of {release} reads them" in one]
+    places = [message.partition(": ")[0] for message in told_of if f"no picker of {release} reads them" in message]
     assert places == ["services.qwen.objectives", "services.qwen.rewrites"] * unread
     if release == "gie-1.3":
         assert lines(plan(tree(qwen=service | image) | {"release": release}).warnings, "warning") == []

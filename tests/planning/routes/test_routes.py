@@ -94,15 +94,15 @@ def test_b21_every_path_of_every_host_is_no_services_own(match, service):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {"matches": [{"headers": {"x-team": "search"}}]},
         {"matches": [{}], "hostnames": ["llm.example.com"]},
         {"matches": [{"model": "org/m"}]},
     ],
 )
-def test_every_path_is_legal_beside_a_header_a_model_or_a_host(said):
-    assert paths(route("qwen", BODY, **said)) == ["/"]
+def test_every_path_is_legal_beside_a_header_a_model_or_a_host(fields):
+    assert paths(route("qwen", BODY, **fields)) == ["/"]
 
 
 def test_b20_a_path_that_cannot_be_rendered_stops_everything():
@@ -133,13 +133,13 @@ def test_b27_an_empty_path_masks_nothing():
 
 
 def test_a_services_gateway_takes_the_place_of_the_stacks_as_a_whole():
-    own = {"name": "other", "provider": "none", "group": "edge.example.com", "kind": "ListenerSet"}
-    stack = routed({**BODY, "sectionName": "https", "port": 443}, gateway=own)
+    gateway = {"name": "other", "provider": "none", "group": "edge.example.com", "kind": "ListenerSet"}
+    stack = routed({**BODY, "sectionName": "https", "port": 443}, gateway=gateway)
     everything = rendered(stack)
     assert find(everything, "HTTPRoute", "qwen")["spec"]["parentRefs"] == [
         {"group": "edge.example.com", "kind": "ListenerSet", "name": "other", "namespace": "models"}
     ]
-    assert not [one for one in everything if one["kind"] == "DestinationRule"]
+    assert not [manifest for manifest in everything if manifest["kind"] == "DestinationRule"]
 
 
 def test_a_services_gateway_is_enough():
@@ -162,7 +162,7 @@ def test_what_a_route_says_has_no_effect_without_a_gateway():
     assert [line.partition(":")[0].rpartition(".")[2] for line in lines] == ["annotations", "setHeaders", "timeouts"]
     inherited = tree() | {"defaults": {"route": {"hostnames": ["llm.example.com"]}}}
     del inherited["gateway"]
-    assert [one for one in rendered(inherited) if one["kind"] == "HTTPRoute"] == []
+    assert [manifest for manifest in rendered(inherited) if manifest["kind"] == "HTTPRoute"] == []
 
 
 def test_b22_annotations_of_the_route_are_over_the_services():
@@ -175,7 +175,7 @@ def test_b22_annotations_of_the_route_are_over_the_services():
 
 def test_b24_a_route_that_is_switched_off_is_not_made():
     """See aim-engine B24."""
-    assert [one for one in rendered(routed(enabled=False)) if one["kind"] == "HTTPRoute"] == []
+    assert [manifest for manifest in rendered(routed(enabled=False)) if manifest["kind"] == "HTTPRoute"] == []
 
 
 # --- what happens on the way
@@ -197,15 +197,15 @@ def test_a_path_that_the_engine_sees_as_it_is_is_not_rewritten():
 
 def test_headers_are_set_and_removed():
     found = route(setHeaders={"x-b": "1", "x-a": "2"}, removeHeaders=["x-c"])
-    ((one,),) = filters(found, "RequestHeaderModifier")
-    assert one["requestHeaderModifier"] == {
+    ((header_filter,),) = filters(found, "RequestHeaderModifier")
+    assert header_filter["requestHeaderModifier"] == {
         "set": [{"name": "x-a", "value": "2"}, {"name": "x-b", "value": "1"}],
         "remove": ["x-c"],
     }
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("fields", "expected"),
     [
         ({}, None),
         ({"timeouts": {}}, None),
@@ -213,9 +213,9 @@ def test_headers_are_set_and_removed():
         ({"timeouts": {"request": "0s", "backendRequest": "99999ms"}}, {"request": "0s", "backendRequest": "99999ms"}),
     ],
 )
-def test_b23_b32_timeouts_are_those_that_are_written_and_no_others(said, expected):
+def test_b23_b32_timeouts_are_those_that_are_written_and_no_others(fields, expected):
     """See aim-engine B23, B32."""
-    (rule,) = rules(route(**said))
+    (rule,) = rules(route(**fields))
     assert rule.get("timeouts") == expected
 
 
@@ -237,13 +237,13 @@ def test_gkes_gateway_takes_no_timeouts():
 
 
 def mirrored(percent=None, **other):
-    said = {"mirror": {"service": "next"} | ({} if percent is None else {"percent": percent})}
-    return routed(others={"next": {"model": MODEL, **other}}, **said)
+    fields = {"mirror": {"service": "next"} | ({} if percent is None else {"percent": percent})}
+    return routed(others={"next": {"model": MODEL, **other}}, **fields)
 
 
 def mirror(stack):
-    ((one,),) = filters(find(rendered(stack), "HTTPRoute", "qwen"), "RequestMirror")
-    return one["requestMirror"]
+    ((mirror_filter,),) = filters(find(rendered(stack), "HTTPRoute", "qwen"), "RequestMirror")
+    return mirror_filter["requestMirror"]
 
 
 def test_copies_go_to_the_routed_service():
@@ -256,7 +256,7 @@ def test_a_percentage_of_copies_is_written_out(percent):
 
 
 def test_copies_into_the_same_namespace_need_no_grant():
-    assert [one for one in rendered(mirrored()) if one["kind"] == "ReferenceGrant"] == []
+    assert [manifest for manifest in rendered(mirrored()) if manifest["kind"] == "ReferenceGrant"] == []
 
 
 def test_copies_into_another_namespace_are_granted_there_to_the_routes_of_this_one_alone():
@@ -273,13 +273,13 @@ def test_copies_into_another_namespace_are_granted_there_to_the_routes_of_this_o
 def test_a_route_that_is_off_is_granted_nothing():
     stack = mirrored(namespace="trials")
     stack["services"]["qwen"]["route"]["enabled"] = False
-    assert [one for one in rendered(stack) if one["kind"] in {"ReferenceGrant", "HTTPRoute"}] == [
+    assert [manifest for manifest in rendered(stack) if manifest["kind"] in {"ReferenceGrant", "HTTPRoute"}] == [
         find(rendered(stack), "HTTPRoute", "next")
     ]
 
 
 def test_who_gets_copies_exists_before_the_route_and_is_not_waited_for():
-    after = {one.id: one.after for one in objects(render(plan(mirrored(namespace="trials"))))}
+    after = {resource.id: resource.after for resource in objects(render(plan(mirrored(namespace="trials"))))}
     before = after[Id("qwen", parts.ROUTE)]
     assert {Id("next", parts.SERVICE), Id("next", parts.MIRROR_GRANT)} <= set(before)
     assert Id("next", parts.DECODE.workload) not in before
@@ -288,9 +288,9 @@ def test_who_gets_copies_exists_before_the_route_and_is_not_waited_for():
 def test_two_services_may_copy_to_each_other():
     stack = mirrored(route={"mirror": {"service": "qwen"}})
     seen = set()
-    for one in objects(render(plan(stack))):
-        assert set(one.after) <= seen
-        seen.add(one.id)
+    for resource in objects(render(plan(stack))):
+        assert set(resource.after) <= seen
+        seen.add(resource.id)
 
 
 def test_who_gets_the_copies_of_all_others_copies_nothing_to_itself():
@@ -304,10 +304,10 @@ def test_who_gets_the_copies_of_all_others_copies_nothing_to_itself():
 
 def test_copies_that_the_other_would_refuse_are_warned_of():
     warned = plan(mirrored(model={"name": "org/other", "source": "hf://org/other"})).warnings
-    assert [one for one in lines(warned, "warning") if "mirror" in one] == [
+    assert [message for message in lines(warned, "warning") if "mirror" in message] == [
         "services.qwen.route.mirror: services.next refuses requests for org/m, because it serves org/other"
     ]
-    assert [one for one in lines(plan(mirrored()).warnings, "warning") if "mirror" in one] == []
+    assert [message for message in lines(plan(mirrored()).warnings, "warning") if "mirror" in message] == []
 
 
 # --- beside a canary
@@ -317,10 +317,10 @@ def test_a_canarys_headers_join_every_match():
     found = find(
         rendered(tried(0, {"x-canary": "1"}, matches=[{"path": "/a"}, {"headers": {"x-a": "1"}}])), "HTTPRoute", "qwen"
     )
-    weights = [[(one["name"], one["weight"]) for one in rule["backendRefs"]] for rule in rules(found)]
+    weights = [[(backend["name"], backend["weight"]) for backend in rule["backendRefs"]] for rule in rules(found)]
     assert weights == [[("qwen-canary", 1)], [("qwen-canary", 0), ("qwen", 100)]] * 2
-    wanted = [headers(match) for rule in rules(found) for match in rule["matches"]]
-    assert wanted == [{"x-canary": "1"}, {}, {"x-a": "1", "x-canary": "1"}, {"x-a": "1"}]
+    header_sets = [headers(match) for rule in rules(found) for match in rule["matches"]]
+    assert header_sets == [{"x-canary": "1"}, {}, {"x-a": "1", "x-canary": "1"}, {"x-a": "1"}]
 
 
 def test_a_header_of_a_match_and_of_the_canary_is_refused_whatever_its_capitals():
@@ -336,9 +336,9 @@ def test_a_header_of_the_model_is_no_other_matchs():
 
 
 def test_more_headers_than_a_match_takes_are_refused_with_the_canarys():
-    own = {f"x-{number}": "1" for number in range(16)}
-    assert len(headers(rules(route(matches=[{"headers": own}]))[0]["matches"][0])) == 16
-    (line,) = told(tried(0, {"x-canary": "1"}, matches=[{"headers": own}]))
+    sixteen_headers = {f"x-{number}": "1" for number in range(16)}
+    assert len(headers(rules(route(matches=[{"headers": sixteen_headers}]))[0]["matches"][0])) == 16
+    (line,) = told(tried(0, {"x-canary": "1"}, matches=[{"headers": sixteen_headers}]))
     assert line.startswith("services.qwen.route.matches[0].headers: gives a match 17 headers")
 
 
@@ -409,15 +409,15 @@ def meant(template, text):
 
 
 @given(
-    one=TEXTS, other=TEXTS, template=st.sampled_from([f"{start}{place}" for start in ("/", "/x/") for place in PLACES])
+    team=TEXTS, other=TEXTS, template=st.sampled_from([f"{start}{place}" for start in ("/", "/x/") for place in PLACES])
 )
-@example(one="A.b", other="a-b", template=f"/{PLACES[0]}")
-@example(one="a", other="b", template=f"/{PLACES[0]}")
-def test_two_services_never_have_one_path_unnoticed(one, other, template):
+@example(team="A.b", other="a-b", template=f"/{PLACES[0]}")
+@example(team="a", other="b", template=f"/{PLACES[0]}")
+def test_two_services_never_have_one_path_unnoticed(team, other, template):
     """See aim-engine B25, B31."""
-    said = {"route": {"matches": [{"path": template}]}}
-    stack = tree(**{key: {**said, "annotations": {"team": text}} for key, text in (("one", one), ("two", other))})
-    found = {meant(template, one), meant(template, other)}
+    service = {"route": {"matches": [{"path": template}]}}
+    stack = tree(**{key: {**service, "annotations": {"team": text}} for key, text in (("one", team), ("two", other))})
+    found = {meant(template, team), meant(template, other)}
     if len(found) == 1 or found & {None, "/"}:
         assert any(why in line for line in told(stack) for why in UNFIT)
     else:
@@ -430,18 +430,18 @@ def test_two_services_never_have_one_path_unnoticed(one, other, template):
 def test_b26_paths_hosts_and_addresses_are_told():
     """See aim-engine B26."""
     gateway = {**BODY, "port": 443}
-    said = {
+    fields = {
         "hostnames": ["b.example.com", "*.example.com", "a.example.com"],
         "matches": [{"path": "/y"}, {"path": "/x"}],
     }
-    found = outputs.of_stack(plan(routed(gateway, **said)), None)["services"]["qwen"]
+    found = outputs.of_stack(plan(routed(gateway, **fields)), None)["services"]["qwen"]
     assert found["paths"] == ["/x", "/y"]
     assert found["hostnames"] == ["*.example.com", "a.example.com", "b.example.com"]
     assert found["urls"] == [f"https://{host}.example.com/{path}" for host in "ab" for path in "xy"]
 
 
-@pytest.mark.parametrize("said", [{"hostnames": []}, {"hostnames": ["*.example.com"]}])
-def test_no_address_is_told_that_nobody_knows(said):
-    assert outputs.of_stack(plan(routed({**BODY, "port": 443}, **said)), None)["services"]["qwen"]["urls"] == []
+@pytest.mark.parametrize("fields", [{"hostnames": []}, {"hostnames": ["*.example.com"]}])
+def test_no_address_is_told_that_nobody_knows(fields):
+    assert outputs.of_stack(plan(routed({**BODY, "port": 443}, **fields)), None)["services"]["qwen"]["urls"] == []
     hosted = routed(BODY, hostnames=["llm.example.com"])
     assert outputs.of_stack(plan(hosted), None)["services"]["qwen"]["urls"] == []

@@ -44,19 +44,19 @@ def candidates(drawn, scopes):
 
 @settings(max_examples=60, deadline=None)
 @given(PROFILES, SCOPES, CLUSTERS, WISHES, st.randoms(use_true_random=False))
-def test_the_order_of_candidates_changes_nothing(drawn, scopes, classes, wishes, order: random.Random):
+def test_the_order_of_candidates_changes_nothing(drawn, scopes, classes, criteria, order: random.Random):
     found = list(candidates(drawn, scopes))
     known = cluster(*classes)
-    expected = selection(found, question(**wishes), known)
+    expected = selection(found, question(**criteria), known)
     order.shuffle(found)
-    assert selection(found, question(**wishes), known) == expected
+    assert selection(found, question(**criteria), known) == expected
 
 
 @settings(max_examples=60, deadline=None)
 @given(PROFILES, SCOPES, CLUSTERS, WISHES)
-def test_each_candidate_is_in_the_table_once_and_one_or_none_is_chosen(drawn, scopes, classes, wishes):
+def test_each_candidate_is_in_the_table_once_and_one_or_none_is_chosen(drawn, scopes, classes, criteria):
     found = candidates(drawn, scopes)
-    table = selection(found, question(**wishes), cluster(*classes))
+    table = selection(found, question(**criteria), cluster(*classes))
     assert sorted(row.candidate.id for row in table.rows) == sorted(each.id for each in found)
     best = [row for row in table.rows if row.reason is Reason.BEST]
     assert len(best) == (0 if table.chosen is None else 1)
@@ -68,9 +68,9 @@ def test_each_candidate_is_in_the_table_once_and_one_or_none_is_chosen(drawn, sc
 
 @settings(max_examples=60, deadline=None)
 @given(PROFILES, SCOPES, CLUSTERS, WISHES, st.sampled_from(CLASSES))
-def test_a_worse_candidate_changes_nothing(drawn, scopes, classes, wishes, accelerator):
+def test_a_worse_candidate_changes_nothing(drawn, scopes, classes, criteria, accelerator):
     """A profile of the last type, of the farthest scope, is behind every one of another type."""
-    known, asked = cluster(*classes), question(**wishes)
+    known, asked = cluster(*classes), question(**criteria)
     better = candidates([each | {"type": each["type"].replace("unoptimized", "general")} for each in drawn], scopes)
     before = selection(better, asked, known)
     worst = catalogue({"worst": profile(accelerator, type="unoptimized")}, {"worst": Scope.SHIPPED}).candidates(MODEL)

@@ -92,9 +92,9 @@ def test_defaults_give_prefill_an_autoscaler_of_its_own():
     assert parts.DECODE.autoscaler not in made
 
 
-@pytest.mark.parametrize(("most", "exists"), [(1, False), (2, True)])
-def test_a_budget_is_there_where_more_than_one_replica_is_possible(most, exists):
-    assert (parts.DECODE.budget in by_id(autoscaling={**HPA, "maxReplicas": most})) is exists
+@pytest.mark.parametrize(("max_replicas", "exists"), [(1, False), (2, True)])
+def test_a_budget_is_there_where_more_than_one_replica_is_possible(max_replicas, exists):
+    assert (parts.DECODE.budget in by_id(autoscaling={**HPA, "maxReplicas": max_replicas})) is exists
 
 
 @pytest.mark.parametrize("scaling", [HPA, KEDA], ids=["hpa", "keda"])
@@ -230,11 +230,11 @@ def test_times_of_keda_are_whole_seconds():
 
 
 def test_cpu_and_triggers_of_ones_own_need_no_prometheus():
-    own = {"type": "custom", "spec": {"type": "cron", "metadata": {"timezone": "UTC"}}}
-    bare = tree(qwen={"autoscaling": {**KEDA, "metrics": [{"type": "cpu", "targetPercent": 80}, own]}})
+    trigger = {"type": "custom", "spec": {"type": "cron", "metadata": {"timezone": "UTC"}}}
+    bare = tree(qwen={"autoscaling": {**KEDA, "metrics": [{"type": "cpu", "targetPercent": 80}, trigger]}})
     cpu, cron = find(rendered(bare), "ScaledObject", "qwen-decode")["spec"]["triggers"]
     assert cpu == {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "80"}}
-    assert cron == own["spec"]
+    assert cron == trigger["spec"]
 
 
 @given(st.integers(1, 10**8).map(lambda milli: milli / 1000))
@@ -281,8 +281,8 @@ def test_a_mistake_in_what_is_passed_on_is_told_where_it_was_written():
 
 @pytest.mark.parametrize("role", ["", ".prefill"])
 def test_a_number_that_a_role_itself_writes_beside_its_autoscaler_is_refused(role):
-    own = {"replicas": 2, "autoscaling": HPA}
-    (message,) = told(stack(prefill=own) if role else stack(**own))
+    scaling = {"replicas": 2, "autoscaling": HPA}
+    (message,) = told(stack(prefill=scaling) if role else stack(**scaling))
     assert message == f"{BASE}{role}.replicas: {BESIDE}"
 
 
@@ -305,8 +305,8 @@ def test_a_number_and_an_autoscaler_of_one_layer_of_defaults_are_an_autoscaler()
 @pytest.mark.parametrize("role", ["decode", "prefill"])
 def test_an_inherited_number_gives_way_to_an_autoscaler(role):
     inherited = {"replicas": 3} if role == "decode" else {"prefill": {"replicas": 3}}
-    own = {"autoscaling": HPA} if role == "decode" else {"prefill": {"autoscaling": HPA}}
-    everything = rendered(tree(qwen=own) | {"defaults": inherited})
+    service = {"autoscaling": HPA} if role == "decode" else {"prefill": {"autoscaling": HPA}}
+    everything = rendered(tree(qwen=service) | {"defaults": inherited})
     assert "replicas" not in find(everything, "Deployment", f"qwen-{role}")["spec"]
 
 

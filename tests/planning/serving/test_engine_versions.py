@@ -101,7 +101,8 @@ def test_flags_of_an_api_server_stay_with_the_leader():
     args = ["--seed=1", "--api-server-count", "2", "--max-num-batched-tokens=4096", "--grpc"]
     group = find(rendered(tree(qwen={**SPANNING, "engine": {"args": args}})), "LeaderWorkerSet", "qwen-decode")["spec"]
     leader, worker = (
-        group["leaderWorkerTemplate"][f"{one}Template"]["spec"]["containers"][0]["args"] for one in ("leader", "worker")
+        group["leaderWorkerTemplate"][f"{member}Template"]["spec"]["containers"][0]["args"]
+        for member in ("leader", "worker")
     )
     assert leader[-5:] == args
     assert worker[-2:] == ["--seed=1", "--max-num-batched-tokens=4096"]
@@ -109,7 +110,7 @@ def test_flags_of_an_api_server_stay_with_the_leader():
 
 
 def warnings(**service):
-    return [str(one) for one in plan(tree(qwen=service)).warnings]
+    return [str(warning) for warning in plan(tree(qwen=service)).warnings]
 
 
 UNKNOWN = (
@@ -120,15 +121,15 @@ UNKNOWN = (
 
 def test_an_engine_of_unknown_version_is_told_once():
     """See defects A22."""
-    own = image("registry.example/own:v1", args=["--flag-of-our-own"])
-    assert warnings(**own, prefill={}) == [f"services.qwen.{UNKNOWN}"]
-    assert warnings(prefill=own) == [f"services.qwen.prefill.{UNKNOWN}"]
+    service = image("registry.example/own:v1", args=["--flag-of-our-own"])
+    assert warnings(**service, prefill={}) == [f"services.qwen.{UNKNOWN}"]
+    assert warnings(prefill=service) == [f"services.qwen.prefill.{UNKNOWN}"]
     assert warnings(engine={"type": "custom", "image": "registry.example/own:v1"}) == []
 
 
 def test_a_variable_that_the_engine_does_not_know_is_told():
-    own = image(NEW, env={"VLLM_LOGGING_LEVEL": "INFO", "VLLM_LOGING_LEVEL": "INFO", "OTHER": "x"})
-    assert warnings(**own) == ["services.qwen.engine.env.VLLM_LOGING_LEVEL: is unknown to vLLM 0.21.0"]
+    service = image(NEW, env={"VLLM_LOGGING_LEVEL": "INFO", "VLLM_LOGING_LEVEL": "INFO", "OTHER": "x"})
+    assert warnings(**service) == ["services.qwen.engine.env.VLLM_LOGING_LEVEL: is unknown to vLLM 0.21.0"]
 
 
 @pytest.mark.parametrize("text", ["{% for m in messages %}\n{{ m.content }}\n{% endfor %}\n", "x" * 5000, " x", ""])

@@ -27,7 +27,7 @@ def warnings(stack):
 
 
 def fetch_of(template, name="model-download"):
-    (container,) = [one for one in fetching(template) if one["name"] == name]
+    (container,) = [container for container in fetching(template) if container["name"] == name]
     return container
 
 
@@ -50,7 +50,9 @@ def test_the_first_pod_is_not_restarted_while_the_others_fetch():
 
 def test_a_time_of_the_users_own_wins():
     for template in group(engine={"args": ["--distributed-timeout-seconds=60"]}):
-        given = [one for one in engine(template)["args"] if one.startswith("--distributed-timeout-seconds")]
+        given = [
+            argument for argument in engine(template)["args"] if argument.startswith("--distributed-timeout-seconds")
+        ]
         assert given == ["--distributed-timeout-seconds=60"]
 
 
@@ -59,7 +61,7 @@ def test_an_older_engine_has_no_flag_that_it_does_not_know(release):
     spec = find(rendered(tree(qwen=SPANNING) | {"release": release}), "LeaderWorkerSet", "qwen-decode")["spec"]
     for name in ("leaderTemplate", "workerTemplate"):
         args = engine(spec["leaderWorkerTemplate"][name])["args"]
-        assert not any(one.startswith("--distributed-timeout-seconds") for one in args)
+        assert not any(argument.startswith("--distributed-timeout-seconds") for argument in args)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +130,11 @@ def test_the_loop_ends_at_once_when_its_pod_does(programs):
 CLAIMED = {"storage": {"type": "dedicated"}}
 
 
-@pytest.mark.parametrize(("service", "told"), [(SPANNING, True), (SPANNING | CLAIMED, False), ({}, False)])
-def test_weights_that_every_pod_of_a_replica_fetches_are_told(service, told):
+@pytest.mark.parametrize(("service", "is_warned"), [(SPANNING, True), (SPANNING | CLAIMED, False), ({}, False)])
+def test_weights_that_every_pod_of_a_replica_fetches_are_told(service, is_warned):
     """See defects A2."""
     expected = (
         "services.qwen.storage: all 2 pods of a replica fetch the weights, and fetch them again when any of the "
         "pods restarts; use type: shared or type: dedicated"
     )
-    assert (expected in warnings(tree(qwen={**SIZE, **service}))) is told
+    assert (expected in warnings(tree(qwen={**SIZE, **service}))) is is_warned

@@ -66,7 +66,7 @@ def test_each_copy_lets_its_requests_finish():
 def test_the_sidecar_has_a_port_for_each_copy_behind_it():
     everything = rendered(copies(prefill={"parallelism": {"data": 4}}))
     spec = template(everything, "qwen-decode")["spec"]
-    (sidecar,) = [one for one in spec["initContainers"] if one["name"] == "routing-proxy"]
+    (sidecar,) = [container for container in spec["initContainers"] if container["name"] == "routing-proxy"]
     assert [number for _, number in ports(sidecar)] == [8000 + rank for rank in RANKS]
     assert [number for _, number in ports(spec["containers"][0])] == [8200 + rank for rank in RANKS]
     assert {"--port=8000", "--model-server-port=8200", "--data-parallel-size=8"} <= set(sidecar["args"])
@@ -89,7 +89,7 @@ def test_the_metrics_of_every_copy_are_read(scraper):
     stack = copies(prefill={}) | {"observability": {"metrics": {"type": kind}}}
     for role, first in (("decode", "engine"), ("prefill", "http")):
         endpoints = find(rendered(stack), monitor, f"qwen-{role}")["spec"][field]
-        assert [one["port"] for one in endpoints] == [first, *(f"{first}-{rank}" for rank in RANKS[1:])]
+        assert [endpoint["port"] for endpoint in endpoints] == [first, *(f"{first}-{rank}" for rank in RANKS[1:])]
 
 
 def test_policies_open_the_ports_of_every_copy():
@@ -129,10 +129,10 @@ def test_copies_behind_a_service_alone_are_told():
     )
 
 
-@pytest.mark.parametrize(("numbers", "told"), [([8000], True), ([8000 + rank for rank in RANKS], False)])
-def test_a_pool_whose_ports_change_before_its_pods_do_is_told(numbers, told):
+@pytest.mark.parametrize(("numbers", "is_warned"), [([8000], True), ([8000 + rank for rank in RANKS], False)])
+def test_a_pool_whose_ports_change_before_its_pods_do_is_told(numbers, is_warned):
     place = ("inference.networking.k8s.io", "InferencePool", "models", "qwen")
     content = {"spec": {"targetPorts": [{"number": number} for number in numbers]}}
     found = list(transition.ports(plan(copies()), LiveObjects({place: LiveObject(content, ())})))
-    assert [one.path for one in found] == [Path("services", "qwen")] * told
-    assert all(one.what.startswith("the pool's ports change from 8000 to 8000-8007 before") for one in found)
+    assert [problem.path for problem in found] == [Path("services", "qwen")] * is_warned
+    assert all(problem.what.startswith("the pool's ports change from 8000 to 8000-8007 before") for problem in found)

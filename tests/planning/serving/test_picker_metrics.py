@@ -33,7 +33,7 @@ def keda(*metrics, stack=None, **more):
 
 
 def queries(*metrics, **more):
-    return [one["metadata"]["query"] for one in keda(*metrics, **more)["triggers"]]
+    return [trigger["metadata"]["query"] for trigger in keda(*metrics, **more)["triggers"]]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_formula_finds_every_trigger_by_its_name():
     modifiers = {"formula": "hours + (queue_size > 1 ? waiting : 0)", "target": 5}
     load = {"type": "queue-size", "target": 5}
     spec = keda(cron, load, minReplicas=0, scalingModifiers=modifiers)
-    assert [one["name"] for one in spec["triggers"]] == ["hours", "queue_size", "waiting"]
+    assert [trigger["name"] for trigger in spec["triggers"]] == ["hours", "queue_size", "waiting"]
     assert spec["advanced"]["scalingModifiers"] == {**modifiers, "target": "5", "metricType": "AverageValue"}
 
 

@@ -21,12 +21,12 @@ ROLES = pytest.mark.parametrize("roles", [{}, {"prefill": {}}], ids=["one-role",
 
 
 def rules(everything):
-    (route,) = [one for one in everything if one["kind"] == "HTTPRoute"]
+    (route,) = [manifest for manifest in everything if manifest["kind"] == "HTTPRoute"]
     return route["spec"]["rules"]
 
 
 def shares(rule):
-    return [(plain(one["name"]), one["weight"]) for one in rule["backendRefs"]]
+    return [(plain(backend["name"]), backend["weight"]) for backend in rule["backendRefs"]]
 
 
 def selects(selector, labels):
@@ -57,26 +57,28 @@ def test_zerfoo_3_3_a_weight_of_0_stands_in_the_object_because_one_that_is_absen
 @given(WEIGHTS, st.sampled_from([{}, {"x-canary": "always"}]), st.sampled_from([{}, {"prefill": {}}]))
 def test_weights_are_integers_whose_sum_is_always_100(weight, headers, roles):
     *_, rule = rules(rendered(stack(weight, roles, headers=headers)))
-    given_weights = [one["weight"] for one in rule["backendRefs"]]
+    given_weights = [backend["weight"] for backend in rule["backendRefs"]]
     assert given_weights == [weight, 100 - weight]
-    assert {type(one) for one in given_weights} == {int}
+    assert {type(share) for share in given_weights} == {int}
 
 
 @given(WEIGHTS)
 def test_a_weight_is_the_routes_alone(weight):
-    one, other = (rendered(stack(each)) for each in (weight, 100 - weight))
-    assert {each["kind"] for each in one if each not in other} <= {"HTTPRoute"}
-    assert len(one) == len(other)
+    first, second = (rendered(stack(each)) for each in (weight, 100 - weight))
+    assert {each["kind"] for each in first if each not in second} <= {"HTTPRoute"}
+    assert len(first) == len(second)
 
 
 @ROLES
 def test_a_route_backs_on_the_pools_that_there_are(roles):
     everything = rendered(stack(service=roles, headers={"x-canary": "always"}))
-    pools = {one["metadata"]["name"] for one in everything if one["kind"] == "InferencePool"}
-    backends = [one for rule in rules(everything) for one in rule["backendRefs"]]
-    assert {one["name"] for one in backends} == pools
+    pools = {manifest["metadata"]["name"] for manifest in everything if manifest["kind"] == "InferencePool"}
+    backends = [backend for rule in rules(everything) for backend in rule["backendRefs"]]
+    assert {backend["name"] for backend in backends} == pools
     assert len(pools) == 2
-    assert {(one["group"], one["kind"]) for one in backends} == {("inference.networking.k8s.io", "InferencePool")}
+    assert {(backend["group"], backend["kind"]) for backend in backends} == {
+        ("inference.networking.k8s.io", "InferencePool")
+    }
 
 
 @given(WEIGHTS)
@@ -108,17 +110,17 @@ def test_a_route_comes_after_everything_of_both_variants():
     assert set(made[Id("qwen", parts.ROUTE)].after) == {
         Id(key, part) for key in ("qwen", "qwen.canary") for part in leading
     }
-    assert {one.owner for one in by_id(tree())[Id("qwen", parts.ROUTE)].after} == {"qwen"}
+    assert {earlier.owner for earlier in by_id(tree())[Id("qwen", parts.ROUTE)].after} == {"qwen"}
 
 
 @pytest.mark.parametrize("closed", [{"gateway": None}, {"route": {"enabled": False}}])
 def test_without_a_route_a_canary_of_weight_0_runs_and_is_asked_by_its_service(closed):
     """See zerfoo 2.2."""
-    wanted = stack(0, {key: value for key, value in closed.items() if key == "route"})
+    closed_stack = stack(0, {key: value for key, value in closed.items() if key == "route"})
     if "gateway" in closed:
-        del wanted["gateway"]
-    everything = rendered(wanted)
-    assert "HTTPRoute" not in {one["kind"] for one in everything}
+        del closed_stack["gateway"]
+    everything = rendered(closed_stack)
+    assert "HTTPRoute" not in {manifest["kind"] for manifest in everything}
     assert exactly(everything, "Service", "qwen-canary")
 
 
@@ -141,8 +143,8 @@ OWN = (
 @pytest.mark.parametrize("kind", [*OWN, "ClusterRoleBinding"])
 def test_a_variant_has_every_object_of_its_own(roles, kind):
     everything, alone = rendered(stack(service=roles)), rendered(tree(qwen=roles))
-    names = [plain(one["metadata"]["name"]) for one in everything if one["kind"] == kind]
-    single = [plain(one["metadata"]["name"]) for one in alone if one["kind"] == kind]
+    names = [plain(manifest["metadata"]["name"]) for manifest in everything if manifest["kind"] == kind]
+    single = [plain(manifest["metadata"]["name"]) for manifest in alone if manifest["kind"] == kind]
     assert sorted(names) == sorted([*single, *(name.replace("qwen", "qwen-canary") for name in single)])
     assert len(single) > 0
 
@@ -150,64 +152,70 @@ def test_a_variant_has_every_object_of_its_own(roles, kind):
 @ROLES
 def test_a_canary_changes_nothing_of_its_service_but_the_route(roles):
     alone, everything = rendered(tree(qwen=roles)), rendered(stack(service=roles))
-    assert [one["kind"] for one in alone if one not in everything] == ["HTTPRoute"]
+    assert [manifest["kind"] for manifest in alone if manifest not in everything] == ["HTTPRoute"]
 
 
 def test_the_canary_of_groups_and_scaled_roles_has_groups_and_autoscalers_of_its_own():
     spanning = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}, "autoscaling": HPA}
     everything = rendered(stack(service=spanning, autoscaling={**HPA, "maxReplicas": 2}))
-    for name, most in (("qwen-decode", 4), ("qwen-canary-decode", 2)):
+    for name, max_replicas in (("qwen-decode", 4), ("qwen-canary-decode", 2)):
         scaler = exactly(everything, "HorizontalPodAutoscaler", name)["spec"]
-        assert (scaler["scaleTargetRef"]["name"], scaler["maxReplicas"]) == (name, most)
+        assert (scaler["scaleTargetRef"]["name"], scaler["maxReplicas"]) == (name, max_replicas)
         assert "replicas" not in exactly(everything, "LeaderWorkerSet", name)["spec"]
-    assert not [one for one in rendered(stack(service=spanning)) if one["metadata"]["name"] == "qwen-canary-decode"
-                and one["kind"] == "HorizontalPodAutoscaler"]  # fmt: skip
+    assert not [
+        manifest
+        for manifest in rendered(stack(service=spanning))
+        if manifest["metadata"]["name"] == "qwen-canary-decode" and manifest["kind"] == "HorizontalPodAutoscaler"
+    ]
 
 
 @ROLES
 def test_the_pods_of_a_variant_are_selected_by_its_own_objects_alone(roles):
     """See zerfoo 3.2, 7.2."""
     everything = rendered(stack(service={"replicas": 2, **roles}, replicas=2))
-    pods = [one["metadata"]["labels"] for one in templates(everything)]
+    pods = [template["metadata"]["labels"] for template in templates(everything)]
     selectors = [
-        (one["metadata"]["name"], spec["selector"].get("matchLabels", spec["selector"]))
-        for one in everything
-        if "selector" in (spec := one.get("spec", {}))
+        (manifest["metadata"]["name"], spec["selector"].get("matchLabels", spec["selector"]))
+        for manifest in everything
+        if "selector" in (spec := manifest.get("spec", {}))
     ]
     assert {name.startswith("qwen-canary") for name, _ in selectors} == {True, False}
     for name, selector in selectors:
-        variants = {one["inference-stacks.io/variant"] for one in pods if selects(selector, one)}
+        variants = {pod_labels["inference-stacks.io/variant"] for pod_labels in pods if selects(selector, pod_labels)}
         assert variants == {"canary" if name.startswith("qwen-canary") else "primary"}, name
 
 
 @ROLES
 def test_a_pool_holds_its_variants_serving_pods_and_is_read_by_its_own_picker(roles):
     everything = rendered(stack(service=roles))
-    for pool in (one for one in everything if one["kind"] == "InferencePool"):
+    for pool in (manifest for manifest in everything if manifest["kind"] == "InferencePool"):
         name = pool["metadata"]["name"]
         held = [
-            one
-            for one in serving(everything)
-            if selects(pool["spec"]["selector"]["matchLabels"], one["metadata"]["labels"])
+            template
+            for template in serving(everything)
+            if selects(pool["spec"]["selector"]["matchLabels"], template["metadata"]["labels"])
         ]
         assert len(held) == 1 + len(roles)
         assert pool["spec"]["endpointPickerRef"]["name"] == f"{name}-epp"
         picker = engine(exactly(everything, "Deployment", f"{name}-epp")["spec"]["template"])
         assert f"--pool-name={name}" in picker["args"]
         service = exactly(everything, "Service", f"{name}-epp")["spec"]["selector"]
-        assert [one for one in templates(everything) if selects(service, one["metadata"]["labels"])] == [
+        assert [template for template in templates(everything) if selects(service, template["metadata"]["labels"])] == [
             exactly(everything, "Deployment", f"{name}-epp")["spec"]["template"]
         ]
 
 
 def test_the_objects_of_a_canary_are_children_of_its_service_and_of_a_picker_of_its_own():
-    components = {(one.type, one.name): one for one in render(plan(stack()))}
-    own = components[ComponentType.MODEL_SERVICE, "qwen"].objects
-    assert {one.suffix for one in own if one.id.owner == "qwen.canary"} == {"canary-decode", "canary-service"}
+    components = {(component.type, component.name): component for component in render(plan(stack()))}
+    children = components[ComponentType.MODEL_SERVICE, "qwen"].objects
+    assert {resource.suffix for resource in children if resource.id.owner == "qwen.canary"} == {
+        "canary-decode",
+        "canary-service",
+    }
     picker = components[ComponentType.EPP, "qwen-canary-epp"]
-    assert {one.id.owner for one in picker.objects} == {"qwen.canary"}
-    assert {one.suffix for one in picker.objects} == {
-        one.suffix for one in components[ComponentType.EPP, "qwen-epp"].objects
+    assert {resource.id.owner for resource in picker.objects} == {"qwen.canary"}
+    assert {resource.suffix for resource in picker.objects} == {
+        resource.suffix for resource in components[ComponentType.EPP, "qwen-epp"].objects
     }
 
 
@@ -218,13 +226,16 @@ def test_a_canary_has_one_replica_of_its_own_and_a_budget_only_with_more():
         for name in ("qwen-decode", "qwen-canary-decode")
     }
     assert numbers == {"qwen-decode": 4, "qwen-canary-decode": 1}
-    budgets = [one["metadata"]["name"] for one in everything if one["kind"] == "PodDisruptionBudget"]
+    budgets = [manifest["metadata"]["name"] for manifest in everything if manifest["kind"] == "PodDisruptionBudget"]
     assert budgets == ["qwen-decode"]
 
 
 def test_a_canary_can_have_roles_that_its_service_has_not_and_the_other_way_round():
     more, less = rendered(stack(prefill={})), rendered(stack(service={"prefill": {}}, prefill=None))
-    names = [{plain(one["metadata"]["name"]) for one in each if one["kind"] == "Deployment"} for each in (more, less)]
+    names = [
+        {plain(manifest["metadata"]["name"]) for manifest in each if manifest["kind"] == "Deployment"}
+        for each in (more, less)
+    ]
     pickers = {"qwen-epp", "qwen-canary-epp"}
     assert names[0] - pickers == {"qwen-decode", "qwen-canary-decode", "qwen-canary-prefill"}
     assert names[1] - pickers == {"qwen-decode", "qwen-prefill", "qwen-canary-decode"}
@@ -234,39 +245,39 @@ def test_a_canary_can_have_roles_that_its_service_has_not_and_the_other_way_roun
 
 
 def metered(**canary):
-    wanted = tree(qwen={"canary": {"weight": 10, **canary}}) | {
+    stack = tree(qwen={"canary": {"weight": 10, **canary}}) | {
         "interceptor": {"mode": "label", "namespace": "metering"}
     }
-    wanted["services"]["qwen"]["interceptor"] = {"enabled": False}
-    return wanted
+    stack["services"]["qwen"]["interceptor"] = {"enabled": False}
+    return stack
 
 
 def test_zerfoo_9_9_a_canarys_service_never_carries_the_interceptors_pair():
     pair = routing_contract("qwen")
-    own = plan(tree() | {"interceptor": {"mode": "label", "namespace": "metering"}}).services[0].primary
-    assert selects(pair, routed_service(own).manifest["metadata"]["labels"])
+    primary = plan(tree() | {"interceptor": {"mode": "label", "namespace": "metering"}}).services[0].primary
+    assert selects(pair, routed_service(primary).manifest["metadata"]["labels"])
     service = plan(stack()).services[0]
     assert service.canary.resource_id is None
     assert not pair.keys() & routed_service(service.canary).manifest["metadata"]["labels"].keys()
-    for one in rendered(metered()):
-        assert not pair.keys() & one["metadata"].get("labels", {}).keys()
+    for manifest in rendered(metered()):
+        assert not pair.keys() & manifest["metadata"].get("labels", {}).keys()
 
 
 def test_a_canary_beside_a_metered_service_is_refused_even_without_requests():
     """See zerfoo 7.3."""
-    wanted = metered()
-    del wanted["services"]["qwen"]["interceptor"]
-    (message,) = told(wanted)
+    stack = metered()
+    del stack["services"]["qwen"]["interceptor"]
+    (message,) = told(stack)
     assert message.startswith("services.qwen.canary: would get no requests (in mode label, the interceptor")
 
 
 def test_a_canary_of_one_service_leaves_another_one_metered():
-    wanted = metered()
-    wanted["services"]["other"] = tree()["services"]["qwen"]
+    stack = metered()
+    stack["services"]["other"] = tree()["services"]["qwen"]
     labelled = [
-        one["metadata"]["name"]
-        for one in rendered(wanted)
-        if selects(routing_contract("other"), one["metadata"]["labels"])
+        manifest["metadata"]["name"]
+        for manifest in rendered(stack)
+        if selects(routing_contract("other"), manifest["metadata"]["labels"])
     ]
     assert labelled == ["other"]
 
@@ -278,17 +289,22 @@ def test_a_canary_is_asked_by_its_services_model_name():
     """See zerfoo 7.3."""
     model = {"source": "hf://org/model", "size": "1Gi"}
     everything = rendered(stack(service={"model": model}, model={"source": "hf://org/next"}))
-    names = [flag for one in model_servers(everything) for flag in engine(one)["args"] if "--served-model-name" in flag]
+    names = [
+        flag
+        for template in model_servers(everything)
+        for flag in engine(template)["args"]
+        if "--served-model-name" in flag
+    ]
     assert len(names) == 2
     assert set(names) == {"--served-model-name=org/model"}
 
 
 def test_a_canary_without_a_weight_may_have_a_name_of_its_own():
-    own = {"name": "org/next"}
-    (message,) = told(stack(1, model=own))
+    model = {"name": "org/next"}
+    (message,) = told(stack(1, model=model))
     reason = "requests for one name would fail at the other variant (org/next, org/model); remove it"
     assert message == f"services.qwen.canary.model.name: differs from the service's; {reason}"
-    service = outputs.of_stack(plan(stack(0, model=own, headers={"x-canary": "always"})), None)["services"]["qwen"]
+    service = outputs.of_stack(plan(stack(0, model=model, headers={"x-canary": "always"})), None)["services"]["qwen"]
     assert (service["model"]["name"], service["canary"]["model"]["name"]) == ("org/model", "org/next")
 
 
@@ -299,7 +315,7 @@ SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); it
 
 
 @pytest.mark.parametrize(
-    ("weight", "service", "own", "expected"),
+    ("weight", "service", "canary", "expected"),
     [
         (10, {}, {"engine": {"maxNumSeqs": 64}}, []),
         (
@@ -332,9 +348,9 @@ SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); it
         (50, {"replicas": 0}, {"replicas": 0, "engine": {"maxNumSeqs": 64}}, []),
     ],
 )
-def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, own, expected):
+def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, canary, expected):
     """See zerfoo 1.2, 2.1, 2.2."""
-    planned = plan(stack(weight, service, **own))
+    planned = plan(stack(weight, service, **canary))
     assert lines(planned.warnings, "warning") == [f"services.qwen.{line}" for line in expected]
     assert outputs.of_stack(planned, None)["services"]["qwen"]["warnings"] == sorted(expected)
 
@@ -345,8 +361,8 @@ def test_a_service_without_a_canary_has_no_warnings():
 
 
 def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
-    own = {"model": {"source": f"kit://registry.example/org/model@{DIGEST}"}, "replicas": 2}
-    found = outputs.of_stack(plan(stack(30, **own)), None)["services"]["qwen"]
+    canary = {"model": {"source": f"kit://registry.example/org/model@{DIGEST}"}, "replicas": 2}
+    found = outputs.of_stack(plan(stack(30, **canary)), None)["services"]["qwen"]
     assert (found["weight"], found["canary"]["weight"]) == (70, 30)
     assert found["canary"] == {
         "pool": {"group": "inference.networking.k8s.io", "name": "qwen-canary"},
@@ -364,7 +380,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
         "profiles": {},
         "model": {
             "name": "org/model",
-            "source": own["model"]["source"],
+            "source": canary["model"]["source"],
             "digest": DIGEST,
             "revision": None,
             **UNLOCKED,
@@ -375,17 +391,17 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
 
 
 def test_the_intent_shows_both_variants_and_leaves_the_weight_to_the_route():
-    one, other = (plan(stack(weight)).services[0].preview_inputs() for weight in (1, 99))
-    assert one == other
-    assert one["canary"]["roles"]["decode"]["replicas"] == 1
+    first, second = (plan(stack(weight)).services[0].preview_inputs() for weight in (1, 99))
+    assert first == second
+    assert first["canary"]["roles"]["decode"]["replicas"] == 1
     assert "canary" not in plan(tree()).services[0].preview_inputs()
 
 
 def test_a_canarys_own_settings_reach_its_pods_alone():
     service = {"engine": {"env": {"A": "1"}}, "labels": {"team": "x"}}
     everything = rendered(stack(service=service, engine={"env": {"A": "2"}}, labels={"track": "next"}))
-    (own,), (other,) = of(everything, "canary"), of(everything, "primary")
-    assert (values(engine(own))["A"], values(engine(other))["A"]) == ("2", "1")
+    (canary,), (primary,) = of(everything, "canary"), of(everything, "primary")
+    assert (values(engine(canary))["A"], values(engine(primary))["A"]) == ("2", "1")
     deployed = exactly(everything, "Deployment", "qwen-canary-decode")["metadata"]["labels"]
     assert (deployed["team"], deployed["track"]) == ("x", "next")
     assert "track" not in find(everything, "HTTPRoute", "qwen")["metadata"]["labels"]

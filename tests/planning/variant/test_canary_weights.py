@@ -16,30 +16,36 @@ EMPTY_WEIGHTS = {"model": HUB, "storage": DEDICATED}
 def claimed(everything):
     """Return the claims that the model servers of each variant mount."""
     return {
-        variant: {volumes(one)["model"]["persistentVolumeClaim"]["claimName"] for one in of(everything, variant)}
+        variant: {
+            volumes(template)["model"]["persistentVolumeClaim"]["claimName"] for template in of(everything, variant)
+        }
         for variant in ("primary", "canary")
     }
 
 
 def kinds(everything, kind):
-    return [one["metadata"]["name"] for one in everything if one["kind"] == kind]
+    return [manifest["metadata"]["name"] for manifest in everything if manifest["kind"] == kind]
 
 
 def test_a_canary_of_the_same_source_uses_its_services_claim_and_job():
-    wanted = stack(service={**EMPTY_WEIGHTS, "prefill": {}}, engine={"maxNumSeqs": 64})
-    everything = rendered(wanted)
+    canary_stack = stack(service={**EMPTY_WEIGHTS, "prefill": {}}, engine={"maxNumSeqs": 64})
+    everything = rendered(canary_stack)
     (claim,) = kinds(everything, "PersistentVolumeClaim")
     assert kinds(everything, "Job") == [claim]
     assert claimed(everything) == {"primary": {claim}, "canary": {claim}}
-    made = by_id(wanted)
+    made = by_id(canary_stack)
     for part in (parts.DECODE.workload, parts.PREFILL.workload):
         assert Id("qwen", parts.FILL) in made[Id("qwen.canary", part)].after
-    assert not [one for one in made if one.owner == "qwen.canary" and one.part in {parts.FILL, parts.WEIGHTS_CLAIM}]
+    assert not [
+        object_id
+        for object_id in made
+        if object_id.owner == "qwen.canary" and object_id.part in {parts.FILL, parts.WEIGHTS_CLAIM}
+    ]
 
 
 def test_a_canary_of_another_source_has_a_claim_and_a_job_of_its_own():
-    wanted = stack(service=EMPTY_WEIGHTS, model=NEXT)
-    everything = rendered(wanted)
+    canary_stack = stack(service=EMPTY_WEIGHTS, model=NEXT)
+    everything = rendered(canary_stack)
     found = claimed(everything)
     assert len(found["primary"] | found["canary"]) == 2
     assert (
@@ -47,7 +53,7 @@ def test_a_canary_of_another_source_has_a_claim_and_a_job_of_its_own():
         == {*kinds(everything, "Job")}
         == found["primary"] | found["canary"]
     )
-    made = by_id(wanted)
+    made = by_id(canary_stack)
     assert Id("qwen.canary", parts.FILL) in made[Id("qwen.canary", parts.DECODE.workload)].after
     assert Id("qwen", parts.FILL) not in made[Id("qwen.canary", parts.DECODE.workload)].after
     assert Id("qwen", parts.FILL) in made[Id("qwen", parts.DECODE.workload)].after
@@ -62,8 +68,8 @@ def test_a_canary_of_the_same_source_fills_a_folder_of_an_existing_claim_only_on
     assert len(kinds(other, "Job")) == 2
     folders = {
         mount["subPath"]
-        for one in model_servers(other)
-        for mount in engine(one)["volumeMounts"]
+        for template in model_servers(other)
+        for mount in engine(template)["volumeMounts"]
         if mount["name"] == "model"
     }
     assert len(folders) == 2
@@ -72,23 +78,23 @@ def test_a_canary_of_the_same_source_fills_a_folder_of_an_existing_claim_only_on
 def test_a_canary_of_another_cache_has_that_caches_source():
     caches = {key: {"source": f"s3://bucket/{key}", "size": "1Gi"} for key in ("one", "two")}
     service = {"model": {"name": "org/m"}, "storage": {"type": "shared", "cache": "one"}}
-    wanted = stack(service=service, storage={"cache": "two"}) | {"caches": caches}
-    wanted["services"]["qwen"]["canary"]["model"] = {"source": "s3://bucket/two"}
-    made = by_id(wanted)
+    canary_stack = stack(service=service, storage={"cache": "two"}) | {"caches": caches}
+    canary_stack["services"]["qwen"]["canary"]["model"] = {"source": "s3://bucket/two"}
+    made = by_id(canary_stack)
     for owner, key in (("qwen", "one"), ("qwen.canary", "two")):
         assert Id(f"caches.{key}", parts.FILL) in made[Id(owner, parts.DECODE.workload)].after
-    found = claimed(rendered(wanted))
+    found = claimed(rendered(canary_stack))
     assert plain(*found["primary"]) == "cache-one"
     assert plain(*found["canary"]) == "cache-two"
 
 
-def weights(wanted):
+def weights(stack):
     """Return logical name, place and object of what holds the weights of a stack."""
     return [
-        (f"{component.name}-{one.suffix}", one.place, one.manifest["spec"])
-        for component in render(plan(wanted))
-        for one in component.objects
-        if one.id.part in {parts.WEIGHTS_CLAIM, parts.FILL}
+        (f"{component.name}-{resource.suffix}", resource.place, resource.manifest["spec"])
+        for component in render(plan(stack))
+        for resource in component.objects
+        if resource.id.part in {parts.WEIGHTS_CLAIM, parts.FILL}
     ]
 
 
@@ -98,7 +104,7 @@ def test_promotion_keeps_the_claim_and_the_job_of_the_canary():
     promoted = weights(tree(qwen={"model": NEXT, "storage": DEDICATED}))
     assert len(before) == 4
     assert len(promoted) == 2
-    assert all(one in before for one in promoted)
+    assert all(weights_object in before for weights_object in promoted)
 
 
 def test_a_claim_that_was_shared_stays_where_the_canary_goes():
@@ -110,6 +116,8 @@ def test_a_claim_that_was_shared_stays_where_the_canary_goes():
 def test_a_source_that_pods_fetch_themselves_is_each_pods_own():
     everything = rendered(stack(service={"model": HUB}, model=NEXT))
     assert not kinds(everything, "PersistentVolumeClaim")
-    sources = [str(one["spec"]["initContainers"]) for one in of(everything, "canary") + of(everything, "primary")]
-    assert ["org/model" in one for one in sources] == [True, True]
+    sources = [
+        str(template["spec"]["initContainers"]) for template in of(everything, "canary") + of(everything, "primary")
+    ]
+    assert ["org/model" in source for source in sources] == [True, True]
     assert sources[0] != sources[1]

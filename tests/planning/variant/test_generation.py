@@ -88,9 +88,11 @@ def test_what_may_shape_or_fill_the_cache_makes_another_generation(service):
 
 
 def test_every_such_change_makes_its_own_generation():
-    given_args = [args(one) for one in ("--trust-remote-code", "--enable-return-routed-experts", "--max-logprobs=1")]
-    roles = [{"prefill": one} for one in given_args]
-    assert len({of(one) for one in (*given_args, *roles)}) == 6
+    given_args = [
+        args(argument) for argument in ("--trust-remote-code", "--enable-return-routed-experts", "--max-logprobs=1")
+    ]
+    roles = [{"prefill": service} for service in given_args]
+    assert len({of(service) for service in (*given_args, *roles)}) == 6
 
 
 @pytest.mark.parametrize(
@@ -134,10 +136,10 @@ def test_weights_from_another_place_are_another_generation(kind):
     def generation_of(endpoint):
         fill = {"endpoint": endpoint}
         caches = {"m": {"source": S3["source"], "size": "1Gi", "fill": fill}} if kind == "shared" else {}
-        kept = (
+        storage = (
             {"type": "shared", "cache": "m"} if kind == "shared" else {"type": "dedicated", "size": "1Gi", "fill": fill}
         )
-        return of({"model": S3, "storage": kept}, caches=caches)
+        return of({"model": S3, "storage": storage}, caches=caches)
 
     assert generation_of("http://one:9000") != generation_of("http://other:9000")
 
@@ -145,25 +147,27 @@ def test_weights_from_another_place_are_another_generation(kind):
 @pytest.mark.parametrize("name", RELEASE.engine.neutral_flags)
 def test_a_neutral_flag_makes_none(name):
     value = '={"a":1}' if name in RELEASE.engine.json_flags else "=1"
-    told, plain = (load(tree(qwen={"prefill": {}, **own})).stack for own in (args(f"{name}{value}"), {}))
+    flagged, plain = (load(tree(qwen={"prefill": {}, **service})).stack for service in (args(f"{name}{value}"), {}))
     classes = accelerators.classes({})
-    one, other = (generation.name_of(each.services["qwen"], each, RELEASE, classes) for each in (told, plain))
-    assert one == other
+    with_flag, without_flag = (
+        generation.name_of(each.services["qwen"], each, RELEASE, classes) for each in (flagged, plain)
+    )
+    assert with_flag == without_flag
 
 
 def test_another_release_is_another_generation_only_by_its_image():
-    own = {"image": "registry.example/engine:v1"}
-    stack, classes = load(tree(qwen={"prefill": {}, "engine": own})).stack, accelerators.classes({})
+    custom_engine = {"image": "registry.example/engine:v1"}
+    stack, classes = load(tree(qwen={"prefill": {}, "engine": custom_engine})).stack, accelerators.classes({})
     spec = stack.services["qwen"]
     found = [generation.identity(spec, stack, channel(name), classes) for name in channels()]
-    assert [one["decode"]["image"] for one in found] == [own["image"]] * len(found)
+    assert [cache_identity["decode"]["image"] for cache_identity in found] == [custom_engine["image"]] * len(found)
 
 
 @pytest.mark.parametrize("name", channels())
 def test_no_flag_of_the_form_of_the_cache_is_neutral(name):
     facts = channel(name).engine
     assert not set(facts.neutral_flags) & set(facts.cache_flags)
-    assert all(one.startswith("--") for one in (*facts.neutral_flags, *facts.cache_flags))
+    assert all(switch.startswith("--") for switch in (*facts.neutral_flags, *facts.cache_flags))
     assert sorted(set(facts.neutral_flags)) == list(facts.neutral_flags)
     assert sorted(set(facts.cache_flags)) == list(facts.cache_flags)
 
@@ -176,11 +180,11 @@ def test_neutral_are_only_variables_that_begin_like_one():
 
 
 @pytest.mark.parametrize(
-    ("own", "prefill", "has_one"),
+    ("service", "prefill", "has_one"),
     [(RECREATE, RECREATE, False), (RECREATE, {"rollout": SURGE}, True), ({}, RECREATE, True)],
 )
-def test_roles_that_all_end_before_the_new_ones_start_need_none(own, prefill, has_one):
-    assert (of({**own, "prefill": prefill}) is not None) is has_one
+def test_roles_that_all_end_before_the_new_ones_start_need_none(service, prefill, has_one):
+    assert (of({**service, "prefill": prefill}) is not None) is has_one
 
 
 TOKENS = st.sampled_from(
@@ -221,38 +225,41 @@ def test_the_identity_is_plain_data():
 
 
 def test_everything_of_a_variant_agrees_on_its_generation():
-    wanted = tree(qwen={"prefill": {}, "canary": {"weight": 10, "parallelism": {"tensor": 2}}})
-    everything = rendered(wanted)
-    planned = plan(wanted).services[0]
+    stack = tree(qwen={"prefill": {}, "canary": {"weight": 10, "parallelism": {"tensor": 2}}})
+    everything = rendered(stack)
+    planned = plan(stack).services[0]
     assert planned.primary.names.generation != planned.canary.names.generation
     for variant, base in ((planned.primary, "qwen"), (planned.canary, "qwen-canary")):
         found = variant.names.generation
         pool = exactly(everything, "InferencePool", f"{base}-{found}")
         assert pool["spec"]["selector"]["matchLabels"][labels.GENERATION] == found
         role = exactly(everything, "Role", f"{base}-{found}-epp")
-        (rule,) = [one for one in role["rules"] if "inferencepools" in one["resources"]]
+        (rule,) = [rule for rule in role["rules"] if "inferencepools" in rule["resources"]]
         assert rule["resourceNames"] == [f"{base}-{found}"]
         picker = exactly(everything, "Deployment", f"{base}-{found}-epp")["spec"]
         assert picker["selector"]["matchLabels"][labels.GENERATION] == found
         assert flag(engine(picker["template"]), "--pool-name") == f"{base}-{found}"
-        own = [exactly(everything, "Deployment", f"{base}-{found}-{one}")["spec"] for one in ("decode", "prefill")]
-        for one in own:
-            assert one["selector"]["matchLabels"][labels.GENERATION] == found
-            assert label(one["template"], labels.GENERATION) == found
-        (proxy,) = sidecars(own[0]["template"])
+        workloads = [
+            exactly(everything, "Deployment", f"{base}-{found}-{role_name}")["spec"]
+            for role_name in ("decode", "prefill")
+        ]
+        for workload in workloads:
+            assert workload["selector"]["matchLabels"][labels.GENERATION] == found
+            assert label(workload["template"], labels.GENERATION) == found
+        (proxy,) = sidecars(workloads[0]["template"])
         assert flag(proxy, "--inference-pool") == f"models/{base}-{found}"
         assert exactly(everything, "Service", f"{base}-{found}-epp")["spec"]["selector"][labels.GENERATION] == found
     backends = exactly(everything, "HTTPRoute", "qwen")["spec"]["rules"][-1]["backendRefs"]
-    assert [one["name"] for one in backends] == [
+    assert [backend["name"] for backend in backends] == [
         f"qwen-canary-{planned.canary.names.generation}",
         f"qwen-{planned.primary.names.generation}",
     ]
 
 
 def test_the_routed_service_selects_the_decode_pods_of_every_generation():
-    wanted = tree(qwen={"prefill": {}, "canary": {"weight": 10}})
+    stack = tree(qwen={"prefill": {}, "canary": {"weight": 10}})
     for name, variant in (("qwen", "primary"), ("qwen-canary", "canary")):
-        assert exactly(rendered(wanted), "Service", name)["spec"]["selector"] == {
+        assert exactly(rendered(stack), "Service", name)["spec"]["selector"] == {
             labels.SERVICE: "qwen",
             labels.VARIANT: variant,
             labels.ROLE: "decode",
@@ -260,19 +267,21 @@ def test_the_routed_service_selects_the_decode_pods_of_every_generation():
 
 
 def test_another_generation_is_made_beside_the_one_that_serves_and_route_and_service_stay():
-    one, other = (tree(qwen={"prefill": {}, "replicas": 2, **more}) for more in ({}, {"parallelism": {"tensor": 2}}))
-    places = [{(each["kind"], each["metadata"]["name"]) for each in rendered(wanted)} for wanted in (one, other)]
+    before, after = (tree(qwen={"prefill": {}, "replicas": 2, **more}) for more in ({}, {"parallelism": {"tensor": 2}}))
+    places = [{(each["kind"], each["metadata"]["name"]) for each in rendered(stack)} for stack in (before, after)]
     assert places[0] & places[1] == {("HTTPRoute", "qwen"), ("Service", "qwen")}
-    selectors = [exactly(rendered(wanted), "Service", "qwen")["spec"] for wanted in (one, other)]
+    selectors = [exactly(rendered(stack), "Service", "qwen")["spec"] for stack in (before, after)]
     assert selectors[0] == selectors[1]
 
 
 def test_pods_of_two_generations_are_never_in_one_pool():
-    one, other = (tree(qwen={"prefill": {}, **more}) for more in ({}, {"engine": {"image": "registry.example/e:v2"}}))
-    (pool,) = [each for each in rendered(one) if each["kind"] == "InferencePool"]
-    wanted = pool["spec"]["selector"]["matchLabels"].items()
-    assert all(wanted <= each["metadata"]["labels"].items() for each in model_servers(rendered(one)))
-    assert not any(wanted <= each["metadata"]["labels"].items() for each in model_servers(rendered(other)))
+    before, after = (
+        tree(qwen={"prefill": {}, **more}) for more in ({}, {"engine": {"image": "registry.example/e:v2"}})
+    )
+    (pool,) = [each for each in rendered(before) if each["kind"] == "InferencePool"]
+    selector = pool["spec"]["selector"]["matchLabels"].items()
+    assert all(selector <= each["metadata"]["labels"].items() for each in model_servers(rendered(before)))
+    assert not any(selector <= each["metadata"]["labels"].items() for each in model_servers(rendered(after)))
 
 
 def test_the_intent_names_the_generation():
@@ -282,6 +291,6 @@ def test_the_intent_names_the_generation():
 
 def test_a_neutral_flag_is_known_by_any_spelling_of_its():
     for tokens in (["--seed", "1"], ["--seed=1"], ["--enforce-eager"], ["--no-enforce-eager"]):
-        (one,) = flags.parse(tokens)
-        assert one.switch in RELEASE.engine.neutral_flags
+        (parsed_flag,) = flags.parse(tokens)
+        assert parsed_flag.switch in RELEASE.engine.neutral_flags
         assert of(args(*tokens)) == of()

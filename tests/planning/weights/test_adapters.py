@@ -29,11 +29,13 @@ def pod(model, **adapters):
     (template,) = model_servers(rendered(stack(model, **adapters)))
     named = {each["name"]: each for each in containers(template)}
     env = {
-        name: {each["name"]: each.get("value") or each["valueFrom"]["secretKeyRef"]["name"] for each in one["env"]}
-        for name, one in named.items()
+        name: {
+            each["name"]: each.get("value") or each["valueFrom"]["secretKeyRef"]["name"] for each in container["env"]
+        }
+        for name, container in named.items()
         if name.startswith(("model-", "adapter-"))
     }
-    mounts = {name: {each["name"] for each in one["volumeMounts"]} for name, one in named.items()}
+    mounts = {name: {each["name"] for each in container["volumeMounts"]} for name, container in named.items()}
     return env, mounts, {each["name"]: each for each in template["spec"]["volumes"]}
 
 
@@ -54,11 +56,11 @@ def test_an_adapter_of_another_scheme_does_not_ask_the_models_server():
 
 def test_an_adapter_has_endpoint_region_and_secret_of_its_own():
     """See defects C3."""
-    own = {"source": "hf://org/sql", "endpoint": "http://hub:8080", "secrets": ["token"]}
-    env, _, _ = pod(BUCKET, sql=own)
+    adapter = {"source": "hf://org/sql", "endpoint": "http://hub:8080", "secrets": ["token"]}
+    env, _, _ = pod(BUCKET, sql=adapter)
     assert (env["adapter-sql"]["HF_ENDPOINT"], env["adapter-sql"]["HF_TOKEN"]) == ("http://hub:8080", "token")
-    own = {"source": "s3://other/sql", "endpoint": "http://other:9000", "region": "us", "secrets": ["other"]}
-    env, _, _ = pod(BUCKET, sql=own)
+    adapter = {"source": "s3://other/sql", "endpoint": "http://other:9000", "region": "us", "secrets": ["other"]}
+    env, _, _ = pod(BUCKET, sql=adapter)
     found = env["adapter-sql"]
     assert (found["AWS_ENDPOINT_URL"], found["AWS_DEFAULT_REGION"]) == ("http://other:9000", "us")
     assert {found["AWS_ACCESS_KEY_ID"], found["AWS_SECRET_ACCESS_KEY"]} == {"other"}

@@ -34,8 +34,10 @@ def shared(cached, **more):
 
 
 def job(everything, called="weights"):
-    (one,) = [one for one in everything if one["kind"] == "Job" and called in one["metadata"]["name"]]
-    return one
+    (manifest,) = [
+        manifest for manifest in everything if manifest["kind"] == "Job" and called in manifest["metadata"]["name"]
+    ]
+    return manifest
 
 
 def filling(stack, called="weights"):
@@ -46,12 +48,12 @@ def filling(stack, called="weights"):
 def folder(stack):
     """Return where in the claim the pods find their weights."""
     (template,) = model_servers(rendered(stack))
-    (mount,) = [one for one in engine(template)["volumeMounts"] if one["name"] == "model"]
+    (mount,) = [mount for mount in engine(template)["volumeMounts"] if mount["name"] == "model"]
     return mount["subPath"]
 
 
 def registered(stack):
-    return {one.id: one for one in objects(render(plan(stack)))}
+    return {resource.id: resource for resource in objects(render(plan(stack)))}
 
 
 @pytest.mark.parametrize(
@@ -89,23 +91,23 @@ SIZES, PERCENT = st.integers(0, 2**60), st.integers(0, 1000)
 
 @given(SIZES, PERCENT)
 def test_a_claim_holds_weights_and_headroom_and_less_than_a_gi_more(size, headroom):
-    wanted = size * (100 + headroom)
-    assert claim_gi(size, headroom) * GI * 100 >= wanted
-    assert (claim_gi(size, headroom) - 1) * GI * 100 < wanted or claim_gi(size, headroom) == 1
+    expected = size * (100 + headroom)
+    assert claim_gi(size, headroom) * GI * 100 >= expected
+    assert (claim_gi(size, headroom) - 1) * GI * 100 < expected or claim_gi(size, headroom) == 1
 
 
 @given(st.lists(SIZES, min_size=2), st.lists(PERCENT, min_size=2))
 def test_more_bytes_or_more_headroom_never_make_a_smaller_claim(sizes, headrooms):
-    assert all(claim_gi(one, headrooms[0]) <= claim_gi(more, headrooms[0]) for one, more in pairwise(sorted(sizes)))
-    assert all(claim_gi(sizes[0], one) <= claim_gi(sizes[0], more) for one, more in pairwise(sorted(headrooms)))
+    assert all(claim_gi(less, headrooms[0]) <= claim_gi(more, headrooms[0]) for less, more in pairwise(sorted(sizes)))
+    assert all(claim_gi(sizes[0], less) <= claim_gi(sizes[0], more) for less, more in pairwise(sorted(headrooms)))
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("storage", "expected"),
     [({}, "11Gi"), ({"headroomPercent": 50}, "15Gi"), ({"size": "500G", "headroomPercent": 50}, "500G")],
 )
-def test_a_claim_has_the_size_that_is_written_or_that_of_the_weights(said, expected):
-    claim = find(rendered(service(storage={**DEDICATED, **said})), "PersistentVolumeClaim", "qwen-weights")
+def test_a_claim_has_the_size_that_is_written_or_that_of_the_weights(storage, expected):
+    claim = find(rendered(service(storage={**DEDICATED, **storage})), "PersistentVolumeClaim", "qwen-weights")
     assert claim["spec"]["resources"] == {"requests": {"storage": expected}}
 
 
@@ -115,15 +117,15 @@ def test_the_class_of_a_claim_is_its_own_or_the_stacks_or_the_clusters():
     def of(stack):
         return find(rendered(stack), "PersistentVolumeClaim", "qwen-weights")["spec"].get("storageClassName")
 
-    own = {**DEDICATED, "storageClassName": "own"}
+    storage = {**DEDICATED, "storageClassName": "own"}
     assert of(service()) is None
     assert of(service() | {"storageClassName": "stacks"}) == "stacks"
-    assert of(service(storage=own)) == "own"
-    assert of(service(storage=own) | {"storageClassName": "stacks"}) == "own"
+    assert of(service(storage=storage)) == "own"
+    assert of(service(storage=storage) | {"storageClassName": "stacks"}) == "own"
 
 
 @pytest.mark.parametrize(
-    ("own", "every", "expected"),
+    ("storage", "every", "expected"),
     [
         ({}, {}, "11Gi"),
         ({"headroomPercent": 50}, {}, "15Gi"),
@@ -132,8 +134,8 @@ def test_the_class_of_a_claim_is_its_own_or_the_stacks_or_the_clusters():
         ({"headroomPercent": 0}, {"headroomPercent": 20}, "10Gi"),
     ],
 )
-def test_aim_9_5_the_headroom_is_the_services_or_that_of_all_or_ten_percent(own, every, expected):
-    stack = service(storage={**DEDICATED, **own}) | {"defaults": {"storage": {**DEDICATED, **every}}}
+def test_aim_9_5_the_headroom_is_the_services_or_that_of_all_or_ten_percent(storage, every, expected):
+    stack = service(storage={**DEDICATED, **storage}) | {"defaults": {"storage": {**DEDICATED, **every}}}
     claim = find(rendered(stack), "PersistentVolumeClaim", "qwen-weights")
     assert claim["spec"]["resources"] == {"requests": {"storage": expected}}
 
@@ -159,21 +161,23 @@ def test_pods_mount_a_claim_read_only_and_fetch_nothing_that_is_on_it(name):
     for template in model_servers(rendered(VARIED[name])):
         assert volumes(template)["model"]["persistentVolumeClaim"]["readOnly"] is True
         assert {mount["readOnly"] for mount in engine(template)["volumeMounts"] if mount["name"] == "model"} == {True}
-        assert not {one["name"] for one in fetching(template)} & {"model-unpack", "model-download"}
+        assert not {container["name"] for container in fetching(template)} & {"model-unpack", "model-download"}
 
 
 @pytest.mark.parametrize("name", ["shared", "dedicated", "existing"])
 def test_the_job_writes_where_the_pods_read(name):
     everything = rendered(VARIED[name])
     (template, *_) = model_servers(everything)
-    (read,) = [one for one in engine(template)["volumeMounts"] if one["name"] == "model"]
+    (read,) = [mount for mount in engine(template)["volumeMounts"] if mount["name"] == "model"]
     claim = volumes(template)["model"]["persistentVolumeClaim"]["claimName"]
-    writers = [one["spec"]["template"] for one in everything if one["kind"] == "Job"]
-    (writer,) = [one for one in writers if volumes(one)["model"]["persistentVolumeClaim"]["claimName"] == claim]
+    writers = [manifest["spec"]["template"] for manifest in everything if manifest["kind"] == "Job"]
+    (writer,) = [
+        writer for writer in writers if volumes(writer)["model"]["persistentVolumeClaim"]["claimName"] == claim
+    ]
     (container,) = containers(writer)
-    (write,) = [one for one in container["volumeMounts"] if one["name"] == "model"]
-    told_path = [*container.get("args", []), *(one.get("value", "") for one in container["env"])]
-    (target,) = [one for one in told_path if one.startswith(f"{write['mountPath']}/")]
+    (write,) = [mount for mount in container["volumeMounts"] if mount["name"] == "model"]
+    told_path = [*container.get("args", []), *(variable.get("value", "") for variable in container["env"])]
+    (target,) = [text for text in told_path if text.startswith(f"{write['mountPath']}/")]
     below = target.removeprefix(f"{write['mountPath']}/")
     assert read["subPath"] == "/".join(filter(None, [write.get("subPath"), below]))
     assert "readOnly" not in write
@@ -230,14 +234,14 @@ def test_another_downloader_or_release_or_environment_is_no_other_job():
         service({**HUB, "secrets": ["token"], "size": "11Gi"}),
         service(HUB, replicas=3),
     ]
-    assert {job(rendered(one))["metadata"]["name"] for one in others} == {name}
+    assert {job(rendered(other))["metadata"]["name"] for other in others} == {name}
 
 
 KEY = {"type": "key", "secret": "one"}
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("model", "other"),
     [
         (HUB, {**HUB, "source": "hf://org/m@v2"}),
         (BUCKET, {**BUCKET, "endpoint": "http://minio:9000"}),
@@ -245,11 +249,11 @@ KEY = {"type": "key", "secret": "one"}
         (KIT, {**KIT, "verify": KEY}),
     ],
 )
-def test_another_source_is_another_job_and_arrives_beside_what_is_served(one, other):
+def test_another_source_is_another_job_and_arrives_beside_what_is_served(model, other):
     """See aim-engine 4.3."""
-    was, is_now = rendered(service(one)), rendered(service(other))
+    was, is_now = rendered(service(model)), rendered(service(other))
     assert job(was)["metadata"]["name"] != job(is_now)["metadata"]["name"]
-    assert folder(service(one)) != folder(service(other))
+    assert folder(service(model)) != folder(service(other))
     claims = [find(each, "PersistentVolumeClaim", "qwen-weights") for each in (was, is_now)]
     assert len({claim["metadata"]["name"] for claim in claims}) == 2
     for claim, each in zip(claims, (was, is_now), strict=True):
@@ -268,22 +272,25 @@ def test_caches_and_services_with_one_source_have_folders_of_one_name():
 
 def test_what_a_fill_says_comes_to_what_the_model_says():
     fill = {"endpoint": "http://minio:9000", "env": {"PROXY": "one"}}
-    names = {one["name"] for one in filling(service({**BUCKET, "region": "eu"}, {**DEDICATED, "fill": fill}))["env"]}
+    names = {
+        variable["name"]
+        for variable in filling(service({**BUCKET, "region": "eu"}, {**DEDICATED, "fill": fill}))["env"]
+    }
     assert {"AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION", "PROXY", "awsAnonymousCredential"} <= names
 
 
-@pytest.mark.parametrize("said", [{"fill": {"serviceAccountName": "reader"}}, {}])
-def test_an_identity_opens_a_bucket_instead_of_nobody(said):
-    stack = service(BUCKET, {**DEDICATED, **said}, pod={} if said else {"serviceAccountName": "reader"})
+@pytest.mark.parametrize("storage", [{"fill": {"serviceAccountName": "reader"}}, {}])
+def test_an_identity_opens_a_bucket_instead_of_nobody(storage):
+    stack = service(BUCKET, {**DEDICATED, **storage}, pod={} if storage else {"serviceAccountName": "reader"})
     assert job(rendered(stack))["spec"]["template"]["spec"]["serviceAccountName"] == "reader"
-    assert "awsAnonymousCredential" not in {one["name"] for one in filling(stack)["env"]}
+    assert "awsAnonymousCredential" not in {variable["name"] for variable in filling(stack)["env"]}
 
 
 def test_a_shared_cache_has_source_and_size_for_its_services():
     stack = shared({"source": "hf://org/large", "size": "100Gi"})
     del stack["services"]["qwen"]["model"]["name"]
-    own = tree(qwen={"model": {"source": "hf://org/large", "size": "100Gi"}})
-    (template,), (expected,) = model_servers(rendered(stack)), model_servers(rendered(own))
+    expected_stack = tree(qwen={"model": {"source": "hf://org/large", "size": "100Gi"}})
+    (template,), (expected,) = model_servers(rendered(stack)), model_servers(rendered(expected_stack))
     assert engine(template)["args"] == engine(expected)["args"]
     assert engine(template)["startupProbe"] == engine(expected)["startupProbe"]
 
@@ -299,38 +306,44 @@ def test_loading_a_tree_does_not_change_it():
 def test_the_engine_is_told_where_its_weights_are(storage):
     (template,) = model_servers(rendered(service(storage={**storage, "mountPath": "/weights"})))
     assert engine(template)["args"][0] == "/weights"
-    assert "/weights" in {one["mountPath"] for one in engine(template)["volumeMounts"]}
-    assert "/models" not in {mount["mountPath"] for one in containers(template) for mount in one["volumeMounts"]}
+    assert "/weights" in {mount["mountPath"] for mount in engine(template)["volumeMounts"]}
+    assert "/models" not in {
+        mount["mountPath"] for container in containers(template) for mount in container["volumeMounts"]
+    }
 
 
 @pytest.mark.parametrize(
-    ("said", "limit"), [({}, "11Gi"), ({"headroomPercent": 50}, "15Gi"), ({"sizeLimit": "12Gi"}, "12Gi")]
+    ("storage", "limit"), [({}, "11Gi"), ({"headroomPercent": 50}, "15Gi"), ({"sizeLimit": "12Gi"}, "12Gi")]
 )
-def test_the_volume_of_a_pod_has_room_for_the_weights(said, limit):
-    (template,) = model_servers(rendered(service(storage={"type": "ephemeral", **said})))
+def test_the_volume_of_a_pod_has_room_for_the_weights(storage, limit):
+    (template,) = model_servers(rendered(service(storage={"type": "ephemeral", **storage})))
     assert volumes(template)["model"] == {"name": "model", "emptyDir": {"sizeLimit": limit}}
 
 
 def test_storage_that_is_inherited_is_no_mistake_where_weights_are_mounted_as_they_are():
     stack = tree(claimed={"model": {"name": "org/m", "source": "pvc://weights/m"}}, hub={"model": HUB})
     everything = rendered(stack | {"defaults": {"storage": DEDICATED}})
-    claims = [one["metadata"]["name"] for one in everything if one["kind"] == "PersistentVolumeClaim"]
+    claims = [manifest["metadata"]["name"] for manifest in everything if manifest["kind"] == "PersistentVolumeClaim"]
     assert list(map(plain, claims)) == ["hub-weights"]
-    (template,) = [one for one in model_servers(everything) if one["metadata"]["labels"]["llm-d.ai/model"] == "claimed"]
+    (template,) = [
+        template
+        for template in model_servers(everything)
+        if template["metadata"]["labels"]["llm-d.ai/model"] == "claimed"
+    ]
     assert volumes(template)["model"]["persistentVolumeClaim"] == {"claimName": "weights", "readOnly": True}
 
 
 def test_a_cache_that_is_inherited_means_nothing_where_weights_are_mounted_as_they_are():
     stack = shared({"source": "s3://bucket/m", "size": "100Gi", "accessMode": "ReadWriteOnce"})
-    own = {"model": {"name": "org/m", "source": "pvc://weights/m"}, "accelerator": "nvidia", "replicas": 3}
+    claimed_service = {"model": {"name": "org/m", "source": "pvc://weights/m"}, "accelerator": "nvidia", "replicas": 3}
     defaults = {"storage": stack["services"]["qwen"].pop("storage")}
-    stack["services"]["claimed"] = own
+    stack["services"]["claimed"] = claimed_service
     made = registered(stack | {"defaults": defaults})
     assert Id("caches.m", parts.FILL) in made[Id("qwen", parts.DECODE.workload)].after
     assert made[Id("claimed", parts.DECODE.workload)].after == ()
     assert (
         made[Id("claimed", parts.DECODE.workload)].manifest
-        == registered(tree(claimed=own))[Id("claimed", parts.DECODE.workload)].manifest
+        == registered(tree(claimed=claimed_service))[Id("claimed", parts.DECODE.workload)].manifest
     )
 
 
@@ -367,8 +380,8 @@ def test_names_of_a_cache_fit_with_the_hash_of_its_source(key):
 
 
 @given(KEYS, KEYS)
-def test_two_caches_share_no_name(one, other):
-    assert (cache(one) == cache(other)) is (one == other)
+def test_two_caches_share_no_name(key, other):
+    assert (cache(key) == cache(other)) is (key == other)
 
 
 def test_a_larger_source_has_more_time():
@@ -382,18 +395,22 @@ def test_a_larger_source_has_more_time():
 def test_what_is_decided_about_claims_and_jobs_reaches_the_engine(monkeypatch):
     options, make = {}, registration.KubernetesObject
 
-    def noted(name, one, opts):
+    def noted(name, args, opts):
         options[name] = opts
-        return make(name, one, opts)
+        return make(name, args, opts)
 
     monkeypatch.setattr(registration, "KubernetesObject", noted)
     cached = {"source": "s3://bucket/m", "size": "1Gi", "retain": True}
     stack = shared(cached) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}}
-    own = {"model": HUB, "storage": {**DEDICATED, "protect": True}, "accelerator": "nvidia"}
-    stack["services"]["own"] = own
+    protected_service = {"model": HUB, "storage": {**DEDICATED, "protect": True}, "accelerator": "nvidia"}
+    stack["services"]["own"] = protected_service
     made = run(stack)
     holds, held = folder(service(HUB)), folder(shared(cached))
-    claims = {name: (one.retain_on_delete, one.protect) for name, one in options.items() if "-weights-" in name}
+    claims = {
+        name: (resource_options.retain_on_delete, resource_options.protect)
+        for name, resource_options in options.items()
+        if "-weights-" in name
+    }
     assert claims == {f"caches-m-weights-{held}": (True, None), f"own-weights-{holds}": (None, True)}
     fills = [f"caches-m-fill-{held}", f"own-fill-{holds}"]
     ignored = ["spec", "metadata.labels", "metadata.annotations"]

@@ -19,9 +19,9 @@ def told(stack):
     return str(error.value).splitlines()
 
 
-def tried(kept, **canary):
+def tried(service_storage, **canary):
     """Return a stack with a canary."""
-    return tree(qwen={"model": SOURCE, "storage": kept, "canary": {"weight": 10, **canary}})
+    return tree(qwen={"model": SOURCE, "storage": service_storage, "canary": {"weight": 10, **canary}})
 
 
 def sizes(everything):

@@ -45,8 +45,8 @@ def serving(source, **service):
 def test_a_name_whose_content_may_change_is_a_warning(source, expected):
     """See defects C12."""
     assert warned(serving(source)) == [f"services.qwen.model.source: {expected}"]
-    told = outputs.of_stack(plan(serving(source)), None)["services"]["qwen"]["warnings"]
-    assert f"model.source: {expected}" in told
+    warnings = outputs.of_stack(plan(serving(source)), None)["services"]["qwen"]["warnings"]
+    assert f"model.source: {expected}" in warnings
 
 
 @pytest.mark.parametrize(

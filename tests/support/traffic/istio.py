@@ -1,8 +1,9 @@
 """A gateway that nobody plays: Envoy takes everything from istiod but addresses, which are those of this machine."""
 
+import contextlib
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ class Istio:
     """Port of loopback at which requests come in."""
 
     def __init__(self, tools: Mapping[str, Tool], directory: Path, plane: ControlPlane) -> None:
+        self._plane = plane
         self._gateway = Gateway(directory, tools, plane, tie_to_parent=True)
         self._addresses = addresses.Server(lambda: addresses.read(plane.api()))
 
@@ -54,6 +56,16 @@ class Istio:
         """Return what the proxy did with each request."""
         lines = self._gateway.access_log.read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines if line.endswith("}")]
+
+    @contextlib.contextmanager
+    def patched(self, namespace: str, patch: Mapping[str, Any]) -> Iterator[None]:
+        """Add an EnvoyFilter with one patch to the namespace of the Gateway for the time of a `with` block."""
+        name = "control"
+        self._gateway.apply([objects.envoy_filter(name, namespace, [patch])])
+        try:
+            yield
+        finally:
+            self._plane.kubectl("delete", "envoyfilter", name, "-n", namespace)
 
     def end(self) -> None:
         """End proxy and istiod."""

@@ -68,10 +68,14 @@ class Picker:
 
 @contextlib.contextmanager
 def picker(plane: ControlPlane, tools: Mapping[str, Any], namespace: str, name: str, directory: Path):
-    """Run the picker of a deployed stack; only ports and the folder of its configuration are this machine's."""
+    """Run the picker of a deployed stack; only ports and the folder of its configuration are this machine's.
+
+    If the version of its image is among the tools, that picker runs, or else the tool `epp`.
+    """
     found = command(plane, namespace, name, directory)
     with (directory / "log").open("wb") as log:
-        line = processes.tied_command([str(tools["epp"].path), *found.arguments])
+        tool = tools.get(f"epp-{found.image.rpartition(':v')[2]}", tools["epp"])
+        line = processes.tied_command([str(tool.path), *found.arguments])
         process = subprocess.Popen(line, env=found.environment, stdout=log, stderr=subprocess.STDOUT)
         one = Picker(namespace, found.labels, found.ports, found.health, process, directory / "log")
         try:
