@@ -268,7 +268,7 @@ def _fetched_by(each: Lockable) -> tuple[str, bool]:
 
 
 def _unknown_pods(reason: str) -> Problem:
-    what = f"running pods went unchecked, so pods that fetch weights will be replaced once: {reason}"
+    what = f"running pods went unchecked, so the next deployment replaces pods that fetch weights: {reason}"
     return warning(Path(), what)
 
 

@@ -278,10 +278,10 @@ def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
         case "union_tag_invalid":
             tags = context["expected_tags"].replace("'", "")
             requested = cast("Mapping[str, object]", value).get("type")
-            verdict = f"is of no known type{echo(path, requested)}", f"write type: with one of {tags}"
+            verdict = f"has an unknown type{echo(path, requested)}", f"set type to one of {tags}"
         case "union_tag_not_found":
             tags = ", ".join(tag for spec in fields.specs_at(path) for tag in fields.type_tags(spec))
-            verdict = "does not say its type", f"add type: with one of {tags}"
+            verdict = "has no type", f"set type to one of {tags}"
         case "too_long" | "too_short":
             maximum, minimum = context.get("max_length"), context.get("min_length")
             verdict = (

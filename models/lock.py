@@ -179,7 +179,7 @@ def _refuse_version(version: object, file: str) -> None:
         raise engine_yaml.mistake(file, "has no lockVersion", _RESTORE)
     is_newer = isinstance(version, int) and version > VERSION
     remedy = f"upgrade this program, which reads version {VERSION}" if is_newer else _RESTORE
-    raise engine_yaml.mistake(file, f"is of no version that this program reads (lockVersion: {version})", remedy)
+    raise engine_yaml.mistake(file, f"has an unknown version (lockVersion: {version})", remedy)
 
 
 def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str]) -> None:
@@ -271,7 +271,7 @@ def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
 
 def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:
     keys = sorted({".".join(map(str, details["loc"])) for details in error.errors(include_url=False)})
-    what = f"is not as this version writes it ({', '.join(keys)})"
+    what = f"has keys or values that this version never writes ({', '.join(keys)})"
     return [Problem(at, what, "upgrade this program, or restore the file from git", file=file)]
 
 

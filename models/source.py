@@ -73,7 +73,7 @@ def _check_source(value: str) -> str:
     name, separator, rest = value.partition("://")
     scheme = SCHEMES.get(name) if separator else None
     if scheme is None:
-        raise refuse("is of no known scheme", f"begin with {', '.join(f'{known}://' for known in SCHEMES)}")
+        raise refuse("has an unknown scheme", f"begin with {', '.join(f'{known}://' for known in SCHEMES)}")
     if re.fullmatch(scheme.pattern, rest) is None or any(part in {".", ".."} for part in rest.split("/")):
         raise refuse(f"is not {scheme.noun}", scheme.remedy)
     if len(value) > _LONGEST:

@@ -112,11 +112,11 @@ def test_conflict_markers_are_refused_with_their_line():
     [
         (
             "lockVersion: 2",
-            "is of no version that this program reads (lockVersion: 2); upgrade this program, which reads version 1",
+            "has an unknown version (lockVersion: 2); upgrade this program, which reads version 1",
         ),
         (
             "lockVersion: one",
-            "is of no version that this program reads (lockVersion: one); restore it from git",
+            "has an unknown version (lockVersion: one); restore it from git",
         ),
         ("", "has no lockVersion; restore it from git"),
     ],
@@ -155,7 +155,7 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
     broken = pin().model_copy(update=change)
     content = text(Lock(STACK, {MODEL: broken}))
     assert refusal(content) == (
-        f"services.qwen: is not as this version writes it ({next(iter(change))}) (from {FILE}); "
+        f"services.qwen: has keys or values that this version never writes ({next(iter(change))}) (from {FILE}); "
         "upgrade this program, or restore the file from git"
     ).replace(") (from", ", from")
 
