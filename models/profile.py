@@ -87,7 +87,7 @@ class Profile(Spec):
             raise refuse(f"needs a multiple of {copies} devices (deviceCount {count})", _COUNT, echoed=False)
         if layout.tensor is not None and layout.tensor * copies != count:
             total = layout.tensor * copies
-            raise refuse(f"has {total} devices under parallelism (deviceCount {count})", _COUNT, echoed=False)
+            raise refuse(f"has {total} devices by parallelism, but another deviceCount ({count})", _COUNT, echoed=False)
         return self
 
 

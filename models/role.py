@@ -170,7 +170,7 @@ class Health(Spec):
                 echoed=False,
             )
         if min(milliseconds(self.interval), milliseconds(self.timeout)) < _SECOND:
-            raise refuse("a probe's interval and timeout are at least a second", "write 1s or more", echoed=False)
+            raise refuse("has an interval or timeout of less than a second", "write 1s or more", echoed=False)
         return self
 
 
