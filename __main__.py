@@ -32,7 +32,7 @@ async def _deploy_on_platform(tree: object) -> None:
 
 
 def _deploy(tree: object, platform: Outputs | None = None) -> None:
-    """Deploy the stack. A mistake of the user ends the run before the first resource."""
+    """Deploy the stack. A mistake of the user ends the run before the first resource is registered."""
     settings = pulumi.Config()
     stack = InferenceStack(
         MAIN.name,
@@ -48,15 +48,18 @@ def _deploy(tree: object, platform: Outputs | None = None) -> None:
 
 
 def _config_keys() -> set[str]:
-    """Return the keys of the configuration, of all namespaces."""
+    """Return the configuration keys of all namespaces."""
     return {*config.CONFIG.get(), *config.get_config_env()}
 
 
 def _configuration() -> object:
-    """Return the tree of the stack. Raises RunError if the value of the configuration key is encrypted as a whole."""
+    """Return the configuration of the stack as plain values. Raises RunError if the whole value is encrypted."""
     if pulumi.runtime.is_config_secret(ROOT):
         what = "holds a secret value (the key is encrypted as a whole)"
-        remedy = "put it into an existing Secret and give its name, or into a config key of its own"
+        remedy = (
+            "put a credential into an existing Secret and name the Secret here; "
+            "put a kubeconfig into inference-stacks:kubeconfig"
+        )
         raise program.refusal([Problem(Path(ROOT), what, remedy)])
     return pulumi.Config().get_object("stack")
 

@@ -64,7 +64,10 @@ def parse(path: pathlib.Path) -> StackFile:
         tree = _mapping(tree).get(key)
     if engine_yaml.holds_secret(tree):
         what = "holds a secret value (the key is encrypted as a whole)"
-        remedy = "put it into an existing Secret and give its name, or into a config key of its own"
+        remedy = (
+            "put a credential into an existing Secret and name the Secret here; "
+            "put a kubeconfig into inference-stacks:kubeconfig"
+        )
         raise engine_yaml.mistake(ROOT, what, remedy)
     return StackFile(tree, document, tuple(unknown))
 

@@ -20,7 +20,7 @@ from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
 _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
-"""Type of a resource that a provider of Kubernetes serves."""
+"""Any resource type of the Kubernetes provider. With this type, a parent is asked for its Kubernetes provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Settings:
     problems: tuple[Problem, ...] = ()
     """Problems that the caller found."""
     lock: str | None = None
-    """Path of the lock. None for the lock of the Pulumi stack; an inference stack with a prefix then has no lock."""
+    """Path of the lock. If it is None, an inference stack without a prefix uses the lock of the Pulumi stack, and an
+    inference stack with a prefix has no lock."""
 
     def lock_file(self, instance: Instance) -> LockFile | None:
         """Return the place of the lock; None if the inference stack has none."""
@@ -110,7 +111,7 @@ def _kubeconfig(tree: object, settings: Settings) -> str | None:
 
 
 def _late_values(value: object, at: ConfigPath) -> Iterator[Problem]:
-    """Yield a problem for each value that is known only during a run."""
+    """Yield a problem for each Output in the configuration, because its value is unknown when the stack is planned."""
     if isinstance(value, pulumi.Output):
         remedy = "pass a plain value: a stack is planned before any Output has a value"
         yield Problem(at or ConfigPath("tree"), "is an Output, whose value is not known yet", remedy)
@@ -128,7 +129,7 @@ def _late_platform(platform: Outputs | None) -> Iterator[Problem]:
 
 
 def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
-    """Yield a problem if the options have a provider of Kubernetes, whose cluster cannot be read."""
+    """Yield a problem if the options have a Kubernetes provider, because the cluster of that provider is unknown."""
     if opts is None:
         return
     given = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())

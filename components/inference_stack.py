@@ -25,10 +25,10 @@ _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 
 
 class InferenceStack(pulumi.ComponentResource):
-    """All that one configuration describes: services, endpoint pickers, routes, and what they need.
+    """All objects that one configuration describes: services, endpoint pickers, routes, and the objects they need.
 
-    A program may make several inference stacks. Mistakes of all of them are reported together, and then no inference
-    stack is registered.
+    A program may make several inference stacks. If any inference stack has a mistake, none is registered, and the
+    mistakes of all inference stacks are reported together.
     """
 
     outputs: Mapping[str, Any]
@@ -52,11 +52,12 @@ class InferenceStack(pulumi.ComponentResource):
 
         `kubeconfig` is the text of a kubeconfig; by default the environment names the cluster. `platform` are the
         outputs of the platform that the tree names, as `read_platform` returns them, or their values by name. All
-        logical names begin with `prefix`; by default it is the name and a hyphen. With an empty prefix, each
-        child has an alias: its URN without a parent. `previewed` is the path of the facts of an approved preview.
-        `problems` are mistakes that the caller found; they are reported together with others. `lock` is the path of the
-        lock, relative to the program's folder. Without `lock` and with an empty prefix, the lock is the file
-        inference.<Pulumi stack>.lock.yaml, if there is one; with another prefix there is no lock.
+        logical names begin with `prefix`; the default prefix is the name and a hyphen. With an empty prefix, each
+        child has an alias: its URN without a parent. `previewed` is the path of a file with the facts of an approved
+        preview. `problems` are mistakes that the caller found; they are reported together with those of the tree.
+        `lock` is the path of the lock, relative to the program's folder. Without `lock`, an inference stack with an
+        empty prefix uses the lock inference.<Pulumi stack>.lock.yaml, if that file exists. An inference stack with
+        another prefix then has no lock.
         """
         self._instance = Instance(name, f"{name}-" if prefix is None else prefix)
         run = program.of_run()
@@ -119,7 +120,7 @@ class InferenceStack(pulumi.ComponentResource):
 def _outputs(composition: Composition, registered: Registered) -> dict[str, Any]:
     """Return the outputs. `awaited` of a service resolves when all awaited objects of the service are up.
 
-    A run that fails earlier keeps the outputs of the previous run.
+    If a run fails before that, the stack keeps the outputs of the previous run.
     """
     contract = composition.contract
     services = {

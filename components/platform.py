@@ -9,13 +9,13 @@ from models.platform import Outputs, Reference
 
 
 async def read_platform(tree: object) -> Outputs | None:
-    """Return the outputs of the platform that a stack, or a file that it extends, names; None without one."""
+    """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends names one."""
     reference = sources.reference(tree)
     return None if reference is None else await read(reference)
 
 
 async def read(reference: Reference) -> Outputs:
-    """Return the outputs that a stack reads from its platform. An output that does not exist is absent."""
+    """Return the outputs that a stack reads from its platform. Outputs that do not exist are left out."""
     stack = pulumi.StackReference(reference.stack)
     values, secrets = dict[str, object](), set[str]()
     for name in filter(None, (reference.output, reference.kubeconfig)):
@@ -29,7 +29,7 @@ async def read(reference: Reference) -> Outputs:
 
 
 def _plain(value: object) -> object:
-    """Return a value in which whole numbers are integers. The engine hands them over as floats."""
+    """Return a value with `int` for whole numbers, because the engine passes them as `float`."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in cast("dict[str, object]", value).items()}
     if isinstance(value, list):

@@ -33,14 +33,15 @@ class Program:
         return taken
 
     def sound(self) -> pulumi.Output[list[pulumi.Resource]]:
-        """Return an output to depend on. It resolves after the program has made all of its inference stacks.
+        """Return an Output on which all inference stacks depend, so that none is registered after a mistake.
 
-        It fails with all mistakes if there are any.
+        The Output resolves after the program has made its last inference stack. If any inference stack has a mistake,
+        the Output fails with the mistakes of all inference stacks.
         """
         return pulumi.Output.from_input(self._check())
 
     async def _check(self) -> list[pulumi.Resource]:
-        """Raise `RunError` if there is a mistake. This coroutine begins when the program awaits or ends."""
+        """Raise `RunError` if there is a mistake. This coroutine runs when the program awaits or ends."""
         if self._mistakes:
             raise pulumi.RunError("\n".join(report(headline, lines) for headline, lines in self._mistakes.items()))
         return []
@@ -67,7 +68,7 @@ def refusal(problems: Sequence[Problem]) -> pulumi.RunError:
 
 @contextlib.contextmanager
 def without_traceback() -> Generator[None]:
-    """Turn every exception into one that the engine prints without a traceback."""
+    """Turn every exception into a `RunError`, which the engine prints without a traceback."""
     try:
         yield
     except pulumi.RunError:

@@ -1,4 +1,4 @@
-"""Adapter that registers rendered objects with Pulumi, as the classes of its Kubernetes SDK would."""
+"""Adapter that registers rendered objects with Pulumi, as the classes of Pulumi's Kubernetes SDK would."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +11,10 @@ from planning.ground.order import Id
 _SECRET_OUTPUTS = ["data", "stringData"]
 """Fields of a Secret that are encrypted in the state."""
 _FORCED = {"pulumi.com/patchForce": "true"}
-"""Annotation that lets an update take over stated fields that somebody else changed, instead of ending in a conflict.
+"""Annotation with which an update overwrites fields of the manifest that another field manager has changed.
 
-Fields that the manifest does not state, such as the replicas of an autoscaled workload, stay with their owner.
+Without this annotation, such an update fails with a conflict. Fields that the manifest lacks, such as the replicas of
+an autoscaled workload, keep their values and managers.
 """
 
 Registered = dict[Id, pulumi.Resource]
@@ -22,10 +23,10 @@ another component."""
 
 
 class KubernetesObject(pulumi.CustomResource):
-    """An object of any kind, with the type that the SDK's class gives it, and all fields of its manifest as inputs.
+    """An object of any kind. Its inputs are the fields of its manifest.
 
-    The SDK's classes add nothing to an object, and importing the classes of the core group alone takes a third of a
-    second in every command.
+    Its resource type is that of the SDK's class for this kind. That class itself is not used: it would add nothing to
+    the object, and importing the classes of the core group alone takes a third of a second in every command.
     """
 
     def __init__(self, name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:
@@ -57,7 +58,7 @@ def register(name: str, objects: Iterable[Rendered], registered: Registered, opt
 
 
 def with_force(manifest: Manifest) -> Manifest:
-    """Return a manifest whose updates take over fields; an annotation of the user wins."""
+    """Return a manifest with the annotation in `_FORCED`. A value that the user wrote for this annotation remains."""
     metadata = manifest["metadata"]
     return {**manifest, "metadata": {**metadata, "annotations": {**_FORCED, **metadata.get("annotations", {})}}}
 

@@ -11,9 +11,9 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 
 def lines(error: Exception) -> Iterator[str]:
-    """Yield the lines of a report: the type of an exception, and its places in this program.
+    """Yield the lines of a report: the type of an exception, and the lines of this program in its traceback.
 
-    Only the text of a `SchemaError` is shown. Other texts may contain a credential.
+    The report of a `SchemaError` is its text. No other text is shown, because it may contain a credential.
     """
     if isinstance(error, SchemaError):
         yield from str(error).splitlines()

@@ -1,6 +1,6 @@
-"""Checks of the inference stacks of one Pulumi stack against each other.
+"""Conflicts between the inference stacks of one Pulumi stack.
 
-The inference stacks share a mark, so the cluster does not tell which of them made an object.
+All of them set the same mark, so an object in the cluster does not show which inference stack made it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _Identity = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """An inference stack in a program with several: its composition and its cluster."""
+    """An inference stack of a program, with its composition and its cluster."""
 
     instance: Instance
     composition: Composition
@@ -31,7 +31,10 @@ class Sibling:
 
 
 def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
-    """Return the conflicts with earlier inference stacks: names in the state, objects, and requests of routes."""
+    """Return the conflicts of an inference stack with earlier ones.
+
+    A conflict is an equal name in the state, an equal object, or a route for the same requests.
+    """
     siblings = list(earlier)
     neighbours = [sibling for sibling in siblings if sibling.cluster == new.cluster]
     routes = {sibling.instance.path: sibling.composition.plan.routes for sibling in neighbours}
@@ -48,7 +51,7 @@ def _shared_names(new: Sibling, other: Sibling) -> Iterator[Problem]:
     shared = next((name for *types, name in _identities(new) if (*types, name) in taken), None)
     if shared is not None:
         what = f"would share names of resources with inference stack {other.instance.name} ({shared})"
-        yield Problem(Path(), what, "choose another name for one of them")
+        yield Problem(Path(), what, "choose another name for one of the two inference stacks")
 
 
 def _identities(sibling: Sibling) -> Iterator[_Identity]:

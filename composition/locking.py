@@ -45,16 +45,16 @@ class GivenLock:
     lock: Lock | None
     problems: tuple[Problem, ...] = ()
     is_used: bool = True
-    """Whether the stack is composed with locks at all."""
+    """Whether the composition uses a lock. If not, a missing lock is no problem."""
 
     @property
     def gateways(self) -> tuple[str, ...] | None:
-        """Return the accepted Gateways of the lock; None if it does not know them."""
+        """Return the Gateways that are accepted according to the lock; None if the lock does not list them."""
         return None if self.lock is None or self.lock.cluster is None else self.lock.cluster.gateways
 
 
 def read(lock: LockFile | None, tree: object, name: StackName) -> GivenLock:
-    """Read the lock of the stack called `name`. The stack's earlier names come from the stack file itself."""
+    """Read the lock of the stack called `name`. `tree` has the earlier names of the stack under `formerly`."""
     if lock is None:
         return GivenLock(None, is_used=False)
     try:
@@ -72,8 +72,8 @@ def _earlier_names(tree: object) -> tuple[str, ...]:
 def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> Locked:
     """Return the stack with the pins of its lock, and with the identity of its cluster.
 
-    If the lock has mistakes, the stack is refused later. All sources then have a placeholder size. So no source is
-    asked, and no size is reported as missing.
+    If the lock has mistakes, a later step refuses the stack. Until then, all sources have a placeholder size, so that
+    no source is asked for its size, and no size is reported as missing.
     """
     if not given.is_used:
         return Locked(loaded, {}, ())
@@ -92,9 +92,9 @@ def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> 
 
 
 def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
-    """Return the stack with a problem: the kubeconfig is of another cluster than the lock.
+    """Return the stack with a problem: the kubeconfig names another cluster than the lock.
 
-    The kubeconfig's name stays the identity of the cluster, because another name would replace all objects.
+    The name in the kubeconfig remains the identity of the cluster, because another identity would replace all objects.
     """
     what = f"is {name} in the lock, and {known} in the kubeconfig"
     problem = Problem(Path("cluster", "name"), what, "write the name of the cluster here")
@@ -123,7 +123,7 @@ class Locking:
 
     lock: Lock
     problems: tuple[Problem, ...]
-    """Problems of sources that have moved, or whose content is unknown. Their pins are unchanged."""
+    """Problems of sources whose digest has moved or is unknown. The pins of these sources are unchanged."""
     warnings: tuple[Problem, ...] = ()
 
 
@@ -146,7 +146,7 @@ class Request:
 
 
 def check(request: Request) -> Locking:
-    """Ask all sources, and return their differences from the lock. Raises `ConfigError` without a lock."""
+    """Ask all sources, and return their differences from the lock. Raises `ConfigError` if there is no lock."""
     loaded, lock, _ = _load(request)
     if lock is None:
         raise ConfigError([Problem(Path("--check"), "has no lock to compare with", f"run `{request.command}`")])
@@ -180,7 +180,7 @@ def make(request: Request) -> Locking:
 
 
 def _load(request: Request) -> tuple[Loaded, Lock | None, Mapping[Path, LockedProfile]]:
-    """Return the stack, its earlier lock, and the profiles that it selects."""
+    """Return the stack, its earlier lock, and the profiles to write into its new lock."""
     given = read(request.file, request.tree, request.name)
     outputs = request.platform if CLUSTER in request.updated else platform(request.tree, request.platform, given.lock)
     files = sources.read(request.tree, given.problems, outputs)
@@ -216,7 +216,11 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
 
 
 def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str) -> LockedCluster | None:
-    """Return the answers of cluster and platform: those of the earlier lock, unless they are to be updated."""
+    """Return the answers of cluster and platform.
+
+    The answers are those of the earlier lock, if it has them and `--update` does not name the block of the cluster.
+    Otherwise cluster and platform are asked.
+    """
     if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
         return earlier.cluster
     spec = loaded.stack.cluster
@@ -238,9 +242,10 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
 def _running(
     request: Request, loaded: Loaded, plan: StackPlan, lockables: Sequence[Lockable]
 ) -> tuple[frozenset[Path], tuple[Problem, ...]]:
-    """Return the paths of sources that the pods or Jobs in the cluster fetch as written in the configuration.
+    """Return the paths of sources that pods or Jobs in the cluster already fetch, and warnings.
 
-    Returns warnings about pods and Jobs that could not be read, too.
+    Such a pod or Job contains the source exactly as the configuration has it. The warnings are about pods and Jobs that
+    could not be read.
     """
     requested = set(map(_fetched_by, lockables))
     fetchers = [each for each in _fetchers(plan) if (each.block, each.by_pods) in requested]
@@ -263,12 +268,12 @@ def _fetched_by(each: Lockable) -> tuple[str, bool]:
 
 
 def _unknown_pods(reason: str) -> Problem:
-    what = f"running pods went unchecked, so pods that fetch weights will be replaced once: {reason}"
+    what = f"running pods went unchecked, so the next deployment replaces pods that fetch weights: {reason}"
     return warning(Path(), what)
 
 
 def _refused_kind(kind: str) -> Problem:
-    """Return the warning about a kind of fetchers that the API server does not let the user list."""
+    """Return the warning about workloads or Jobs of a kind that the user has no right to list."""
     reason = f"access was denied to {kind}"
     if kind != _JOB:
         return _unknown_pods(reason)

@@ -1,6 +1,6 @@
 """The steps from a configuration to checked objects, and the record of their results.
 
-Some steps do I/O: they read sizes of sources, facts of the cluster, and objects in it. All others are pure functions.
+Some steps do I/O: they read sizes of sources, and facts and objects of the cluster. All other steps are pure functions.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -60,7 +60,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The result for a configuration without mistakes: what each step returned, for one cluster."""
+    """The result for a configuration without mistakes: the results of all steps, for one cluster."""
 
     stack: Stack
     """The configuration, including the sizes that were read from sources."""
@@ -72,7 +72,7 @@ class Composition:
     components: tuple[Component, ...]
     """Components in the order of registration. Their objects fit the schemas of their kinds."""
     preflight: tuple[Problem, ...]
-    """Problems of the stack in this cluster. If one is an error, nothing is registered."""
+    """Problems of the stack in this cluster. If one of them is an error, nothing is registered."""
     announcements: tuple[Problem, ...]
     """Warnings about effects of the change that a preview does not show; empty if preflight has errors."""
 
@@ -151,7 +151,10 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     instance: Instance,
     warnings: tuple[Problem, ...],
 ) -> Composition:
-    """Return a composition with the problems in its cluster. Its components undo changes of others to objects."""
+    """Return a composition with the problems of the stack in its cluster.
+
+    If no problem is an error, the components of the composition also undo changes that others made to objects.
+    """
     stack, plan, facts, components = made.stack, made.plan, made.facts, made.components
     live = _live_objects(stack, facts, components, target)
     problems = (
@@ -189,7 +192,8 @@ def _preflight(
 ) -> tuple[Problem, ...]:
     """Return the problems of the stack in this cluster.
 
-    The order is: kinds, versions and metrics that the cluster lacks; missing objects; routes of others that collide.
+    The order is: origin and changes of the facts; kinds, versions and metrics that the cluster lacks; missing objects;
+    routes of others that collide; facts that could not be read.
     """
     stack, earlier = loaded.stack, target.earlier_facts()
     cluster, now = target.name(stack.cluster), datetime.now(UTC)
@@ -234,9 +238,9 @@ def _rights(stack: Stack, needed: Needs, components: Sequence[Component], target
 
 
 def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Target) -> tuple[Problem, ...]:
-    """Return warnings about pods that start beside pods of another generation.
+    """Return warnings about pods that start while pods of another generation run.
 
-    If the pools cannot be read from the cluster, they are taken from the facts.
+    If the pools cannot be read from the cluster, the pools in the facts are used.
     """
     if not transition.has_generations(plan):
         return ()
@@ -249,9 +253,9 @@ def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Tar
 def _live_objects(
     stack: Stack, facts: ClusterFacts, components: Collection[Component], target: Target
 ) -> LiveObjects | Unknown:
-    """Return the objects that stacks made in the cluster, and the marks of all objects whose names it uses.
+    """Return the objects that stacks made in the cluster, and the marks of all objects with names of this stack.
 
-    A cluster whose kinds are unknown is not asked again.
+    If the kinds of the cluster are unknown, the cluster is not asked.
     """
     if isinstance(facts.apis, Unknown):
         return facts.apis
@@ -269,7 +273,7 @@ def _ownership(
     live: LiveObjects | Unknown,
     instance: Instance,
 ) -> list[Problem]:
-    """Return the problems of objects whose names others have taken."""
+    """Return the problems of objects whose names others use in the cluster."""
     named = [
         NamedObject(
             rendered.place,
@@ -286,7 +290,7 @@ def _ownership(
 def _capacity(
     stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component], live: LiveObjects | Unknown
 ) -> tuple[Problem, ...]:
-    """Return the problems of devices that nodes or quotas lack for the change."""
+    """Return the problems of nodes and quotas that have too few devices for the change."""
     templates = {
         rendered.place: report.template(rendered.place[1], rendered.manifest)
         for rendered in objects(components)
@@ -306,7 +310,8 @@ def _take_back(
 ) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
     """Return components that undo changes of others in the cluster, and warnings about these changes.
 
-    If no facts could be read, preflight reports the reason.
+    If the objects in the cluster could not be read, return only a warning about that. If no facts could be read
+    either, return no warning, because preflight reports that.
     """
     if isinstance(live, Unknown):
         what = f"changes by others to objects went unchecked: {live.reason}"

@@ -1,4 +1,7 @@
-"""Selection of profiles for a configuration: reads the catalogue, and the nodes if the lock leaves a question open."""
+"""Selection of profiles for a configuration.
+
+The catalogue is read. The nodes of the cluster are read only if the lock does not answer all questions.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,11 +51,11 @@ class Selecting:
 
     @property
     def profiles_of_lock(self) -> Mapping[Path, LockedProfile]:
-        """Return the profiles that a lock of this selection holds."""
+        """Return the profiles to write into a lock."""
         return {} if self.decided is None else self.decided.profiles_of_lock
 
     def warnings(self, facts: ClusterFacts, stack_name: str) -> tuple[Problem, ...]:
-        """Return warnings about locked profiles, and about profiles that were selected without the nodes."""
+        """Return warnings about locked profiles, and about profiles that were selected without facts of the nodes."""
         if self.decided is None:
             return ()
         return tuple(decisions.warnings(self.decided, facts, f"python -m cli lock {stack_name}"))
@@ -60,7 +63,7 @@ class Selecting:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A selection and its tables."""
+    """A selection, with the evaluation of all candidates and the decision for each question."""
 
     selecting: Selecting
     tables: Mapping[Path, Evaluation]
@@ -76,11 +79,11 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
     earlier: Sequence[Problem] = (),
     updated: Sequence[str] | None = None,
 ) -> Selecting:
-    """Return the profiles that a stack selects. Answers of its lock take precedence.
+    """Return the profiles for the services of a stack. A profile in the lock is used instead of a new selection.
 
-    `stack_name` is the last part of the name of the stack. With `updated`, a lock is made: the profiles of the
-    blocks with these names are selected again. Raises `ConfigError` with `earlier` problems if a file of the catalogue
-    cannot be read.
+    `stack_name` is the last part of the name of the stack. `updated` is None in a run. When a lock is made, `updated`
+    has the names of the blocks whose profiles are selected again. If a file of the catalogue cannot be read, raises
+    `ConfigError` with that problem and the `earlier` problems.
     """
     if not isinstance(tree, dict) or not tree:
         return Selecting()
@@ -105,7 +108,7 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
 
 
 def explain(tree: object, files: Sources, lock: Lock | None, stack_name: str, target: Target) -> Explained:
-    """Return the selection for a stack with the tables of all questions, even of those that the lock answers."""
+    """Return the selection for a stack, with evaluations for all questions, including those that the lock answers."""
     chosen = select(tree, files, lock, stack_name, target)
     if chosen.decided is None:
         return Explained(chosen, {}, {})
@@ -178,7 +181,7 @@ def _duplicates(declared: Sequence[Declared]) -> Iterator[Problem]:
 
 
 def _classes(merged: Layer) -> dict[str, UserClass]:
-    """Return the valid accelerator classes of a stack. The validation of the stack reports the others."""
+    """Return the valid accelerator classes of a stack. The validation of the stack reports the invalid ones."""
     found = dict[str, UserClass]()
     for name, spec in _mapping(merged.tree.get("accelerators")).items():
         try:

@@ -32,15 +32,15 @@ class Sources:
         return ConfigError(found)
 
     def refuse_ambiguities(self) -> None:
-        """Raise `ConfigError` if a file has ambiguous text."""
+        """Raise an empty `ConfigError` if a file has ambiguous text. `complete` adds the problems to the error."""
         if any(document.ambiguities for document in self.documents):
             raise ConfigError(())
 
 
 def reference(tree: object) -> "Reference | None":
-    """Return the platform that a stack, or a file that it extends, refers to; None without one.
+    """Return the reference to the platform of a stack, from the stack file or from the files that it extends.
 
-    The result is None, too, if these files have a mistake: `read` reports the mistake.
+    Return None if these files name no platform, or if they have a mistake. `read` reports the mistake.
     """
     if not _may_have(tree, "extends", _KEY):
         return None
@@ -51,10 +51,10 @@ def reference(tree: object) -> "Reference | None":
 
 
 def read(tree: object, earlier: Iterable[Problem], platform: "Outputs | None" = None) -> Sources:
-    """Read the layers below a stack file. Paths of files are relative to the working directory, which is the program's.
+    """Read the layers below a stack file. Paths of files are relative to the working directory.
 
-    `platform` are the outputs of the stack's platform. Raises `ConfigError` with the `earlier` problems and those of
-    files and outputs that cannot be read.
+    `platform` are the outputs of the stack's platform. If a file or an output cannot be read, raises `ConfigError` with
+    that problem and the `earlier` problems.
     """
     if not _may_have(tree, "extends", _KEY) and platform is None:
         return Sources()
@@ -91,7 +91,7 @@ def _bases(tree: object) -> Sources:
 
 
 def _reference(tree: Mapping[str, Any], bases: Iterable[Source]) -> "Reference | None":
-    """Return the platform that the highest file with the key `platform` refers to."""
+    """Return the reference to the platform in the highest file that has the key `platform`."""
     from models import platform  # noqa: PLC0415, most stacks name no platform
 
     layers = [Source(base.file, _select(base.tree)) for base in bases]
@@ -103,7 +103,7 @@ def _select(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_platform(bases: Sources, named: "Reference | None", outputs: "Outputs | None") -> Sources:
-    """Return layers with the layer of the platform below them."""
+    """Return `bases`, with the layer of the platform as the lowest layer."""
     if named is None:
         return bases
     if outputs is None:

@@ -15,7 +15,7 @@ ListedKind = tuple[str, str]
 
 
 class Target(Protocol):
-    """A source of cluster facts. It never raises for a failed read."""
+    """A source of cluster facts. Its methods raise no exception if a read fails."""
 
     def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:
         """Return the facts of the cluster: its kinds, and the objects that `needs` lists."""
@@ -121,8 +121,8 @@ class Given:
         kinds: Iterable[ListedKind],  # noqa: ARG002
         names: Mapping[ListedKind, Collection[str]],  # noqa: ARG002
     ) -> LiveObjects | Unknown:
-        """Return no objects: given facts have none."""
+        """Return no objects, because given facts contain none."""
         return LiveObjects({})
 
     def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> None:
-        """Return None: nothing is deployed to given facts."""
+        """Return None, because a run with given facts deploys nothing."""

@@ -1,7 +1,7 @@
 """Names that zerfoo's operator, OtterScale's model-operator and aim-engine give to their objects.
 
-A migration finds, adopts or removes objects by these names. This project gives its own objects other names, made in
-`planning.ground.names`, because the names here are not always legal, and two objects can get the same name.
+A migration finds, adopts or removes objects by these names. They are not always legal, and not always unique.
+Therefore `planning.ground.names` gives other names to the objects of this project.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ _PREDICTOR = "-predictor-"
 _SHORTEST = 10
 """Minimum number of characters for an InferenceService's name. aim-engine rejects a namespace that leaves fewer."""
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "&<>\u2028\u2029"}
-"""Characters that Go's JSON escapes and Python's does not."""
+"""Escape sequences by character. Go's JSON encoder escapes these characters, and Python's encoder does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def otterscale(namespace: str, name: str) -> OtterScaleNames:
 
 
 def sanitize_dns1035_label(text: str) -> str:
-    """Return OtterScale's form of a name. It is not shortened, and two names can have the same form."""
+    """Return OtterScale's form of a name. The form is not shortened, and two names can have the same form."""
     lowered = "".join(char.lower() if "A" <= char <= "Z" else char for char in text)
     legal = re.sub(r"[^a-z0-9-]", "", re.sub(r"[._]", "-", lowered))
     label = re.sub(r"-+", "-", legal.strip("-")) or "modelservice"
@@ -127,8 +127,8 @@ def aim_of_artifact(artifact: str, suffix: str, uid: str) -> str:
 def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int = 8, longest: int = LONGEST) -> str:
     """Return a name that aim-engine derives from some parts. A hash of `hashed` follows the parts if `hashed` is given.
 
-    If the name has more than `longest` characters, the longest part is cut by one character, again and again. Raises
-    `ValueError` if there are no parts, or if `longest` is not from 1 to 63.
+    While the name has more than `longest` characters, the longest part loses its last character. Raises `ValueError`
+    if there are no parts, or if `longest` is not from 1 to 63.
     """
     if not parts:
         raise ValueError("nameParts cannot be empty")
@@ -159,7 +159,7 @@ def label_value(text: str) -> str:
 
 
 def _as_go(value: object) -> str:
-    """Return a value as the JSON that aim-engine makes of it.
+    """Return the JSON that aim-engine writes for a value.
 
     A mapping becomes a flat list of its keys and values, sorted by key. An empty list becomes null.
     """

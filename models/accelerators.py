@@ -106,13 +106,13 @@ class UserClass(Spec):
     tolerations: Items[Toleration] | None = Field(
         default=None, examples=[[{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]]
     )
-    """Tolerations of the pods; absent: those of the shipped class. If it has none, or the class is new: those of the
-    classes that stand for all products of the vendor."""
+    """Tolerations of the pods. Absent: those of the shipped class. If the shipped class has none, or the class is new:
+    those of the classes that stand for all products of the vendor."""
     allocation: Allocation | None = Field(
         default=None, examples=[{"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}]
     )
-    """How a pod gets its devices; absent: as in the shipped class. If it has no allocation, or the class is new: as in
-    the class that stands for all products of the vendor (for Intel: intel-i915)."""
+    """How a pod gets its devices. Absent: as in the shipped class. If the shipped class has no allocation, or the class
+    is new: as in the class that stands for all products of the vendor (for Intel: intel-i915)."""
     provisioned: bool = False
-    """Whether nodes of this class come on demand, such as from a node pool that is autoscaled. The check of capacity
-    then counts no nodes."""
+    """Whether nodes of this class are added on demand, such as by an autoscaler. If true, checks.capacity counts no
+    nodes for this class."""

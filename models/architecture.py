@@ -11,7 +11,7 @@ Parameters = Annotated[int, Within(1, 2**50, "write the number of parameters, su
 
 
 class CacheLayers(Spec):
-    """Layers of a model that cache alike."""
+    """Layers of a model that cache in the same way."""
 
     layers: Annotated[Count, Field(examples=[12])]
     """Number of these layers."""
@@ -25,7 +25,7 @@ class CacheLayers(Spec):
     bytes: Count | None = Field(default=None, examples=[132])
     """Bytes of one entry whose precision is fixed, such as an entry of an index. Every device holds the whole entry."""
     window: Count | None = Field(default=None, examples=[1024])
-    """Number of the latest tokens that a sequence caches; absent: all of them."""
+    """Number of latest tokens of a sequence that stay in the cache; absent: all tokens."""
     ratio: Count = 1
     """Number of tokens that share one entry."""
     state: Count | None = Field(default=None, examples=[2097152])
@@ -51,7 +51,7 @@ class Architecture(Spec):
     head_dim: Count | None = Field(default=None, examples=[128])
     """Dimension of a head (head_dim); absent: hiddenSize divided by heads."""
     dtype: Text | None = Field(default=None, examples=["bfloat16"])
-    """Type of the numbers (dtype or torch_dtype); absent: bfloat16."""
+    """Number format of the parameters (dtype or torch_dtype); absent: bfloat16."""
     vocab_size: Count | None = Field(default=None, examples=[151936])
     """Number of tokens that the model knows (vocab_size)."""
     context_length: Count | None = Field(default=None, examples=[40960])
@@ -61,7 +61,7 @@ class Architecture(Spec):
     experts: CountOrNone | None = Field(default=None, examples=[128])
     """Number of routed experts of a layer; absent or 0: none."""
     experts_per_token: Count | None = Field(default=None, examples=[8])
-    """Number of experts that a token goes to (num_experts_per_tok)."""
+    """Number of experts that process a token (num_experts_per_tok)."""
     expert_share: Share | None = Field(default=None, examples=[0.95])
     """Share of the parameters that belong to routed experts. The copies of the model in a replica divide the
     experts among themselves."""

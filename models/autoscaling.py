@@ -41,8 +41,8 @@ class PickerMetric(Spec):
     """Number of requests that the endpoint picker reports, divided by the number of replicas."""
 
     type: Literal["picker-queue-size", "picker-running-requests"]
-    """picker-queue-size: requests that flow control lets wait in the picker; picker-running-requests: requests that the
-    picker has sent to pods and that are not answered yet."""
+    """picker-queue-size: requests that wait in flow control of the picker; picker-running-requests: requests that the
+    picker has sent to pods, and that pods have not answered yet."""
     target: Annotated[float, Between(0, 100_000, "write a number above 0, such as 5"), Field(examples=[5])]
     """Number of requests per replica above which replicas are added."""
 
@@ -51,7 +51,7 @@ class SaturationMetric(Spec):
     """Saturation of the pool, as flow control of the endpoint picker reports it. At 1, further requests wait."""
 
     type: Literal["pool-saturation"]
-    """Saturation of the pool; with prefill, that of the role's pods."""
+    """Saturation of the pool; with prefill: saturation of the role's pods."""
     target: Annotated[float, Between(0, 10, "write a number above 0, such as 0.7"), Field(examples=[0.7])]
     """Saturation above which replicas are added."""
 
@@ -140,8 +140,8 @@ class ScalingModifiers(Spec):
 class HpaAutoscaling(_Bounds):
     """A HorizontalPodAutoscaler. A metrics adapter must expose the engine's metrics as metrics of pods.
 
-    The adapter must replace the colon in their names by an underscore, as in vllm_num_requests_waiting. Metrics of the
-    endpoint picker must be metrics of its Service.
+    In the names of metrics, the adapter must replace the colon by an underscore, as in vllm_num_requests_waiting. It
+    must expose metrics of the endpoint picker as metrics of the picker's Service.
     """
 
     type: Literal["hpa"]

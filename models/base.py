@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 class Spec(BaseModel):
     """A section of the configuration: strict and frozen, with camelCase keys in YAML.
 
-    An unknown key is an error. Error texts of pydantic never show the input, which could be a credential.
+    An unknown key is an error. Error texts of pydantic never show the value from the user, which may be a credential.
     """
 
     model_config = ConfigDict(

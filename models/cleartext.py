@@ -28,9 +28,9 @@ _REMEDIES = {
 }
 """Remedies for a credential in a mapping whose keys are names of values, by the key of the mapping."""
 _OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topologySpreadConstraints"})
-"""Keys whose values have keys of Kubernetes, or of plugins."""
+"""Keys whose values are parts of Kubernetes objects or settings of plugins, with keys that others define."""
 _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
-"""Mappings whose keys say nothing of credentials: a value is often the name of a Secret."""
+"""Mappings in which no key shows that its value is a credential. A value there is often the name of a Secret."""
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
@@ -38,15 +38,15 @@ _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
 
 
 def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each credential in the tree of a stack. No problem shows any part of a credential.
+    """Yield a problem for each credential in the tree of a stack, whether it is a value or a key.
 
-    Keys are checked as well.
+    No problem shows any part of a credential.
     """
     yield from _below(tree, None, in_object=False)
 
 
 def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
-    """Yield the problems of a value; `in_object` says whether its keys are those of another system."""
+    """Yield the problems of a value. `in_object` is true inside the values of the keys in `_OBJECTS`."""
     if isinstance(value, dict):
         mapping = cast("dict[Any, Any]", value)
         # One search in all keys and texts takes less time than a search in each of them.
@@ -97,7 +97,7 @@ def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterato
 
 
 def _is_named(above: _Keys, *, in_object: bool) -> bool:
-    """Return whether the keys below a key are names of values."""
+    """Return whether the keys below a key are names of values, such as the names of variables below `env`."""
     parent = _last(above)
     return parent in _REMEDIES or (in_object and parent not in _LABELS)
 

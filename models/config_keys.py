@@ -12,14 +12,14 @@ ROOT = f"{NAMESPACE}:stack"
 KUBECONFIG = f"{NAMESPACE}:kubeconfig"
 """Secret key with the kubeconfig of the cluster."""
 PREVIEWED = f"{NAMESPACE}:previewed"
-"""Key with the path of a facts file, such as the file of an earlier preview. A run lists the differences from it."""
+"""Key with the path of a facts file, such as the file of an earlier preview. A run lists what has changed since."""
 KEYS = (ROOT, KUBECONFIG, PREVIEWED)
 
 
 def problems(keys: Iterable[str]) -> list[Problem]:
     """Reject keys of the namespace that the program does not read; keys of other namespaces are ignored.
 
-    A misspelt key for the kubeconfig would otherwise lead to another cluster.
+    Otherwise the program would ignore a misspelt key for the kubeconfig, and deploy to another cluster.
     """
     unknown = sorted(key for key in keys if key.startswith(f"{NAMESPACE}:") and key not in KEYS)
     return [Problem(Path(key), "unknown key", _suggestion(key)) for key in unknown]

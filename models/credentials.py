@@ -22,21 +22,24 @@ _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _PATH = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _SWITCHES = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none", "null"})
-"""Values that switch something on or off, in lower case. Variables such as HF_HUB_DISABLE_IMPLICIT_TOKEN have them."""
+"""Values that switch something on or off, in lower case.
+
+They are no credentials, although the name may end like that of a credential: HF_HUB_DISABLE_IMPLICIT_TOKEN.
+"""
 _SCHEMES = frozenset({"", "basic", "bearer", "token"})
-"""Texts that may stand beside a reference to a credential, in lower case."""
+"""Texts that a value may have in addition to a reference to a credential, as in `Bearer $(TOKEN)`. In lower case."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """Settings of words at the end of names whose values are credentials."""
+    """Settings of words with which a name ends if its value is a credential."""
 
     alone: bool = True
-    """Whether the words may be the whole name."""
+    """Whether the words are also the name of a credential if no other word is before them."""
     path: bool = False
     """Whether the value may also be the path of a file, which is no credential."""
     objects: bool = True
-    """Whether the words count for keys of Kubernetes objects, too. If not, values of such keys are names of objects."""
+    """Whether a key of a Kubernetes object that ends with the words holds a credential. If not, it holds a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class _Shape:
     """Shape of credentials of one kind."""
 
     contains: tuple[str, ...]
-    """Parts; every text of this shape contains at least one of them."""
+    """Short texts; every credential of this shape contains at least one of them."""
     pattern: re.Pattern[str]
 
 
@@ -54,13 +57,13 @@ class _Table:
     harmless: tuple[str, ...]
     shapes: tuple[_Shape, ...]
     parts: re.Pattern[str]
-    """Pattern of the parts of all shapes. Most texts contain no part, so that a single search is enough."""
+    """Pattern of the short texts of all shapes. Most texts contain none of them, and need no search for each shape."""
 
 
 def is_named(name: str, *, in_object: bool = False) -> bool:
     """Return whether the name of a variable, a flag, a header or a key suggests that it holds a credential.
 
-    `in_object` is set for keys of Kubernetes' objects and of other free text.
+    `in_object` is true for keys that are not names of variables, flags or headers, such as keys of Kubernetes objects.
     """
     return _word(name, in_object=in_object) is not None
 
@@ -84,7 +87,10 @@ def has_shape(text: str) -> bool:
 
 
 def may_have_shape(text: str) -> bool:
-    """Return whether a text contains a part of some shape. A text that is joined from others contains their parts."""
+    """Return whether a text may contain a credential that is recognized by its shape.
+
+    Texts can be joined and checked together: if the result is false, none of them has such a credential.
+    """
     return _table().parts.search(text) is not None
 
 
@@ -96,7 +102,7 @@ def hide(text: str) -> str:
 
 
 def variable_name(name: str) -> str:
-    """Return a name in the form of a variable's: `--api-key` and `apiKey` become API_KEY."""
+    """Return a name in the form of a variable name: `--api-key` and `apiKey` become API_KEY."""
     return _SEPARATORS.sub("_", _WORD_START.sub("_", name)).strip("_").upper()
 
 

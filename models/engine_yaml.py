@@ -1,8 +1,8 @@
 """YAML as Pulumi's engine reads it: a text becomes the values that the engine reads, and ambiguous text is rejected.
 
 The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. This reader
-returns the same values, so both see the same tree. It rejects unquoted text that a reader of YAML 1.1 would take for a
-boolean, a number or a date.
+returns the same values as the engine. It rejects unquoted text that a reader of YAML 1.1 would take for a boolean, a
+number or a date.
 """
 
 import re
@@ -32,11 +32,14 @@ _SIMPLE = re.compile(r"[\n -~]*")
 tabs, and in line breaks other than `\\n`."""
 _SPECIAL = re.compile(r"[!%?|>&*]")
 _MAX_DEPTH = 5000
-"""Nesting that libyaml's recursive code certainly survives. Each level takes a bracket, or half a column."""
+"""Number of nested levels that libyaml's recursive code certainly survives.
+
+A text has at most one level for each bracket, and two levels for each column of its longest line.
+"""
 _MAX_WHOLE_LENGTH = 70
 """Maximum length of a whole number in characters: 64 binary digits, a prefix and a sign fit in."""
 _EXPONENT_BOUND = 1e21
-"""The engine writes values as JSON. A whole float below this bound is a whole number in JSON."""
+"""The engine writes values as JSON, and writes a whole float below this bound without fraction and exponent."""
 _AMBIGUOUS = {
     "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
     "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
@@ -60,7 +63,7 @@ class _FastLoader(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
     """The same loader by libyaml, several times as fast."""
 
     def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
-        """Return the tag of a node without a tag."""
+        """Return the tag of a node that has no tag in the text."""
         if kind is yaml.ScalarNode:
             return _PLAIN if implicit[0] else _TEXT
         return _MAP if kind is yaml.MappingNode else _LIST
@@ -130,7 +133,10 @@ def holds_secret(value: object) -> bool:
 
 
 def _compose(text: str) -> yaml.Node | None:
-    """Return the root node of a YAML text; raises the errors of PyYAML's Python code."""
+    """Return the root node of a YAML text.
+
+    If libyaml finds an error, PyYAML's Python code reads the text again, so that all errors have its wording.
+    """
     lines = text.split("\n")
     depth = 2 * max(map(len, lines)) + text.count("[") + text.count("{")
     if _SIMPLE.fullmatch(text) and not _SPECIAL.search(text) and depth < _MAX_DEPTH:
@@ -162,9 +168,9 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, at)
         if node in self._ancestors:
-            raise _yaml_error(node, "an anchor holds an alias of itself")
+            raise _yaml_error(node, "an alias refers to a value that contains the alias")
         if node.tag != (_MAP if isinstance(node, yaml.MappingNode) else _LIST):
-            raise _yaml_error(node, f"tag {node.tag} has no place here")
+            raise _yaml_error(node, f"tag {node.tag} is not supported")
         self._ancestors.add(node)
         value = self._mapping(node, at) if isinstance(node, yaml.MappingNode) else self._list(node, at)
         self._ancestors.remove(node)
@@ -181,7 +187,7 @@ class _Reader:
                 raise _yaml_error(key, "a key is no text")
             name = cast("str", key.value)
             if name in explicit or (merged and name == "<<"):
-                raise _yaml_error(key, f"key {name} stands twice")
+                raise _yaml_error(key, f"key {name} is repeated")
             if key.tag == _PLAIN and name == "<<":
                 merged = self._merge_key(inner, at)
                 continue
@@ -210,10 +216,10 @@ class _Reader:
         if node.tag == _TEXT:
             return text
         if node.tag != _PLAIN:
-            raise _yaml_error(node, f"tag {node.tag} has no place here")
+            raise _yaml_error(node, f"tag {node.tag} is not supported")
         value = _unquoted_value(text)
         if isinstance(value, str) and (noun := _other_reading(text)) is not None:
-            # Text may be a credential. Messages show only numbers at such paths, so `echo` gets a number.
+            # At some paths text may be a credential, and messages show only numbers. Ambiguous text counts as a number.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")

@@ -83,7 +83,7 @@ def _parse(tokens: tuple[str, ...]) -> tuple[Flag, ...]:
 
 
 def merge(low: Sequence[str], high: Sequence[str]) -> list[str]:
-    """Merge two lists by flag name. A flag of `high` replaces the same flag of `low`, in its place; new flags follow.
+    """Merge two lists by flag name. A flag of `high` takes the place of the same flag of `low`; new flags follow.
 
     If both values are JSON objects, they merge deeply (RFC 7386) into one token `--flag={…}`.
     """
@@ -114,7 +114,7 @@ def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedTo
 def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
     """Return layer and flag of each malformed JSON object.
 
-    A flag is returned only if its value in the other layer is a valid JSON object, with which it should merge.
+    A flag is returned only if the same flag has a valid JSON object in the other layer, because the two should merge.
     """
     high_flags, malformed = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
     for low_flag in parse(low):
@@ -126,7 +126,7 @@ def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, F
 
 
 def problems(path: Path, tokens: Sequence[str], json_flags: Collection[str]) -> list[Problem]:
-    """Return the problems of one list at `path`, such as `services.qwen.engine.args`. They never show a value."""
+    """Return the problems of the arguments at `path`, such as `services.qwen.engine.args`. No problem shows a value."""
     found, earlier = list[Problem](), list[Flag]()
     for flag in parse(tokens):
         found += [*_stray_tokens(path, flag, json_flags), *_conflicts(path, flag, earlier)]
@@ -239,7 +239,7 @@ def _stray_tokens(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterat
 def _conflicts(path: Path, flag: Flag, earlier: Sequence[Flag]) -> Iterator[Problem]:
     """Yield problems of a flag that repeats or contradicts an earlier flag.
 
-    Entries of a list, `--flag.key+`, may come several times.
+    A flag `--flag.key+`, which adds an entry to a list, may be repeated.
     """
     at = path / flag.index
     twins = [other.name for other in earlier if flag.name and other.switch == flag.switch]
@@ -251,5 +251,8 @@ def _conflicts(path: Path, flag: Flag, earlier: Sequence[Flag]) -> Iterator[Prob
     names = [other.name for other in earlier]
     other_forms = [name for name in names if name.partition(".")[0] == head and ("." in name) != bool(dot)]
     if flag.name and other_forms:
-        what = f"is written whole and in pieces, and the engine drops the whole ({flag.name}, {other_forms[0]})"
+        what = (
+            "is written both as one JSON value and in pieces, and the engine ignores the JSON value "
+            f"({flag.name}, {other_forms[0]})"
+        )
         yield Problem(at, what, "write all of it as JSON, or all of it in pieces")

@@ -19,7 +19,7 @@ class ImageReferenceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ImageReference:
-    """An image. Different texts that refer to it give equal records."""
+    """An image. All texts that refer to the same image give equal records."""
 
     registry: str
     repository: str
@@ -46,7 +46,7 @@ class ImageReference:
 
 
 def parse(text: str) -> ImageReference:
-    """Return the image that a reference means. Raises `ImageReferenceError` if it is malformed."""
+    """Return the image that a reference means. Raises `ImageReferenceError` if the reference is malformed."""
     if not text:
         raise ImageReferenceError("image reference is empty")
     place, at, digest = text.partition("@")

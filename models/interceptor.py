@@ -21,13 +21,15 @@ from models.vocabulary import (
 _REPOSITORY = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 _PINNED_IMAGE = rf"{_REPOSITORY}(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?@sha256:[0-9a-f]{{64}}"
 _SHORTEST_DRAIN = 75_000
-"""Time that the interceptor needs to end, in milliseconds: the pause before its signal, 30s for requests, 10s for the
-log of bodies, 10s for events, and the rest of its write-ahead log."""
+"""Time that a pod of the interceptor needs to terminate, in milliseconds: the pause before the signal to its process,
+30s for requests, 10s for the log of bodies, 10s for events, and the time for the rest of its write-ahead log."""
 
 
 def _check_drain(timeout: str) -> str:
     if milliseconds(timeout) < _SHORTEST_DRAIN:
-        raise refuse("is too short for requests and events to leave a pod that ends", "write 75s or more")
+        raise refuse(
+            "is too short for a terminating pod to finish its requests and send its events", "write 75s or more"
+        )
     return timeout
 
 
@@ -87,8 +89,8 @@ class InterceptorDeployment(Spec):
     of the default requests and limits remain."""
     settings_secret: DnsSubdomain | None = Field(default=None, examples=["phoebe-settings"])
     """Existing Secret in the interceptor's namespace with all settings under the key settings.yaml, for settings that
-    hold a credential, such as the address of a database. The port and the namespace of models in it must be those of
-    this section. Absent: the settings follow from this section."""
+    contain a credential, such as the address of a database. The settings must have the same port, and the same
+    namespace of models, as this section. Absent: the settings follow from this section."""
     emit: Emit = Emit.default()
     """Events of metering. With settingsSecret, these keys decide only the volume and the network policy."""
     drain_timeout: DrainTime = "75s"
@@ -113,8 +115,9 @@ class Interceptor(Spec):
     service_name: Dns1035Label = "phoebe-interceptor"
     """Name of the interceptor's Service, to which routes lead, and of its Deployment."""
     port: Port = 8080
-    """Port of that Service. With deploy, the interceptor listens on the same port."""
+    """Port of the interceptor's Service. With deploy, the interceptor listens on the same port."""
     deploy: InterceptorDeployment | None = Field(
         default=None, examples=[{"image": f"registry.example/phoebe@sha256:{'0f' * 32}"}]
     )
-    """Deploy the interceptor. Absent: it runs already, and this stack has only the routes, labels and rights for it."""
+    """Deploy the interceptor. Absent: the interceptor runs already, and this stack has only its routes, labels and
+    rights."""

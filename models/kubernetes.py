@@ -19,11 +19,11 @@ class Toleration(Spec):
     """A toleration: which taints of a node a pod tolerates."""
 
     key: LabelKey | None = Field(default=None, examples=["nvidia.com/gpu"])
-    """Key of the taint; absent: every key, with operator Exists only."""
+    """Key of the taint. Absent: every key; the operator must then be Exists."""
     operator: Literal["Equal", "Exists"] = "Equal"
     """Equal: tolerate taints with this value; Exists: with any value."""
     value: LabelValue | None = Field(default=None, examples=["present"])
-    """Value of the taint, with operator Equal only; absent: the empty value."""
+    """Value of the taint, for operator Equal only. Absent: the empty value."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(default=None, examples=["NoSchedule"])
     """Effect of the taint; absent: every effect."""
     toleration_seconds: CountOrNone | None = Field(default=None, examples=[300])

@@ -51,8 +51,8 @@ _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 _NAMES_BELOW = frozenset(
     {"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env", "containers"}
 )
-"""Mappings whose keys are names that the user chose. In the paths of a merge, `*` stands for such a name, so that a
-service may be called `gateway`."""
+"""Mappings whose keys are names that the user chose. In the paths of a merge, `*` replaces such a name, so that a
+service with the name `gateway` merges like any other service."""
 
 
 class Source(NamedTuple):
@@ -142,7 +142,7 @@ def merge(low: Layer, high: Layer) -> Layer:
 
 
 def no_mapping(layer: Layer) -> Problem:
-    """Return the problem of a layer that is another kind of value."""
+    """Return the problem of a layer whose value is not a mapping."""
     what = f"is not a mapping{echo(layer.origin.at, layer.tree)}"
     return Problem(layer.origin.at, what, "write keys with values below it", file=layer.origin.file)
 
@@ -153,7 +153,7 @@ def is_mapping(value: object) -> bool:
 
 
 def mapping_of(value: object) -> dict[str, Any]:
-    """Return a mapping as it is, and an empty one for every other value."""
+    """Return the value if it is a mapping, or else an empty mapping."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -200,7 +200,7 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
 
 
 def _is_of_wrong_type(low: object, path: Path) -> bool:
-    """Return whether a value that a mapping replaces should be a mapping, too. A variable may be text."""
+    """Return whether the lower value is no mapping although it has to be one. The value of a variable may be text."""
     return not isinstance(low, dict) and path[-2:-1] != ("env",)
 
 

@@ -105,9 +105,9 @@ class Loaded:
         """Yield problems with the paths at which their values were written.
 
         Problems marked `explicit_only` are dropped if the value is inherited. A canary may have a problem with a value
-        that it inherits from its service. If the service has the same problem, the value itself is wrong, and the path
-        is that of its origin. If not, the value is wrong only together with the canary's own values, and the path is
-        in the canary.
+        that it inherits from its service. If the service has the same problem, the value itself is wrong, and the
+        problem gets the path at which the value was written. If not, the value is wrong only together with other values
+        of the canary, and the problem keeps its path in the canary.
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
@@ -122,9 +122,10 @@ class Loaded:
             yield replace(problem, path=path, what=what, file=file)
 
     def _affected_services(self, located: Iterable[tuple[Problem, Place, Path]]) -> dict[tuple[Path, str], str]:
-        """Return the ends of messages about `defaults` that concern some services only, by path and message.
+        """Return texts to append to messages about `defaults`, by path and message.
 
-        They name these services, unless the message itself names one of them.
+        The text names the services with the problem. There is no text if all services have the problem, or if the
+        message itself names a service with the problem.
         """
         found = dict[tuple[Path, str], dict[str, None]]()
         for problem, origin, _ in located:
@@ -235,7 +236,7 @@ def validation_problems(tree: object, error: ValidationError, top: Path, file: s
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
-    """Return a validation error as a path in the merged tree, and as a problem at the place that the user wrote."""
+    """Return the path of a validation error in the merged tree, and the problem with the path that the user wrote."""
     path = _path(merged.tree, details)
     at, file = merged.locate(path, absent=details["type"] == "missing")
     return path, Problem(at or Path(ROOT), *_verdict(path, details), file=file)
@@ -277,10 +278,10 @@ def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
         case "union_tag_invalid":
             tags = context["expected_tags"].replace("'", "")
             requested = cast("Mapping[str, object]", value).get("type")
-            verdict = f"is of no known type{echo(path, requested)}", f"write type: with one of {tags}"
+            verdict = f"has an unknown type{echo(path, requested)}", f"set type to one of {tags}"
         case "union_tag_not_found":
             tags = ", ".join(tag for spec in fields.specs_at(path) for tag in fields.type_tags(spec))
-            verdict = "does not say its type", f"add type: with one of {tags}"
+            verdict = "has no type", f"set type to one of {tags}"
         case "too_long" | "too_short":
             maximum, minimum = context.get("max_length"), context.get("min_length")
             verdict = (
@@ -293,7 +294,10 @@ def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
 
 
 def _text_remedy(path: Path, value: object) -> str:
-    """Return the advice for a mapping or a list in place of text: the text below `type`, or an example."""
+    """Return the advice for a value that should be text, but is a mapping or a list.
+
+    The advice has an example: the `type` in the mapping, or else the example of the field.
+    """
     kind = cast("Mapping[str, object]", value).get("type") if isinstance(value, dict) else None
     name = echo(path, kind)[2:-1] if isinstance(kind, str) else ""
     example = name or _example(path)
@@ -361,7 +365,7 @@ def _flow_yaml(value: object) -> str:
 
 
 def _repair(tree: dict[str, Any], path: Path) -> Path:
-    """Repair a value and return its path. A required value is replaced by its field's example, others are removed.
+    """Repair a value and return its path. A required value is replaced by its field's example, any other is removed.
 
     If the path leads into a list, the whole list is repaired: removing an item would change the indices of the others.
     """

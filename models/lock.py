@@ -1,7 +1,7 @@
 """The lock of a stack: the file that pins the content of each source, with its reader and its writer.
 
-`python -m cli lock` alone writes the file. Each service and each cache has a block, so that changes of different
-services merge without conflicts. A block holds a check sum, so that blocks which were edited by hand are refused.
+Only `python -m cli lock` writes the file. Each service and each cache has a block, so that git merges changes of
+different services without conflicts. Each block has a checksum, so that a block that was edited by hand is refused.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _CHECK = "check"
 _CHECK_LENGTH = 12
 _PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
-"""Keys in the block of a service whose values are further pins, or profiles."""
+"""Keys in a service's block that have further pins, or a profile, as their values."""
 _RESTORE = "restore it from git"
 _NUMERIC = re.compile(r"[-+.0-9]")
 """Beginning of a text that YAML may read as a number or a time."""
@@ -90,7 +90,10 @@ def block_of(path: Path) -> str:
 
 
 def file_name(stack: str) -> str:
-    """Return the name of the lock file of a stack. The engine would read `Pulumi.*.yaml` as a stack file."""
+    """Return the name of the lock file of a stack.
+
+    The name does not begin with `Pulumi.`, because the engine would then read the lock as a stack file.
+    """
     return f"inference.{stack}.lock.yaml"
 
 
@@ -176,16 +179,18 @@ def _refuse_version(version: object, file: str) -> None:
         raise engine_yaml.mistake(file, "has no lockVersion", _RESTORE)
     is_newer = isinstance(version, int) and version > VERSION
     remedy = f"upgrade this program, which reads version {VERSION}" if is_newer else _RESTORE
-    raise engine_yaml.mistake(file, f"is of no version that this program reads (lockVersion: {version})", remedy)
+    raise engine_yaml.mistake(file, f"has an unknown version (lockVersion: {version})", remedy)
 
 
 def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str]) -> None:
-    """Reject the lock of another stack. The organization is not compared: other backends spell it otherwise."""
+    """Reject the lock of another stack. The organization is not compared, because its name depends on the backend."""
     names = {tuple(name.split("/")[-2:]) for name in (stack, *formerly)}
     if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
         return
     what = f"is the lock of another stack ({found}, and not {stack})"
-    remedy = f"write a lock with `python -m cli lock {stack.rpartition('/')[2]}`, or add that stack to formerly"
+    remedy = (
+        f"write a lock with `python -m cli lock {stack.rpartition('/')[2]}`, or add the name in this lock to formerly"
+    )
     raise engine_yaml.mistake(file, what, remedy)
 
 
@@ -202,7 +207,7 @@ def _blocks(document: Mapping[str, Any]) -> Iterator[tuple[Path, object]]:
 def _block_problems(
     at: Path, block: object, file: str, pins: dict[Path, Pin], profiles: dict[Path, LockedProfile]
 ) -> list[Problem]:
-    """Add the pins and profiles of a block, or return the problems of the block."""
+    """Return the problems of a block, and add its valid pins and profiles to `pins` and `profiles`."""
     edited = _edit_problem(at, block, file)
     if edited is not None:
         return [edited]
@@ -266,7 +271,7 @@ def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
 
 def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:
     keys = sorted({".".join(map(str, details["loc"])) for details in error.errors(include_url=False)})
-    what = f"is not as this version writes it ({', '.join(keys)})"
+    what = f"has keys or values that this version never writes ({', '.join(keys)})"
     return [Problem(at, what, "upgrade this program, or restore the file from git", file=file)]
 
 

@@ -36,6 +36,7 @@ class Budgets(Spec):
     """Budgets. A preview fails if services exceed their budget. An autoscaled role counts with its maxReplicas."""
 
     by: Annotated[LabelKey, Field(examples=["team"])]
-    """Label of services. Services with the same value share a budget. Services without the label have no budget."""
+    """Key of a label of services. Services with the same value of this label share a budget. Services without the label
+    have no budget."""
     limits: dict[LabelValue, Limit] = Field(default={}, examples=[{"search": {"perMonth": 40000}}])
-    """Budgets by value of the label. Values without a budget are not limited."""
+    """Budgets by value of the label. Services with another value have no budget."""

@@ -29,7 +29,7 @@ def _check_cidr(value: str) -> str:
     if network is None:
         raise refuse("is not a range of addresses", "write address/length, such as 10.96.0.1/32")
     if network.network_address != ipaddress.ip_address(value.partition("/")[0]):
-        raise refuse("has an address inside of the range", f"write {network}")
+        raise refuse("does not begin with the first address of its range", f"write {network}")
     return value
 
 
@@ -47,7 +47,7 @@ Cidr = Annotated[str, _CidrShape()]
 
 
 class NetworkPolicies(Spec):
-    """NetworkPolicies that allow the known connections and deny all others. Policies of your own add to them.
+    """NetworkPolicies that allow the known connections and deny all others. Your own policies can allow more.
 
     If an address in the configuration names a Service of the cluster, connections to all pods in that Service's
     namespace are allowed, on the port that the address names. The pods must listen on that port.
@@ -57,13 +57,12 @@ class NetworkPolicies(Spec):
         default={}, examples=[{"gateway.networking.k8s.io/gateway-name": "inference-gateway"}]
     )
     """Labels of the gateway's pods, in their namespace; absent: any pod there. The load balancer of provider gke has no
-    pods: connections from the addresses of its front ends and health checks are allowed, and from those in
-    proxyCIDRs."""
+    pods. Connections are allowed from the addresses of its front ends and health checks, and from proxyCIDRs."""
     gateway_namespace: DnsLabel | None = Field(default=None, examples=["istio-ingress"])
-    """Namespace of the gateway's pods; absent: the namespace of the Gateway, or of the object that takes its place. The
-    pods of a ListenerSet's Gateway may be elsewhere."""
+    """Namespace of the gateway's pods; absent: the namespace of the Gateway, or of the object that takes its place. For
+    a ListenerSet, set this key if the Gateway's pods are in another namespace than the ListenerSet."""
     proxy_cidrs: Items[Cidr] = Field(default=(), alias="proxyCIDRs", examples=[["10.129.0.0/23"]])
-    """Addresses of proxies that forward the gateway's requests and are not pods, such as the proxy-only subnet of
+    """Addresses of proxies that are not pods and forward the gateway's requests, such as the proxy-only subnet of
     provider gke. They are allowed in addition to the known addresses of the provider."""
     prometheus_namespace: DnsLabel = "monitoring"
     """Namespace of the Prometheus that scrapes. It has no effect with observability.metrics.type gmp, whose collectors
@@ -71,15 +70,15 @@ class NetworkPolicies(Spec):
     dns_namespace: DnsLabel = "kube-system"
     """Namespace of the DNS server's pods."""
     dns_port: Port = 53
-    """Port on which these pods listen, such as 5353 on OpenShift."""
+    """Port on which the DNS server's pods listen, such as 5353 on OpenShift."""
     dns_cidrs: Items[Cidr] = Field(
         default=("169.254.20.10/32", "169.254.169.254/32"), alias="dnsCIDRs", examples=[["169.254.20.10/32"]]
     )
     """Addresses of DNS servers that are not pods, on port 53; absent: those of NodeLocal DNSCache and of Cloud DNS for
     GKE."""
     api_server_cidrs: Items[Cidr] = Field(default=(), alias="apiServerCIDRs", examples=[["10.0.0.10/32"]])
-    """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443. Networks
-    such as Cilium match no node and no API server by address."""
+    """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443. Network
+    plugins such as Cilium do not match nodes or the API server by address."""
     egress_cidrs: Items[Cidr] = Field(default=(), alias="egressCIDRs", examples=[["203.0.113.0/24"]])
     """Addresses outside the cluster from which models are fetched and to which traces are sent. They are allowed on
-    port 443 and on the ports in endpoints. Absent: any address."""
+    port 443, and on the ports of the URLs in this configuration. Absent: any address."""

@@ -45,7 +45,7 @@ class BandDefaults(Spec):
     max_requests: Quantity | None = Field(default=None, examples=["500"])
     """Maximum number of waiting requests in a band; absent: the picker's default."""
     fairness_policy_ref: Text | None = Field(default=None, examples=["round-robin-fairness-policy"])
-    """Plugin that chooses, within a band, the flow with the next request; absent: the picker's default."""
+    """Plugin that chooses the flow from which a band takes the next request; absent: the picker's default."""
     ordering_policy_ref: Text | None = Field(default=None, examples=["fcfs-ordering-policy"])
     """Plugin that orders the requests of a flow; absent: the picker's default."""
 
@@ -112,7 +112,7 @@ class PredictorDeployment(Spec):
 
 
 class LatencyPredictor(Spec):
-    """The latency predictor for the pool of this service: deployed beside the picker, or at given addresses."""
+    """The latency predictor for the pool of this service: in the pods of the picker, or at given addresses."""
 
     deploy: PredictorDeployment | None = Field(default=None, examples=[{"predictionWorkers": 4}])
     """A predictor in the pods of the picker; {} for the default images and sizes. Absent: the predictor is not part of
@@ -164,8 +164,8 @@ class PickerContainer(Spec):
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
         default=None, examples=[1000]
     )
-    """User id of the container's processes; absent: the user of the image. The container does not start if that
-    user is root, or is given by name."""
+    """User id of the container's processes. Absent: the user of the image. The container then starts only if the image
+    names its user by number, and the user is not root."""
 
 
 class SelfSigned(Spec):
@@ -184,8 +184,8 @@ class Certificate(Spec):
     """Existing Secret of type kubernetes.io/tls, in the namespace of the service. Its certificate is for the DNS name
     of the picker's Service."""
     ca_secret: DnsSubdomain | None = Field(default=None, examples=["picker-ca"])
-    """Existing Secret with the CA certificate (key ca.crt), in the namespace of the gateway. Istio verifies the picker
-    by it; absent: Istio does not verify the picker. For provider istio only."""
+    """Existing Secret with the CA certificate (key ca.crt), in the namespace of the gateway. Istio verifies the
+    picker's certificate by the CA certificate. Absent: Istio does not verify it. For provider istio only."""
 
 
 class NoTls(Spec):
@@ -255,8 +255,8 @@ class EndpointPicker(Spec):
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
     """Requests and limits of the picker container. If you set them, none of the default requests and limits remain."""
     traffic: Traffic | None = Field(default=None, examples=[{"requestsPerSecond": 20}])
-    """Traffic from which requests and limits of the picker container follow; absent: resources decides them. Refused
-    together with resources."""
+    """Traffic from which the resource requests and limits of the picker container follow; absent: resources decides
+    them. Refused together with resources."""
     replicas: Count = 1
     """Number of picker pods."""
     replication: Literal["active-passive", "active-active"] = "active-passive"
@@ -269,7 +269,7 @@ class EndpointPicker(Spec):
     """Behaviour of the gateway while no picker answers. FailClose: it refuses requests; FailOpen: it sends them to any
     pod of the pool, which requires failOpenReason."""
     fail_open_reason: Text | None = Field(default=None, examples=["one pod serves, and any is the right one"])
-    """Reason for FailOpen, for those who read the pool: it becomes an annotation. Required with FailOpen."""
+    """Reason for FailOpen. It becomes an annotation of the InferencePool. Required with FailOpen."""
     tls: PickerTls = SelfSigned(type="self-signed")
     """TLS between the gateway and the picker."""
     pod: Placed = Placed.default()

@@ -68,7 +68,7 @@ class Pin(Spec):
         return None if self.deployed else self.digest
 
     def is_of(self, source: str, settings: Settings) -> bool:
-        """Tell whether the pin is of a source of the configuration, with these settings."""
+        """Return whether the pin belongs to a source of the configuration that has these settings."""
         return self.was == source and self.settings == settings
 
 
@@ -96,7 +96,7 @@ class Source(Spec):
 
     @property
     def identity(self) -> str:
-        """Return the text for names: the source as written, or its content once its digest has moved."""
+        """Return the text from which names are derived: the source, or its content if its digest has moved."""
         return self._pin.content if self._pin is not None and self._pin.moved else self.source
 
     def with_pin(self, pin: Pin | None) -> Self:
@@ -107,7 +107,7 @@ class Source(Spec):
 
 
 def origin(source: str, endpoint: str | None) -> str:
-    """Return the address of the server that knows a source."""
+    """Return the address of the server that provides a source."""
     vendors = {"hf": "https://huggingface.co", "s3": "https://s3.amazonaws.com"}
     kind = scheme(source)
     return endpoint or vendors[kind] if kind in vendors else place(source).partition("/")[0]

@@ -1,4 +1,4 @@
-"""The outputs of a platform's stack, which are the lowest layer of a stack that names it."""
+"""The outputs of a platform's stack. They are the lowest layer of every stack that names this platform."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from models.problems import ConfigError, Problem
 from models.vocabulary import FULL_STACK_PATH
 
 CONTRACT_VERSION = 1
-"""Version of the contract for what a platform exports."""
+"""Version of the contract for the outputs of a platform."""
 KEYS = ("gateway", "cluster", "observability", "storageClassName")
-"""Keys of a stack that a platform may decide."""
+"""Keys of a stack that a platform may set."""
 _OUTPUT = Path("platform", "output")
 _KUBECONFIG = Path("platform", "kubeconfig")
 
@@ -35,7 +35,7 @@ class Outputs:
     """Names of the outputs that are secret."""
 
     def kubeconfig(self, reference: Reference) -> str | None:
-        """Return the kubeconfig of the platform; None if the stack names none, or if there is none."""
+        """Return the kubeconfig of the platform; None if `reference` names no output for it, or an absent output."""
         value = None if reference.kubeconfig is None else self.values.get(reference.kubeconfig)
         return value if isinstance(value, str) else None
 
@@ -54,7 +54,7 @@ def reference(tree: Mapping[str, Any]) -> Reference | None:
 
 
 def source(read: Reference, outputs: Outputs) -> Source:
-    """Return the layer of a platform. Raises `ConfigError` if its outputs do not keep the contract."""
+    """Return the layer of a platform. Raises `ConfigError` if the outputs do not follow the contract."""
     problems = _problems(read, outputs)
     if problems:
         raise ConfigError(problems)
@@ -70,7 +70,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
         found.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
     value, name = outputs.values.get(read.output), f"{read.output} of {read.stack}"
     if read.output in outputs.secrets:
-        remedy = "export it in plain text there, and secrets, such as a kubeconfig, as outputs of their own"
+        remedy = "export it in plain text there, and secrets, such as a kubeconfig, as separate outputs"
         return [*found, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
     if value is None:
         what, remedy = f"is no output of {read.stack} ({read.output})", "export it there, or name another output"
@@ -92,7 +92,7 @@ def _version_problem(version: object, name: str) -> Problem:
     if version is None:
         return Problem(_OUTPUT, f"has no contractVersion ({name})", f"export contractVersion: {CONTRACT_VERSION} there")
     is_newer = isinstance(version, int | float) and version > CONTRACT_VERSION
-    what = f"keeps version {version} of the contract ({name})"
+    what = f"follows version {version} of the contract ({name})"
     if not isinstance(version, int | float):
         what = f"has a contractVersion that is no number ({name})"
     remedy = "upgrade this program, or export" if is_newer else "export"

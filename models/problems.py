@@ -14,7 +14,7 @@ from models.paths import Path
 _LONGEST_ECHO = 80
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 _NAMED = frozenset({"env", "flags", "headers", "setHeaders"})
-"""Mappings whose keys are names that may say that a value is a credential."""
+"""Mappings whose keys are names of values. Such a name may show that its value is a credential."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,7 +44,7 @@ class Problem:
     """Name of the file that the value is from; empty for the stack file."""
 
     def __str__(self) -> str:
-        # Each part is searched alone: a match in the joined text could begin within a part, or run past its end.
+        # Each part is searched separately, because a match in the joined text could cover pieces of several parts.
         keys = (part if isinstance(part, int) else credentials.hide(part) for part in self.path)
         path = Path(*keys) if credentials.may_have_shape(str(self.path)) else self.path
         what, remedy = credentials.hide(self.what), credentials.hide(self.remedy)
@@ -88,9 +88,9 @@ def echo(path: Sequence[str | int], value: object) -> str:
 
 
 def _may_be_credential(path: Sequence[str | int], value: object) -> bool:
-    """Return whether a value stands where credentials may be.
+    """Return whether the value at a path may be a credential.
 
-    The number or boolean of a variable, a flag or a header is a credential only if its name says so.
+    A number or boolean is a credential only if the name of its variable, flag or header says so.
     """
     if isinstance(value, bool | int | float) and path[-2:-1] and path[-2] in _NAMED:
         return credentials.is_named(str(path[-1]))

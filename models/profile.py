@@ -21,7 +21,7 @@ from models.vocabulary import CountOrNone, Items, Text, refuse
 
 
 def _drop_name(schema: dict[str, Any]) -> None:
-    """Remove the name from the JSON schema, because the key `model` of the profile has it."""
+    """Remove the property `name` from the JSON schema, because the profile's key `model` names the model."""
     schema["properties"].pop("name")
 
 
@@ -60,10 +60,10 @@ class ProfileService(Spec):
 
 
 class Profile(Spec):
-    """One way to serve a model that is known to work: facts for its selection, and keys of a service."""
+    """One proven way to serve a model: facts for the selection of the profile, and keys of a service."""
 
     model: Annotated[Text, Field(examples=["Qwen/Qwen3-8B"])]
-    """Model that the profile is of: the `model.name` of services."""
+    """Model that the profile serves: the `model.name` of services."""
     type: Annotated[ProfileType, Field(examples=["optimized"])]
     """Maturity of the profile."""
     device_count: Annotated[CountOrNone, Field(examples=[1])]
@@ -73,7 +73,7 @@ class Profile(Spec):
     precision: Precision | None = Field(default=None, examples=["fp8"])
     """Number format of the weights; absent, or auto: the format of the model."""
     is_default: bool = Field(default=False, alias="default")
-    """Prefer this profile to the other profiles of its model that are as good."""
+    """Prefer this profile to equally good profiles of the same model."""
     source: Annotated[Text, Field(examples=["https://github.com/acme/recipes/blob/0f1e2d3/qwen3.md"])]
     """Origin of the numbers of the profile."""
     service: Annotated[ProfileService, Field(examples=[{"accelerator": "nvidia-l40s"}])]
@@ -87,7 +87,7 @@ class Profile(Spec):
             raise refuse(f"needs a multiple of {copies} devices (deviceCount {count})", _COUNT, echoed=False)
         if layout.tensor is not None and layout.tensor * copies != count:
             total = layout.tensor * copies
-            raise refuse(f"has {total} devices under parallelism (deviceCount {count})", _COUNT, echoed=False)
+            raise refuse(f"has {total} devices by parallelism, but another deviceCount ({count})", _COUNT, echoed=False)
         return self
 
 
@@ -101,7 +101,7 @@ class ChosenProfile:
     id: str
     reasons: tuple[str, ...]
     source: str
-    """Origin of its numbers."""
+    """Origin of the profile's numbers."""
     is_locked: bool
     """Whether the profile comes from the lock."""
 

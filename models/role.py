@@ -69,7 +69,7 @@ class Parallelism(Spec):
 
     tensor: Count | None = Field(default=None, examples=[4])
     """Number of devices over which each layer is split (`--tensor-parallel-size`). Absent: the smallest power of two
-    whose devices have acceleratorMemory together, or 1 without acceleratorMemory."""
+    with which the devices together have acceleratorMemory, or 1 if acceleratorMemory is absent."""
     pipeline: Count = 1
     """Number of stages into which the layers are divided. A pod has as many stages as fit on a node, or one
     stage if the number of devices of a node is unknown."""
@@ -139,8 +139,8 @@ class Pod(Placed):
     """Further groups of all containers, by number, such as the number of the nodes' group render: only its members may
     open AMD's devices. []: no group is needed."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
-    """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices, and kvCache.cpuOffload, which
-    vLLM keeps there since version 0.27."""
+    """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload is added for
+    vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""
 
 
 class Health(Spec):
@@ -170,7 +170,7 @@ class Health(Spec):
                 echoed=False,
             )
         if min(milliseconds(self.interval), milliseconds(self.timeout)) < _SECOND:
-            raise refuse("a probe's interval and timeout are at least a second", "write 1s or more", echoed=False)
+            raise refuse("has an interval or timeout of less than a second", "write 1s or more", echoed=False)
         return self
 
 
@@ -193,10 +193,10 @@ class RollingUpdate(Spec):
 
 
 class Recreate(Spec):
-    """End all pods before the first new one starts."""
+    """End all old pods before the first new pod starts."""
 
     type: Literal["Recreate"]
-    """End all pods before the first new one starts."""
+    """End all old pods before the first new pod starts."""
 
 
 Rollout = Annotated[RollingUpdate | Recreate, Field(discriminator="type")]

@@ -31,7 +31,7 @@ _VERSION = Shape(
     "is not a version", r"v?[0-9]+(\.[0-9]+){0,3}([-+][0-9A-Za-z.-]+)?", "write a version such as 1.31.2", 64
 )
 _PRIORITY_LIMIT = 2**31
-"""Priorities are 32-bit integers: from minus this number to one below it."""
+"""Priorities are 32-bit integers: at least minus this number, and less than this number."""
 
 
 def _check_headers(headers: dict[str, str]) -> dict[str, str]:
@@ -95,21 +95,22 @@ class RouteMatch(Spec):
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
     """Headers with their exact values."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
-    """Base model that the request's body asks for, by the model's name, or by the name of an adapter or a rewrite.
-    Write the served model name of the service. A payload processor puts it into a header (gateway.bodyRouter)."""
+    """Served model name of the service. The match then needs a request whose body names this model, one of its adapters
+    or a rewrite. A payload processor writes the name of the base model into a header (gateway.bodyRouter)."""
 
 
 class RouteMirror(Spec):
     """A service that receives copies of the requests."""
 
     service: Annotated[Dns1035Label, Field(examples=["qwen-next"])]
-    """Key of the service. Copies go to its Kubernetes Service without its endpoint picker; responses are discarded."""
+    """Key of the service. Copies bypass its endpoint picker and go to its Kubernetes Service; responses are
+    discarded."""
     percent: Annotated[int, Within(0, 100, "write the percentage of requests that are copied")] = 100
     """Percentage of the requests that are copied."""
 
 
 class RouteTimeouts(Spec):
-    """Time limits of the gateway; 0s is no limit."""
+    """Time limits of the gateway; 0s means no limit."""
 
     request: Duration | None = Field(default=None, examples=["10m"])
     """Time from the first byte of a request to the last byte of its response, for any number of tokens."""
@@ -133,7 +134,7 @@ class Route(Spec):
     """Hosts that the route accepts; absent: every host of the gateway's listener."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"team": "search"}])
     """Annotations on the route; they override the service's."""
-    matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64, of which any one is enough")] = (
+    matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64; a request has to meet only one of them")] = (
         RouteMatch(path="/{.metadata.namespace}/{.metadata.name}"),
     )
     """Alternative conditions. A request that meets one of them goes to the service."""
@@ -168,7 +169,7 @@ class RewriteTarget(Spec):
     model: Annotated[Text, Field(examples=["Qwen/Qwen3-0.6B"])]
     """Name of the model in the engine: the service's model or one of its adapters."""
     weight: Annotated[int, Within(1, 1_000_000, "write 1 to 1000000")] | None = Field(default=None, examples=[90])
-    """Share of the requests, in proportion to the other targets' weights. Set it on all targets or on none."""
+    """Share of the requests, relative to the weights of the other targets. Set it on all targets or on none."""
 
 
 class Rewrite(Spec):

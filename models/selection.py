@@ -55,7 +55,7 @@ class LockedProfile(Spec):
     reasons: Items[Text]
     """Reasons for the selection."""
     question: Question
-    """The question for which the profile was selected. The lock answers no other question with it."""
+    """The question for which the profile was selected. The profile is the answer to no other question."""
     service: dict[str, JsonValue]
     """Keys of a service in the profile, as they were when the profile was locked."""
     source: Text

@@ -69,8 +69,8 @@ class Adapter(Source):
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
         default=None, examples=[["hf-token"]]
     )
-    """The existing Secret that opens the source, with the same keys as under model.secrets. Absent: the model's
-    Secret if adapter and model have the same scheme and endpoint; otherwise none."""
+    """The existing Secret with the credentials for the source, with the same keys as under model.secrets. Absent: the
+    model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub. Absent: the model's if adapter and model have the same scheme;
     otherwise the vendor's."""
@@ -115,9 +115,9 @@ class Model(Source):
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
-    """The existing Secret that opens the source. For kit://, its type is kubernetes.io/dockerconfigjson. For hf://, it
-    has the key HF_TOKEN. For s3://, it has the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent: the source is
-    public, or pod.serviceAccountName may open it."""
+    """The existing Secret with the credentials for the source. For kit://, its type is kubernetes.io/dockerconfigjson.
+    For hf://, it has the key HF_TOKEN. For s3://, it has the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent:
+    the source is public, or pod.serviceAccountName has access to the source."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
@@ -153,7 +153,7 @@ class KvCache(Spec):
     connector: Literal["nixlv2", "mooncake"] = "nixlv2"
     """Connector that transfers the cache from prefill pods to decode pods."""
     events: bool = False
-    """Publish the content of each pod's cache (`--kv-events-config`), for routers that use it."""
+    """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
     cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
     """Host memory of each pod for blocks that no longer fit its devices."""
 
@@ -163,8 +163,8 @@ class SidecarTls(Spec):
 
     prefill: bool = False
     """Serve prefill with the certificate, and send requests to prefill over TLS. The requests are encrypted. The
-    certificate is not verified, because no certificate names pod addresses. Pickers before llm-d-0.9 then read no
-    metrics of prefill."""
+    certificate is not verified, because no certificate names pod addresses. With this key, pickers before llm-d-0.9
+    read no metrics of prefill."""
     certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
     """The existing Secret of type kubernetes.io/tls."""
 
@@ -178,7 +178,7 @@ class Sidecar(Spec):
     image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
     """The sidecar's image; absent: the release channel's."""
     engine_port: Port = 8200
-    """Port of the engine in decode pods. The sidecar listens on engine.port there."""
+    """Port of the engine in decode pods. In these pods, the sidecar listens on engine.port."""
     log_level: Literal["debug", "info", "error"] | None = Field(default=None, examples=["debug"])
     """Verbosity (`--zap-log-level`); absent: the sidecar's default."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
@@ -227,9 +227,9 @@ class Variant(Role):
     ]
     """The served model."""
     selection: Selection | None = Field(default=None, examples=[{"metric": "latency"}])
-    """Wishes for the serving profile. The profile decides the keys that the service lacks. Absent, or in `defaults`:
-    a profile is selected only for a service without model.source, or without accelerator for a model of the
-    catalogue."""
+    """Wishes for the serving profile. The profile decides the keys that the service lacks. If this key is absent, or
+    only in `defaults`, a profile is selected for services without model.source, and for services without accelerator
+    whose model is in the catalogue."""
     storage: Storage = Ephemeral(type="ephemeral")
     """Storage of the weights in the cluster."""
     kv_cache: KvCache = KvCache.default()
@@ -258,8 +258,8 @@ class Canary(Variant):
     """
 
     weight: Annotated[int, Within(0, 100, "write the percentage of requests for the canary"), Field(examples=[10])]
-    """Percentage of the requests that go to the canary. With 0 the canary runs, but gets only requests with all of its
-    headers."""
+    """Percentage of the requests that go to the canary. With 0 the canary runs, but gets only requests that have all
+    headers in `headers`."""
     headers: Headers = Field(default={}, examples=[{"x-canary": "always"}])
     """Requests with all of these headers always go to the canary."""
 

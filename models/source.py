@@ -39,7 +39,7 @@ SCHEMES = {
     "hf": Scheme(
         "a Hugging Face model",
         rf"{_HUB_NAME}/{_HUB_NAME}(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
-        "write hf://organisation/name, with @revision where it is pinned, such as hf://Qwen/Qwen3-0.6B@main",
+        "write hf://organisation/name, with @revision to pin a revision, such as hf://Qwen/Qwen3-0.6B@main",
     ),
     "s3": Scheme(
         "an S3 prefix",
@@ -73,7 +73,7 @@ def _check_source(value: str) -> str:
     name, separator, rest = value.partition("://")
     scheme = SCHEMES.get(name) if separator else None
     if scheme is None:
-        raise refuse("is of no known scheme", f"begin with {', '.join(f'{known}://' for known in SCHEMES)}")
+        raise refuse("has an unknown scheme", f"begin with {', '.join(f'{known}://' for known in SCHEMES)}")
     if re.fullmatch(scheme.pattern, rest) is None or any(part in {".", ".."} for part in rest.split("/")):
         raise refuse(f"is not {scheme.noun}", scheme.remedy)
     if len(value) > _LONGEST:
@@ -104,9 +104,9 @@ def place(source: str) -> str:
 
 
 def hub(source: str) -> tuple[str, str | None]:
-    """Return repository and revision of an `hf://` source. The revision is None if the source names none.
+    """Return repository and revision of an `hf://` source.
 
-    Hugging Face then uses the default branch.
+    The revision is None if the source names none. Hugging Face then uses the default branch.
     """
     name, _, revision = place(source).partition("@")
     return name, revision or None

@@ -37,7 +37,7 @@ class NamespaceOptions(Spec):
     """Create the namespaces, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
     changed."""
     retain: bool = False
-    """Keep created namespaces, with all that is in them, when the stack no longer has them."""
+    """Keep created namespaces and all objects in them when the stack no longer uses them."""
     protect: bool = False
     """Fail a run that would delete a created namespace."""
 
@@ -99,9 +99,9 @@ class Checks(Spec):
     """Severity of failed checks."""
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
-    """Check of what the stack needs from its cluster: kinds, namespaces, classes, listeners, and routes that do not
-    collide. A lack that only a person can mend is an error (strict) or a warning (warn); with skip, nothing is
-    checked."""
+    """Check that the cluster has the kinds, namespaces, classes and listeners that the stack needs, and that its routes
+    collide with no other routes. A problem that only a person can solve is an error (strict) or a warning (warn); with
+    skip, nothing is checked."""
     capacity: Literal["strict", "warn", "skip"] = "warn"
     """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,
@@ -189,8 +189,8 @@ class Stack(Spec):
     release: Text = "llm-d-0.10"
     """Release channel: images, flags and API versions that belong together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
-    """Base files below this file, the lowest first. They hold the same keys, and may extend other files. Paths are
-    relative to the folder of Pulumi.yaml."""
+    """Base files below this file, the lowest first. They have the same keys as this file, and may extend other files.
+    Paths are relative to the folder of Pulumi.yaml."""
     platform: Platform | None = Field(default=None, examples=[{"stack": "organization/platform/prod"}])
     """The platform that this stack runs on. Its outputs give gateway, cluster, observability and storageClassName, and
     values in files override them. Absent: no outputs are read."""
@@ -238,7 +238,7 @@ class Stack(Spec):
     caches: dict[Dns1035Label, Cache] = Field(
         default={}, examples=[{"mistral": {"source": "s3://acme-models/mistral-small-24b", "size": "48Gi"}}]
     )
-    """Weights that are fetched once, onto claims that services share. A service names a cache by its key."""
+    """Claims that services share, each with weights that are fetched once. A service names a cache by its key."""
     defaults: dict[str, JsonValue] = Field(default={}, examples=[{"route": {"hostnames": ["llm.example.com"]}}])
     """Keys of a service that every service inherits."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]

@@ -63,7 +63,10 @@ class _Below:
     profiles: Mapping[Path, Layer]
 
     def merge(self, at: Path, layers: Sequence[Layer]) -> Layer:
-        """Return the layers of a service, merged over the profile of the service, prefill or canary at a path."""
+        """Return the layers of a service, merged over `defaults` and a profile.
+
+        The profile is that of the service, prefill or canary at the path `at`, or else of the closest path above.
+        """
         profile = next((self.profiles[path] for path in _holders(at) if path in self.profiles), None)
         merged = self.defaults.without() if profile is None else merge(self.defaults.without(), profile)
         for layer in layers:
@@ -71,7 +74,7 @@ class _Below:
         return merged
 
     def has_other(self, at: Path) -> bool:
-        """Return whether a profile was selected for the prefill or the canary at a path itself."""
+        """Return whether the prefill or canary at a path has a profile that is not inherited from its service."""
         return at in self.profiles
 
 
@@ -161,9 +164,9 @@ def _services(below: _Below, explicit: _Above) -> Layer:
 
 
 def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
-    """Return the service at a path, merged over the layers below it; its tree is None if a null removes it.
+    """Return the service at a path, merged over the layers below services; the tree is None if a null removes it.
 
-    The validation reports a value that is not a mapping.
+    A value that is not a mapping is returned unchanged, and reported by the validation.
     """
     if not explicit.layers:
         return Layer(None, Origin(Path()), explicit.problems)
@@ -221,9 +224,10 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
 
 
 def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
-    """Return the canary at a path, merged over its service, and its prefill over the layers of the service's prefill.
+    """Return the canary at a path, merged over its service.
 
-    `services` are the layers of the service, `layers` are the layers of the canary.
+    Its prefill is merged over the layers of the service's prefill. `services` are the layers of the service, `layers`
+    are the layers of the canary.
     """
     highest = layers[-1]
     if not is_mapping(highest.tree):

@@ -35,10 +35,10 @@ class Fill(Spec):
     A change of these settings affects only later fills: the fill of a new source, or the retry of a failed fill.
     """
 
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, "write the one that opens the source")] = Field(
-        default=(), examples=[["s3-reader"]]
-    )
-    """The existing Secret that opens the source, with the same keys as under model.secrets."""
+    secrets: Annotated[
+        Items[DnsSubdomain], Entries(0, 1, "write only the Secret with the credentials for the source")
+    ] = Field(default=(), examples=[["s3-reader"]])
+    """The existing Secret with the credentials for the source, with the same keys as under model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
@@ -48,7 +48,7 @@ class Fill(Spec):
     resources: Resources = FETCHING
     """Requests and limits of the Job's container. If you set them, none of the default requests and limits remain."""
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["weights-reader"])
-    """An existing ServiceAccount that may open the source. Absent: pod.serviceAccountName of the service. For a cache,
+    """An existing ServiceAccount with access to the source. Absent: pod.serviceAccountName of the service. For a cache,
     or if the service has none: the namespace's default account, without a token."""
 
 
@@ -127,7 +127,7 @@ class Cache(Source):
     size: Bytes | None = Field(default=None, examples=["48Gi"])
     """Bytes of the files that are fetched."""
     ignore_patterns: Items[FilePattern] | None = Field(default=None, examples=[["original/**", "*.bin"]])
-    """Files of an hf:// repository that are not fetched, as under model.ignorePatterns. Absent: those that vLLM never
+    """Files of an hf:// repository that are not fetched, as under model.ignorePatterns. Absent: files that vLLM never
     reads."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claim; absent: the stack's."""

@@ -123,7 +123,7 @@ def _number_as_text(value: object) -> object:
 
 
 def _at_least_a_second(interval: str) -> str:
-    """Reject an interval below a second. It is written into objects as whole seconds, and 0 would mean no pause."""
+    """Reject an interval below a second. Objects have intervals in whole seconds, and 0 would mean no pause."""
     if milliseconds(interval) < _SECOND:
         raise refuse("is below a second", "write 1s or more")
     return interval
@@ -159,15 +159,15 @@ _LABEL_VALUE = r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
 QUALIFIED_NAME = rf"(?!.{{254}}.*/)({_LABEL}(\.{_LABEL})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?"
 """Pattern of a label's key: an optional prefix of at most 253 characters, and a name of at most 63."""
 _STACK_PART = r"[A-Za-z0-9_.-]{1,100}"
-"""Name of an organization, a project or a stack, as Pulumi takes it."""
+"""Pattern of the name of an organization, a project or a stack in Pulumi."""
 STACK_PATH = rf"({_STACK_PART}/)?{_STACK_PART}/{_STACK_PART}"
 """Pattern of the name of a stack: project/stack or organization/project/stack."""
 FULL_STACK_PATH = rf"{_STACK_PART}/{_STACK_PART}/{_STACK_PART}"
 """Pattern of organization/project/stack."""
 _LONGEST_ARGUMENT = 2**17 - 1
-"""Longest argument that Linux gives to a process, in bytes (execve(2), MAX_ARG_STRLEN)."""
+"""Longest argument that a process can get on Linux, in bytes (execve(2), MAX_ARG_STRLEN)."""
 LARGEST = 2**31 - 1
-"""Largest count that Kubernetes takes."""
+"""Largest count that Kubernetes accepts."""
 IMAGE = (
     r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]*(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})"
@@ -277,7 +277,7 @@ _SECOND = 1000
 _SMALLEST = 2**20
 """Smallest number of bytes that needs no unit."""
 _LARGEST, _LARGEST_TEXT = 2**50, "1Pi"
-"""Largest number of bytes. Loading ten thousand times as many would take more seconds than Kubernetes can count."""
+"""Largest number of bytes. The times that follow from it, in seconds, are far below `LARGEST`."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power

@@ -30,7 +30,7 @@ class ContractError(ValueError):
 
 
 def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any]:
-    """Return the outputs of a stack with whole numbers. `stack` is its name in messages.
+    """Return the outputs of a stack, with whole numbers as `int`. `stack` is the name of the stack in error messages.
 
     Raises ContractError if the outputs do not follow the contract, or follow another version of the contract.
     """
@@ -38,19 +38,19 @@ def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any
     if version is None:
         raise ContractError(
             f"{stack} has no output contractVersion; "
-            "name a stack of Inference Stacks, on which `pulumi up` succeeded once"
+            "name a stack of Inference Stacks on which `pulumi up` has succeeded"
         )
     if not isinstance(version, int | float) or isinstance(version, bool):
         raise ContractError(f"{stack} has a contractVersion that is no number; name a stack of Inference Stacks")
     if version < VERSION:
         raise ContractError(
-            f"{stack} keeps version {version:g} of the contract, and this file reads version {VERSION}; "
-            "deploy that stack again with a newer program, or take the older file from the program that deploys it"
+            f"{stack} follows version {version:g} of the contract, but this file reads version {VERSION}; "
+            "deploy that stack again with a newer program, or use the older file from the program that deployed it"
         )
     if version > VERSION:
         raise ContractError(
-            f"{stack} keeps version {version:g} of the contract, and this file reads version {VERSION}; "
-            "take the newer file from the program that deploys that stack, and read what has changed"
+            f"{stack} follows version {version:g} of the contract, but this file reads version {VERSION}; "
+            "use the newer file from the program that deploys that stack, and read what has changed"
         )
     missing = [name for name in NAMES if name not in outputs]
     if missing or not isinstance(outputs["services"], Mapping):
@@ -59,7 +59,7 @@ def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any
 
 
 def service(outputs: Mapping[str, Any], key: str, stack: str = "this stack") -> dict[str, Any]:
-    """Return a service of outputs that `read` returned. Raises ContractError if there is no such service."""
+    """Return a service from the outputs that `read` returned. Raises ContractError if there is no such service."""
     services = outputs["services"]
     if key not in services:
         raise ContractError(f"{stack} has no service {key}; it has {', '.join(sorted(services)) or 'none'}")

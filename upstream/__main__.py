@@ -1,4 +1,4 @@
-"""Write the tables of engine versions anew from the published wheels: `make facts`."""
+"""Write new tables of engine versions from the published wheels. `make facts` runs this module."""
 
 import hashlib
 import sys
@@ -13,7 +13,7 @@ TABLES = Path("planning/releases/engines")
 VERSIONS = tuple(Path(__file__).with_name("versions.txt").read_text(encoding="utf-8").split())
 """Versions of vLLM whose wheels are read: all releases since 0.8.5."""
 _HEAD = "# Written by `make facts` from the wheels that vllm-sources.yaml names. Do not edit.\n"
-_RANGES = "# `0.18.0..`: what is known since that version; `0.9.0..0.11.2`: what is known from the one to the other.\n"
+_RANGES = "# `0.18.0..`: known to 0.18.0 and later; `0.9.0..0.11.2`: known to the versions from 0.9.0 to 0.11.2.\n"
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def _table(known: dict[str, Knowledge]) -> list[str]:
 
 
 def _source(version: str, wheel: Wheel, files: dict[str, bytes]) -> list[str]:
-    """Return the lines of a version's wheel, with the digests of the wheel and of the files that were read."""
+    """Return the lines of the table about a version's wheel: its name and digest, and the digests of the read files."""
     digests = [f"      {path}: {hashlib.sha256(content).hexdigest()}" for path, content in files.items()]
     return [f"  {version}:", f"    wheel: {wheel.name}", f"    sha256: {wheel.sha256}", "    files:", *digests]
 

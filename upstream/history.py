@@ -1,4 +1,7 @@
-"""Ranges of versions that know a name: `0.18.0..` is that version or newer, `0.9.0..0.11.2` has both ends."""
+"""Ranges of versions that know a name.
+
+`0.18.0..` means 0.18.0 and all later versions. `0.9.0..0.11.2` includes 0.9.0 and 0.11.2.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +13,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def ranges(names: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
-    """Return names by the ranges of versions that know them. `names` are the names that each version knows."""
+    """Return names by the ranges of versions that know them. `names` has the known names of each version."""
     versions, found = sorted(names, key=numbers), dict[str, list[str]]()
     for name in sorted(frozenset[str]().union(*names.values())):
         found.setdefault(", ".join(_ranges(name, versions, names)), []).append(name)

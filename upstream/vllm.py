@@ -15,7 +15,7 @@ FRONTEND = (
     "vllm/entrypoints/launchers/cli_args.py",
     "vllm/entrypoints/common/cli_args.py",
 )
-"""Modules of the API server's arguments; each version has one of them."""
+"""Modules that declare the arguments of the API server; each version has one of these modules."""
 CONFIGURATIONS = (
     "vllm/config.py",
     "vllm/config/__init__.py",
@@ -27,7 +27,7 @@ CONFIGURATIONS = (
     "vllm/config/parallel.py",
     "vllm/config/speculative.py",
 )
-"""Modules of the classes of JSON values; each version has some of them."""
+"""Modules of the classes in `_JSON_FLAGS`; each version has some of these modules."""
 FILES = (ARGUMENTS, VARIABLES, CONNECTORS, COMMAND, *FRONTEND, *CONFIGURATIONS)
 _JSON_FLAGS = {
     "AttentionConfig": "--attention-config",
@@ -38,9 +38,12 @@ _JSON_FLAGS = {
     "KernelConfig": "--kernel-config",
     "SpeculativeConfig": "--speculative-config",
 }
-"""Flag of each class of JSON values. Other flags take JSON with arbitrary keys, or seldom take JSON."""
+"""Flags with a JSON object as their value, by the class whose fields are the keys of that object.
+
+Flags whose objects have arbitrary keys are left out, and flags whose value is seldom an object.
+"""
 _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
-"""Classes whose values this program writes, so that their enumerations are read, too."""
+"""Classes of the JSON objects that this project generates. The allowed values of their fields are read, too."""
 _EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})
 """Flags that every version has. Each file that declares flags has at least one of them."""
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
@@ -48,20 +51,20 @@ _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Names that one version knows."""
+    """Names that one version of vLLM knows."""
 
     flags: frozenset[str]
-    """Flags of `vllm serve`, as they are written."""
+    """Flags of `vllm serve`, with their dashes."""
     variables: frozenset[str]
     """Environment variables."""
     values: frozenset[str]
-    """Keys of JSON values, as `--flag.key`, and their values where the code enumerates them, as `--flag.key=value`."""
+    """Keys of JSON objects, as `--flag.key`, and the allowed values of some keys, as `--flag.key=value`."""
 
 
 def read(sources: dict[str, bytes]) -> Knowledge:
-    """Return what the version with these files knows.
+    """Return the names that a version of vLLM knows. `sources` are the contents of its files, by path.
 
-    Raises ValueError if the files lack names that every version has: vLLM has then moved the code.
+    Raises ValueError if the files lack names that every earlier version has: vLLM has then moved the code.
     """
     trees = {path: ast.parse(content) for path, content in sources.items()}
     frontend = [trees[path] for path in FRONTEND if path in trees]
@@ -72,7 +75,7 @@ def read(sources: dict[str, bytes]) -> Knowledge:
     known = Knowledge(frozenset(flags), frozenset(_variables(trees[VARIABLES])), frozenset(values))
     is_whole = flags >= _EVERYWHERE and "VLLM_API_KEY" in known.variables and "--kv-transfer-config.kv_role" in values
     if not is_whole:
-        raise ValueError("flags, variables or JSON values of every version are not where they were")
+        raise ValueError("the files lack flags, variables or JSON keys that every earlier version has in them")
     return known
 
 
@@ -84,7 +87,7 @@ def _options(tree: ast.Module) -> Iterator[str]:
 
 
 def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
-    """Yield the flags that vLLM derives from fields of its argument classes, and the fields' further options."""
+    """Yield the flags that vLLM derives from fields of its argument classes, and the options in lists of its code."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name.endswith("Args"):
             yield from (f"--{name.replace('_', '-')}" for name, _ in _fields(node))
@@ -94,7 +97,7 @@ def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
 
 
 def _json_values(tree: ast.Module) -> Iterator[str]:
-    """Yield keys and enumerated values of the classes of JSON values."""
+    """Yield the keys of the classes in `_JSON_FLAGS`, and the allowed values of the classes in `_ENUMERATED`."""
     enumerations = {
         target.id: node.value
         for node in tree.body
@@ -119,7 +122,7 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _literals(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterator[str]:
-    """Yield the texts of an annotation's `Literal`. The annotation may be a name for a `Literal` of the module."""
+    """Yield the texts in the `Literal` of an annotation. A name in the annotation may stand for such a `Literal`."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value

@@ -31,7 +31,7 @@ class Wheel:
 
 
 class _Ranges(io.RawIOBase):
-    """A file behind a URL, read in blocks as they are needed."""
+    """A file behind a URL. Only the blocks that are read are fetched."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class _Ranges(io.RawIOBase):
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; all that are left if `size` is negative."""
+        """Return the next `size` bytes, or all remaining bytes if `size` is negative."""
         end = self._size if size < 0 else min(self._size, self._position + size)
         read = bytearray()
         while self._position < end:
@@ -74,7 +74,7 @@ class _Ranges(io.RawIOBase):
 
 
 def find(package: str, version: str) -> Wheel:
-    """Return the wheel of a version for Linux, as uv finds it in its configured index."""
+    """Return the wheel of a version for Linux. uv finds the wheel in the index that uv is configured with."""
     uv = Path(sys.executable).with_name("uv")
     command = [str(uv), "pip", "compile", "-", "--no-deps", "--no-header", "--format", "pylock.toml", *_PLATFORM]
     lock = subprocess.run(command, input=f"{package}=={version}", capture_output=True, text=True, check=True).stdout
@@ -97,7 +97,7 @@ def files(wheel: Wheel, paths: tuple[str, ...]) -> dict[str, bytes]:
     for path, content in found.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
         if digests[path] != f"sha256={digest}":
-            raise ValueError(f"{wheel.name}: {path} is not what the wheel records")
+            raise ValueError(f"{wheel.name}: {path} does not match its digest in the wheel")
     return found
 
 

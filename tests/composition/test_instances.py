@@ -111,7 +111,7 @@ def test_equal_objects_in_two_clusters_are_two():
 def test_names_in_the_state_are_not_shared():
     (line,) = refusal(of(**{"a": stack(**{"b-c": {}}), "a-b": stack(c={})}))
     assert line.startswith("  - a-b: would share names of resources with inference stack a (a-b-c")
-    assert line.endswith("); choose another name for one of them")
+    assert line.endswith("); choose another name for one of the two inference stacks")
 
     def twice():
         InferenceStack("a", stack("one"))
@@ -119,7 +119,8 @@ def test_names_in_the_state_are_not_shared():
 
     (line,) = refusal(twice)
     assert line == (
-        "  - a: would share names of resources with inference stack a (a); choose another name for one of them"
+        "  - a: would share names of resources with inference stack a (a); "
+        "choose another name for one of the two inference stacks"
     )
 
 

@@ -206,7 +206,7 @@ def test_a_cluster_that_cannot_be_asked_is_told_and_the_digest_is_fetched(tmp_pa
     answer(monkeypatch, content("hf"))
     result = make(serving("hf"), tmp_path, Running(objects))
     assert [each.what for each in result.warnings] == [
-        f"running pods went unchecked, so pods that fetch weights will be replaced once: {reason}"
+        f"running pods went unchecked, so the next deployment replaces pods that fetch weights: {reason}"
     ]
     (pin,) = result.lock.pins.values()
     assert pin.deployed is False

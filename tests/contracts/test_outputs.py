@@ -154,10 +154,13 @@ def test_the_reader_reads_what_the_engine_hands_over():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"contractVersion": None}, "prod has no output contractVersion; name a stack of Inference Stacks, on which"),
+        ({"contractVersion": None}, "prod has no output contractVersion; name a stack of Inference Stacks on which"),
         ({"contractVersion": "2"}, "prod has a contractVersion that is no number; name a stack of Inference Stacks"),
-        ({"contractVersion": 1.0}, "prod keeps version 1 of the contract, and this file reads version 2; deploy"),
-        ({"contractVersion": 3}, "prod keeps version 3 of the contract, and this file reads version 2; take the newer"),
+        ({"contractVersion": 1.0}, "prod follows version 1 of the contract, but this file reads version 2; deploy"),
+        (
+            {"contractVersion": 3},
+            "prod follows version 3 of the contract, but this file reads version 2; use the newer",
+        ),
         ({"services": None}, "prod lacks outputs (services); run `pulumi up` on it again"),
     ],
 )

@@ -181,7 +181,7 @@ def test_what_is_wrong_in_one_list(tokens, expected):
 def test_json_in_pieces_beside_the_whole_is_refused_because_vllm_drops_the_whole(tokens):
     (found,) = problems(PATH, tokens, set())
     assert found.path == PATH / 1
-    assert "written whole and in pieces" in found.what
+    assert "written both as one JSON value and in pieces" in found.what
 
 
 @pytest.mark.parametrize(

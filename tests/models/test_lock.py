@@ -112,11 +112,11 @@ def test_conflict_markers_are_refused_with_their_line():
     [
         (
             "lockVersion: 2",
-            "is of no version that this program reads (lockVersion: 2); upgrade this program, which reads version 1",
+            "has an unknown version (lockVersion: 2); upgrade this program, which reads version 1",
         ),
         (
             "lockVersion: one",
-            "is of no version that this program reads (lockVersion: one); restore it from git",
+            "has an unknown version (lockVersion: one); restore it from git",
         ),
         ("", "has no lockVersion; restore it from git"),
     ],
@@ -129,7 +129,7 @@ def test_another_version_is_refused(version, message):
 def test_the_lock_of_another_stack_or_project_is_refused(other):
     assert refusal(TEXT, other) == (
         f"{FILE}: is the lock of another stack ({STACK}, and not {other}); "
-        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, or add that stack to formerly"
+        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, or add the name in this lock to formerly"
     )
     assert read(TEXT, FILE, other, (STACK,)) == LOCK
     assert read(TEXT, FILE, other, ("inference-stacks/prod",)) == LOCK
@@ -146,7 +146,7 @@ def test_unknown_keys_and_repeated_blocks_are_refused():
     block = TEXT[TEXT.index("  zeta:") : TEXT.index("caches:")]
     line = TEXT[: TEXT.index("caches:")].count("\n") + 1
     assert refusal(TEXT.replace(block, 2 * block)) == (
-        f"{FILE}:{line}: is not valid YAML (key zeta stands twice); correct that line"
+        f"{FILE}:{line}: is not valid YAML (key zeta is repeated); correct that line"
     )
 
 
@@ -155,7 +155,7 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
     broken = pin().model_copy(update=change)
     content = text(Lock(STACK, {MODEL: broken}))
     assert refusal(content) == (
-        f"services.qwen: is not as this version writes it ({next(iter(change))}) (from {FILE}); "
+        f"services.qwen: has keys or values that this version never writes ({next(iter(change))}) (from {FILE}); "
         "upgrade this program, or restore the file from git"
     ).replace(") (from", ", from")
 

@@ -30,8 +30,8 @@ def test_a_profile_has_facts_and_keys_of_a_service():
 @pytest.mark.parametrize(
     ("count", "parallelism", "message"),
     [
-        (4, {"tensor": 2}, "has 2 devices under parallelism (deviceCount 4)"),
-        (4, {"tensor": 2, "pipeline": 4}, "has 8 devices under parallelism (deviceCount 4)"),
+        (4, {"tensor": 2}, "has 2 devices by parallelism, but another deviceCount (4)"),
+        (4, {"tensor": 2, "pipeline": 4}, "has 8 devices by parallelism, but another deviceCount (4)"),
         (3, {"pipeline": 2}, "needs a multiple of 2 devices (deviceCount 3)"),
     ],
 )

@@ -143,7 +143,7 @@ def test_the_kubeconfig_of_a_platform_deploys(stacks, plane, monkeypatch):
 
 NEWER = {"inferencePlatform": GIVEN | {"contractVersion": 2}}
 CASES = {
-    "another version": (NEWER, "platform.output: keeps version 2 of the contract"),
+    "another version": (NEWER, "platform.output: follows version 2 of the contract"),
     "a typo": (
         {"inferencePlatform": GIVEN | {"gateway": {"nme": 1}}},
         "gateway.nme: unknown key (nme, from organization/",

@@ -138,7 +138,7 @@ def test_fractions_of_a_second_are_rounded_up(text, expected):
 def test_below_a_second_is_refused(health):
     """See zerfoo 1.2, 7.6."""
     (message,) = told(tree(qwen={"health": health}))
-    assert message == f"{BASE}.health: a probe's interval and timeout are at least a second; write 1s or more"
+    assert message == f"{BASE}.health: has an interval or timeout of less than a second; write 1s or more"
 
 
 def test_a_timeout_above_the_interval_is_refused():

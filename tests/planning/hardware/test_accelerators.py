@@ -237,7 +237,7 @@ def test_sound_classes_have_no_problem():
         ({"memory": "80GB"}, "memory: is not a Kubernetes quantity (80GB)"),
         ({"devicesPerNode": 0}, "devicesPerNode: is not a whole number from 1 to 1024 (0)"),
         ({"vendor": "nvidai"}, "vendor: is not one of nvidia, amd, intel-gaudi, intel, google or cpu (nvidai)"),
-        ({"allocation": {"type": "mig"}}, "allocation: is of no known type (mig)"),
+        ({"allocation": {"type": "mig"}}, "allocation: has an unknown type (mig)"),
         ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "never compares (b); remove value"),
         ({"tolerations": [{"value": "b"}]}, "compares a value without a key; add key, or write operator: Exists"),
         ({"tolerations": [{"key": "a", "tolerationSeconds": 5}]}, "has tolerationSeconds without effect NoExecute (5)"),
