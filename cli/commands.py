@@ -1,8 +1,9 @@
 """Commands of `python -m cli`.
 
 Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
-exit code is 1 if a cluster or a forge cannot be read, if `lint` has findings, if `lock` finds moved sources or cannot
-ask them, and if `fit` finds roles that are too large. It is 7 if `summarize --drift` finds changed objects.
+exit code is 1 if a cluster cannot be read, if a forge refuses a comment, if `lint` has findings, if `lock` finds
+sources that have moved or do not answer, and if `fit` finds roles that do not fit their devices. The exit code is 7 if
+`summarize --drift` finds changed objects.
 """
 
 import argparse
@@ -162,7 +163,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
 
 
 def _size(text: str) -> str:
-    """Return a number of bytes as a quantity. Raises `ValueError` if the text is no such number."""
+    """Return a number of bytes as a quantity. Raises `ValueError` if the text is no number of bytes."""
     if re.fullmatch(r"[0-9]+(\.[0-9]{1,9})?([kKMGTP]i?)?", text) is None:
         raise ValueError(text)
     return text.replace("K", "k") if text.endswith("K") else text
@@ -283,4 +284,4 @@ _HANDLERS = {
     "explain": _explain,
     "fit": _fit,
 }
-"""Commands that return their exit codes."""
+"""Functions of the commands that choose their exit code, by name of the command."""

@@ -84,7 +84,7 @@ def text() -> str:
 
 
 def _profiles() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield each profile with its id, and with the description of the model in the first line of its file."""
+    """Yield the id of each profile, the description of its model (the first line of the file), and the profile."""
     for document in shipped.files():
         file = shipped.FOLDER.parent / document.file
         about = Path(file).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

@@ -36,11 +36,11 @@ class _Section:
 
     definition: dict[str, Any]
     places: list[str] = field(default_factory=list[str])
-    """Paths at which the group stands. The first path is the title."""
+    """Paths of the group in a stack file. The first path is the title."""
 
     @property
     def title(self) -> str:
-        """Return the first path at which the group stands."""
+        """Return the first path of the group."""
         return self.places[0]
 
     @property
@@ -74,7 +74,7 @@ def _sections(tree: dict[str, Any]) -> dict[str, _Section]:
 
 
 def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
-    """Yield path and definition of every group of keys that may stand at a path."""
+    """Yield path and name of the definition for every group of keys in the value at `place`."""
     name = node.get("$ref", "").removeprefix(_DEFINITIONS)
     if name not in {"", _ANY}:
         yield place, name
@@ -87,7 +87,7 @@ def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
 
 
 def _alternatives(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each alternative of a value, after the text `type: …` that selects it, or after an empty text."""
+    """Yield each alternative of a value, and the text `type: …` that selects it; the text may be empty."""
     tags = {reference: f"type: {tag}" for tag, reference in node.get("discriminator", {}).get("mapping", {}).items()}
     for alternative in (*node.get("oneOf", ()), *node.get("anyOf", ())):
         yield tags.get(alternative.get("$ref"), ""), alternative
@@ -159,7 +159,7 @@ def _flat(description: str) -> str:
 
 
 def _nouns() -> Iterator[tuple[str, str]]:
-    """Yield the pattern of each value type of the vocabulary, with its noun."""
+    """Yield the pattern of each value type of the vocabulary, with a noun for its values."""
     for alias in vars(vocabulary).values():
         for shape in (inner for inner in get_args(alias) if isinstance(inner, Shape)):
             if (noun := re.sub(r"^is not an? ", "", shape.what)) != shape.what:
