@@ -7,11 +7,11 @@ from planning.ground.api_groups import plural
 from planning.ground.cluster_facts import FieldOwner, LiveObject, Place
 
 _PULUMI = "pulumi-kubernetes"
-"""Beginning of the names under which Pulumi's provider writes fields: one for creations, one for each object."""
+"""Prefix of the field managers of Pulumi's provider: one manager for all creations, and one for each object."""
 
 
 def path(api: str, namespace: str) -> str:
-    """Return the path of the objects of a kind (`apiVersion/Kind`) in a namespace, or in the cluster if it is empty."""
+    """Return the path of the objects of a kind (`apiVersion/Kind`); `namespace` is empty for cluster-scoped objects."""
     version, _, kind = api.rpartition("/")
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     place = f"/namespaces/{namespace}" if namespace else ""

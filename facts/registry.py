@@ -46,7 +46,7 @@ _TYPES = {
 }
 """Layer types that each filter of `model.filter` unpacks, as media types of ModelKits and ModelPacks spell them."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
-"""Annotation that holds the Kitfile of a ModelPack made by kit."""
+"""Annotation with the Kitfile of a ModelPack that the command `kit` packed."""
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
 """Address of each registry whose address differs from its name."""
 _DOCKER_HUB = "index.docker.io"
@@ -71,7 +71,7 @@ class _UnknownSizeError(Exception):
 
 
 def ask(question: Wanted, seconds: float) -> Answer:
-    """Return how many bytes of layers `kit` would unpack.
+    """Return the number of bytes in the layers that `kit` would unpack.
 
     The answer is `Unusable` if the source has a mistake, and `Unknown` if the size cannot be read. `seconds` is the
     timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration cannot be read.
@@ -119,7 +119,7 @@ def _reference(source: str) -> str:
 
 
 def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
-    """Return the ModelKit that the source names, and the ModelKits that it refers to.
+    """Return the ModelKit that the source names, and the ModelKits to which that ModelKit leads by references.
 
     Instead of a model, a ModelKit may contain a reference to another ModelKit, whose model is then unpacked.
     """
@@ -299,7 +299,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
-        """Read manifest and Kitfile. Raises `_UnusableError` if the manifest is of something else."""
+        """Read manifest and Kitfile. Raises `_UnusableError` if it is no manifest of a ModelKit or ModelPack."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})
@@ -357,8 +357,8 @@ def _body(response: HTTPResponse) -> bytes:
 def _docker_credentials(host: str) -> str | None:
     """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
-    None if `auths` has none for this registry. Credential helpers are not run. Raises OSError or ValueError if the file
-    exists but cannot be read, because it may contain credentials.
+    None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError
+    if the file exists but cannot be read, because it may contain credentials.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:
