@@ -164,7 +164,7 @@ class Trial:
     def _use_loopback(self) -> None:
         """Give nodes loopback addresses for their pods, on which servers of this machine can listen.
 
-        The addresses follow from the port of the API server, so that no two control planes of this machine share any.
+        The addresses follow from the port of the API server. Two control planes of this machine share no address.
         """
         _, body = self._plane.api().get("/api/v1/nodes")
         names = [node["metadata"]["name"] for node in json.loads(body)["items"] if not node["spec"].get("podCIDR")]
