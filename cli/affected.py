@@ -128,7 +128,9 @@ def _changed_files(ref: str) -> frozenset[str]:
         raise ConfigError(
             [
                 Problem(
-                    ConfigPath("--since"), f"names no commit with a common history ({ref})", "fetch it, or name another"
+                    ConfigPath("--since"),
+                    f"names no commit that shares history with HEAD ({ref})",
+                    "fetch it, or name another",
                 )
             ]
         )

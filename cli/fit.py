@@ -126,12 +126,14 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
         else:
             small.append(name)
     if options.accelerator is not None and not rows and not small:
-        raise ConfigError([Problem(ConfigPath("--class"), "has no known memory", "name the class of a product")])
+        raise ConfigError(
+            [Problem(ConfigPath("--class"), "names a class without known memory", "name the class of a product")]
+        )
     if rows:
         yield Table(("devices", *_TITLES), rows)
         yield Line(_NOTE)
     if small:
-        yield Line(f"The model fits no node of: {', '.join(small)}.")
+        yield Line(f"The model fits no node of these classes: {', '.join(small)}.")
 
 
 def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:

@@ -18,12 +18,12 @@ _LONGEST = 80
 """Maximum number of characters of a default or an example in a table. Longer values are left out."""
 _HEAD = f"""# Configuration
 
-Every word of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
-Everything stands below `config: {{{ROOT}: …}}`; `*` in a path is a name of yours.
+Every key of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
+All keys are below `config: {{{ROOT}: …}}`; `*` in a path stands for a name that you choose.
 
-- A key without a default is **required**. `none` as a default means: absent, with the effect that the meaning states.
+- A key without a default is **required**. The default `none` means absent; the meaning of the key states the effect.
 - `defaults` holds the keys of a service. Layers merge from `defaults` to the service to its `prefill` and its `canary`:
-  maps merge key by key, lists and scalars replace, and `null` removes the value of an earlier layer.
+  maps merge key by key, a list or a scalar replaces that of an earlier layer, and `null` removes the earlier value.
 - `extends` names files with the same keys, without `config`. Each layer merges over the same layer of those files, and
   `null` removes their values as well.
 - Unknown keys are errors. `python -m cli schema` prints the same rules as a JSON schema for editors.
@@ -98,7 +98,7 @@ def _lines(section: _Section, sections: dict[str, _Section]) -> Iterator[str]:
     required = section.definition.get("required", ())
     yield from (f"## `{section.title}`", "", _flat(section.definition.get("description", "")), "")
     if len(section.places) > 1:
-        yield from (f"The same keys stand at {', '.join(f'`{place}`' for place in section.places[1:])}.", "")
+        yield from (f"The same keys are allowed at {', '.join(f'`{place}`' for place in section.places[1:])}.", "")
     yield from ("| Key | Type | Default | Meaning |", "|---|---|---|---|")
     for key, node in section.definition["properties"].items():
         default = "**required**" if key in required else _default(node)

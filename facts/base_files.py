@@ -85,7 +85,7 @@ def _content(document: Document) -> Mapping[str, Any]:
     mapping = cast("dict[str, Any]", content)
     if "config" in mapping:
         what = "has the key config, which only a stack file has"
-        raise engine_yaml.mistake(name, what, "move all keys below inference-stacks:stack to the top of the file")
+        raise engine_yaml.mistake(name, what, "write the keys of inference-stacks:stack at the top level of the file")
     if mapping.get(_KEY) is not None and not _is_list_of_text(mapping[_KEY]):
         raise ConfigError([Problem(Path(_KEY), "is not a list of text", "write a list: [a, b]", file=name)])
     return mapping

@@ -126,7 +126,7 @@ def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
     reference, kits = place(question.source), dict[str, _Kit]()
     while reference is not None:
         if reference in kits or len(kits) > _LONGEST_CHAIN:
-            what = f"refers to ModelKits without end ({' -> '.join([*kits, reference])})"
+            what = f"does not lead to a model within {_LONGEST_CHAIN} references ({' -> '.join([*kits, reference])})"
             raise _UnusableError(Unusable("source", what, "pack it with a model.path that holds a model"))
         kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
         reference = kit.parent() if len(kits) > 1 or "model" in question.layers else None
@@ -312,7 +312,7 @@ class _Kit:
         if types & _PACK:
             kitfile = json.loads(manifest.get("annotations", {}).get(_KITFILE) or "{}")
             return cls(manifest, kitfile, digest, repository)
-        remedy = "write a reference that kit pack made, or image:// where weights are inside the engine's image"
+        remedy = "write the reference of a ModelKit, or image:// if the weights are inside the engine's image"
         raise _UnusableError(Unusable("source", f"is no ModelKit ({repository.reference})", remedy))
 
     def layers(self, filters: Sequence[str]) -> Iterator[Mapping[str, Any]]:

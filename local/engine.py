@@ -206,8 +206,8 @@ class Engine:
         original = self._read(self._stack_file_path().name)
         if re.search(r"^\s+secure: ", original, re.MULTILINE):
             raise LocalError(
-                f"{self._stack_file_path().name} holds secrets that only its own passphrase opens; "
-                "deploy it with `pulumi up`, or take the `secure:` entries out"
+                f"{self._stack_file_path().name} has secrets that only its author's passphrase decrypts; "
+                "deploy it with `pulumi up`, or remove the `secure:` entries"
             )
         kubeconfig = self._kubeconfig.read_text(encoding="utf-8")
         key = f"{self._project_name()}:kubeconfig"

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 RELEASE = "gie-1.3"
 """Release whose picker can be built from a module registry."""
 FIRST = (
-    "Trying a copy of Pulumi.{stack}.yaml with release: {release} and {picker}.\n"
-    "The release of the picker and the model servers are played; gateway, proxy, API server and routing are real."
+    "Trying a copy of Pulumi.{stack}.yaml with {picker}, and therefore with release: {release}.\n"
+    "The model servers are simulated; picker, gateway, proxy, API server and routing are real."
 )
 GATEWAY_SECONDS = 6.0
 REQUEST_SECONDS = 60.0

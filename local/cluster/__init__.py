@@ -170,7 +170,7 @@ class ControlPlane:
                 env=self._environment(),
             )
             if result.returncode:
-                raise LocalError(f"no certificates: {result.stderr.strip()}")
+                raise LocalError(f"the certificates could not be made: {result.stderr.strip()}")
         if not self._state().get("ports"):
             self._save(ports=parts.free_ports())
         token = parts.write_credentials(self.directory)
