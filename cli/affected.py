@@ -30,9 +30,10 @@ _SHIPPED = "catalogue/"
 
 
 def since(ref: str) -> list[str]:
-    """Return the sorted names of the stacks in the working directory that changes since a commit touch.
+    """Return the names of the stacks that are touched by the changes since a commit, sorted.
 
-    Uncommitted changes count, too. Raises `ConfigError` if there is no such commit.
+    The stacks are those of the working directory. Uncommitted changes count. Raises `ConfigError` if there is no such
+    commit.
     """
     changed = _changed_files(ref)
     return [stack for stack, file in _stacks() if _touching(file, changed)]
@@ -94,7 +95,7 @@ def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, froze
 
 
 def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files of a catalogue."""
+    """Yield the files of a catalogue. `_SHIPPED` stands for the shipped files."""
     files = catalogue.get("files")
     for name in cast("list[object]", files) if isinstance(files, list) else ():
         yield posixpath.normpath(str(name))

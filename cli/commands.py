@@ -290,4 +290,4 @@ _HANDLERS = {
     "explain": _explain,
     "fit": _fit,
 }
-"""Functions of the commands that choose their exit code, by name of the command."""
+"""Functions that run a command and return its exit code, by name of the command."""

@@ -1,7 +1,7 @@
 """Command `comment`: publishes the report of an environment as a comment on a pull request or a merge request.
 
-Each environment has one comment, which later reports replace. The command reads a token, and variables that GitHub
-Actions and GitLab CI set.
+Each environment has one comment. A later report replaces the earlier report in this comment. The command reads a token,
+and variables that GitHub Actions and GitLab CI set.
 """
 
 import re
@@ -21,7 +21,7 @@ _PULL = re.compile(r"refs/pull/(\d+)/")
 def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
     """Publish the report in a file.
 
-    Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses.
+    Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses the comment.
     """
     if not _ENVIRONMENT.fullmatch(environment):
         raise _mistake("--environment", "is no name of an environment", "write letters, digits, '.', '_' and '-'")

@@ -1,4 +1,4 @@
-"""Command `fit`: prints how much device memory a model needs, or each model of a stack.
+"""Command `fit`: prints the device memory that a model needs, or that the models of a stack need.
 
 The command reads no cluster. For a stack, it uses the sizes and architectures in the lock.
 """
@@ -106,7 +106,7 @@ def _verdict(fit: Fit) -> str:
 
 
 def _of_model(options: Options, model: str) -> Iterator[Block]:
-    """Yield a table with the smallest number of devices of each class on which a model fits."""
+    """Yield a table with the smallest number of devices on which a model fits, for each class."""
     source = _source(options, model)
     classes = accelerators.classes({})
     if options.accelerator is not None and options.accelerator not in classes:

@@ -142,7 +142,7 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
 
 
 def _base(tree: dict[str, Any], partial: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a base file. Layers, and values that a higher file replaces whole, keep required keys."""
+    """Return the schema of a base file. Only layers, and values that are replaced as a whole, have required keys."""
     properties = {key: _or_null(node) for key, node in partial.items()}
     whole = {key: _or_null(tree["properties"][key]) for key in ("defaults", "services", "gateway")}
     return {

@@ -14,7 +14,8 @@ from planning.report.paths import PathChange
 from planning.report.summary import Summary, WorkloadLine
 
 LONGEST = 60_000
-"""Maximum length of a report in characters. GitHub's comments have at most 65,536, GitLab's a million.
+"""Maximum length of a report in characters. GitHub's comments have at most 65,536 characters, GitLab's comments at most
+a million.
 
 Sources: GitHub REST API, Issue comments, body; GitLab documentation, Instance limits, Size of comments."""
 _LENGTHS = (10_000, 100, 40, 15, 5, 1)

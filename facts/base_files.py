@@ -103,7 +103,7 @@ def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
 
 
 def _circle(at: Path, name: str, above: tuple[str, ...]) -> tuple[Path, str, str] | None:
-    """Return the problem of a file that leads to itself; None if it does not."""
+    """Return the problem of a file that extends itself through other files; None if there is no such circle."""
     if name not in above:
         return None
     circle = " extends ".join((*above[above.index(name) :], name))

@@ -25,7 +25,7 @@ Material = bytes | Path
 _VARIABLE = "KUBECONFIG"
 _NONE: Mapping[str, Any] = {}
 _PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
-"""Name of the extension of a cluster that is passed to a credential plugin as the plugin's configuration."""
+"""Name of an extension of clusters. A credential plugin gets the content of this extension as its configuration."""
 
 
 class KubeconfigError(Exception):
@@ -136,7 +136,7 @@ def cluster_name(access: Access) -> str:
 
 
 def _documents(access: Access) -> Sequence[_Document]:
-    """Return the contents of the kubeconfig's text or existing files, in order of precedence."""
+    """Return the contents of the kubeconfig: of its text, or of its existing files in order of precedence."""
     if access.kubeconfig is not None:
         return (_Document(_content(access.kubeconfig), Path.cwd()),)
     return [_Document(_content(path.read_bytes()), path.absolute().parent) for path in _files()]

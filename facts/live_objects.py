@@ -31,7 +31,7 @@ def named_place(api: str, namespace: str, name: str) -> Place:
 
 
 def live_object(item: Mapping[str, Any]) -> LiveObject:
-    """Return an object and the owners of its fields, except for fields of its status."""
+    """Return an object and the owners of its fields. Other owners of status fields are left out."""
     others, ours = list[FieldOwner](), list[Mapping[str, Any]]()
     for entry in item["metadata"].get("managedFields", ()):
         fields = entry.get("fieldsV1", {})

@@ -1,4 +1,4 @@
-"""The folder in which Pulumi's engine keeps the state of a stack, and its recovery after a killed run."""
+"""The folder in which Pulumi's engine keeps the state of a stack, and the recovery of the state after a killed run."""
 
 from __future__ import annotations
 

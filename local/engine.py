@@ -47,7 +47,7 @@ class Engine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
     The project's files are only read. Runs work on a copy of the stack file. The copy is renewed when the original
-    changes. `settings` are values of the stack, by key, that replace the original's values in the copy.
+    changes. `settings` are keys of the stack with values, which replace those of the original in the copy.
     """
 
     MARK = "INFERENCE_STACKS_RUN"

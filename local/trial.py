@@ -38,7 +38,7 @@ FIRST_PORT = 8080
 
 
 def run(report: Report, project: Path = up.PROJECT) -> None:
-    """Deploy behind a gateway, send a request and explain the answer. Raises LocalError."""
+    """Deploy behind a gateway, send a request and explain the answer. Raises LocalError if a step fails."""
     host.check(project)
     state = files.private_directory(up.state_directory(project))
     with files.lock(state, refusal=up.BUSY.format(state=state)):

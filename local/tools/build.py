@@ -245,7 +245,7 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Return the first difference of a build from its record; None if there is none."""
+    """Return the first difference of a build from its record; None if they do not differ."""
     record = metadata(directory)
     if record is None:
         return f"{METADATA} is missing or unreadable"
