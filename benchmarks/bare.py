@@ -1,7 +1,7 @@
-"""A Pulumi program that registers the resources in a JSON file, and decides nothing.
+"""A Pulumi program that reads resources from a JSON file and registers them. It decides nothing.
 
-The time of this program is the minimum for the program of this project. Both register the same resources with the
-same arguments and options. `benchmarks/preview.py` writes them to `registrations.json` beforehand.
+The program of this project cannot be faster than this program, because both register the same resources with the same
+arguments and options. `benchmarks/preview.py` writes these resources to `registrations.json` beforehand.
 """
 
 import json
@@ -76,7 +76,7 @@ def _register(
 
 
 def _make(name: str, manifest: Mapping[str, Any], opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """Register an object with the SDK's class for its kind, as a program that is written by hand does."""
+    """Register an object with the SDK's class for its kind, like a program that is written by hand."""
     group, _, version = manifest["apiVersion"].rpartition("/")
     if group in _GROUPS:
         cls = attrgetter(f"{_GROUPS[group]}.{version}.{manifest['kind']}")(k8s)

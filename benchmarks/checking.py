@@ -3,14 +3,14 @@
 Run from the root of the repository: `.venv/bin/python -m benchmarks.checking [SERVICES ...]` (100 if absent). The same
 stack is composed and previewed in four variants. `checked` has `checks.capacity: strict`. `skipped` has `skip` for the
 checks `preflight` and `capacity`, and still reads the cluster. `unread` has `cluster.facts` of type none in addition,
-and reads nothing. `again` is `checked` once more. All use one control plane, on which nothing is deployed. The variants
-alternate, each round in another order. Both tables show medians: of wall-clock times, and of the differences within a
-round.
+and reads nothing from the cluster. `again` equals `checked`. All use one control plane, on which nothing is deployed.
+The variants alternate, each round in another order. Both tables show medians: of wall-clock times, and of the
+differences within a round.
 
 All variants must plan the same resources. The checks then cost time only while the program composes the stack, before
 it registers the first resource. The first table shows how long composing took, in twenty rounds in this process. The
-second one shows how long whole previews took, in five rounds; each variant has its own engine. A preview takes half a
-minute, and its time varies by more than the checks take; `checked - again` shows the variation.
+second table shows how long whole previews took, in five rounds; each variant has its own engine. A preview takes half a
+minute, and its time varies by more than the time of the checks; `checked - again` shows the variation.
 """
 
 import statistics
@@ -27,7 +27,7 @@ from composition import Live, Refusal, compose
 
 _SIZES = (100,)
 _COMPOSITIONS, _PREVIEWS = 20, 5
-"""Rounds of each kind."""
+"""Numbers of rounds of composing, and of previews."""
 _CHECKED = {"checks": {"capacity": "strict"}}
 _SKIPPED = {"checks": {"preflight": "skip", "capacity": "skip"}}
 _VARIANTS: Mapping[str, Mapping[str, Any]] = {
@@ -62,7 +62,7 @@ def _row(services: int, rounds: _Rounds, others: Sequence[str]) -> tuple[object,
 
 
 def _compositions(shared: Cluster, services: int) -> _Rounds:
-    """Return the seconds of composing, after a first time that reads tables and schemas."""
+    """Return the seconds of composing. A composition that is not measured comes first, and reads tables and schemas."""
     target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
     works = {name: partial(_compose, tree, target) for name, tree in _trees(services).items()}
     _compose(_trees(services)["checked"], target)
@@ -70,7 +70,7 @@ def _compositions(shared: Cluster, services: int) -> _Rounds:
 
 
 def _previews(shared: Cluster, services: int) -> _Rounds:
-    """Return the seconds of whole previews, whose first ones must plan the same resources."""
+    """Return the seconds of whole previews. First previews, not measured, must plan the same resources."""
     engines = {name: shared.program_engine(f"{name}-{services}", tree) for name, tree in _trees(services).items()}
     with shared.report.step(f"first previews of {services} services"):
         first, *further = (planned_resources(engine) for engine in engines.values())
@@ -96,7 +96,7 @@ def _compose(tree: Mapping[str, Any], target: Live) -> None:
 
 
 def _alternating(works: Mapping[str, Callable[[], object]], rounds: int) -> _Rounds:
-    """Return the seconds of work by name, for each round; every round begins with another one."""
+    """Return the seconds of each work by name, for each round. Every round begins with another work."""
     order, found = list(works), list[Mapping[str, float]]()
     for _ in range(rounds):
         found.append({name: wall_seconds(works[name])[0] for name in order})

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "composition", "facts")
 STACK = "dev"
 _IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "outputs"}
-"""Fields of a resource in a preview that are no part of its registration, or that only one program needs."""
+"""Fields of a resource in a preview that are not registered, or that only one of the compared programs has."""
 _SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
 
 
@@ -39,7 +39,7 @@ class Cluster:
         tree: Mapping[str, Any],
         environment: Mapping[str, str] | None = None,
     ) -> Engine:
-        """Return an engine for a new project with some files and a stack."""
+        """Return an engine for a new project. `program` maps names of files to their targets, `tree` is the stack."""
         project = self.directory / name / "project"
         project.mkdir(parents=True)
         for file, target in {**program, **{file: ROOT / file for file in ("Pulumi.yaml", ".venv")}}.items():

@@ -1,10 +1,11 @@
 """Cost of the check that the routes of two stacks on one gateway do not collide.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.collisions [SERVICES]` (200 if absent). Two stacks
-of that many services share a gateway; one counts as deployed, the other is checked. The column `share` divides the time
-of the check by the time for planning and rendering the whole stack. The columns `growth` divide the time of the check
-by the time for half the services, and the time for twice as many services by the time of the check. 2.0 is linear, 4.0
-is quadratic. All times are processor times, so that other work on the machine does not count.
+with SERVICES services each share a gateway. The first stack counts as deployed, the second stack is checked. The column
+`share` divides the time of the check by the time for planning and rendering the whole stack. The first column `growth`
+divides the time of the check by the time for half the services. The second column `growth` divides the time for twice
+as many services by the time of the check. 2.0 is linear, 4.0 is quadratic. All times are processor times, so that other
+work on the machine does not count.
 """
 
 import sys
@@ -65,7 +66,7 @@ def _plan(namespace: str, services: int) -> StackPlan:
 
 
 def _live_routes(plan: StackPlan) -> Routes:
-    """Return the routes of a stack as a cluster has them."""
+    """Return the routes of a stack as facts of a cluster."""
     routes = (item.manifest for item in objects(render(plan)) if item.manifest["kind"] == "HTTPRoute")
     return Routes(tuple(map(gateways.route, routes)))
 

@@ -1,7 +1,7 @@
 """Time and memory from a configuration to checked manifests, without Pulumi and without a cluster.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deciding [SERVICES ...]` (10, 100 and 1000 if
-absent). Each size runs in a process of its own. The process first plans and renders a small stack, so that reading
+absent). Each size runs in a separate process. The process first plans and renders a small stack, so that reading
 tables and schemas is not measured. Garbage collection is off, as in the program. The column `growth` divides the
 milliseconds per service by the milliseconds per service of the previous size: 1.0 is linear.
 """

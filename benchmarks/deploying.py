@@ -1,10 +1,10 @@
 """Times of `pulumi up` and of `kubectl apply --server-side` with the same objects.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deploying [SERVICES ...]` (10 and 50 if absent).
-Both run on one control plane, one after the other: the namespace of the stack is deleted before kubectl applies the
-rendered YAML of the same services in another namespace. `pulumi up` orders the objects and ends when weights,
-pods, pickers and routes are ready. `kubectl apply` only sends the objects and waits for none. The column `Available`
-therefore gives the time until `kubectl wait` finds all Deployments Available.
+Both commands run on one control plane, one after the other: the namespace of the stack is deleted before kubectl
+applies the rendered YAML of the same services in another namespace. `pulumi up` orders the objects, and ends when
+weights, pods, pickers and routes are ready. `kubectl apply` only sends the objects and waits for none. The column
+`Available` therefore gives the time until `kubectl wait` finds all Deployments Available.
 """
 
 import sys
@@ -48,7 +48,8 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
 def _up_seconds(shared: Cluster, services: int) -> float:
     """Deploy a stack, delete its namespace, and return the seconds of the deployment.
 
-    `pulumi destroy` would take as long again, because the engine writes its whole state before and after every object.
+    `pulumi destroy` would take as long as the deployment, because the engine writes its whole state before and after
+    every object.
     """
     name = f"pulumi-{services}"
     engine = shared.program_engine(name, stacks.tree(services, name, create_namespace=True))
@@ -59,7 +60,7 @@ def _up_seconds(shared: Cluster, services: int) -> float:
 
 
 def _apply_seconds(shared: Cluster, services: int) -> tuple[int, float, float]:
-    """Return the number of objects, the seconds until all are applied, and until all Deployments are Available."""
+    """Return the number of objects, and the seconds until they are applied and until Deployments are Available."""
     namespace = f"kubectl-{services}"
     composition = compose(stacks.tree(services, namespace, create_namespace=True), Given(NOTHING_READ), stacks.NAME)
     if isinstance(composition, Refusal):

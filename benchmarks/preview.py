@@ -2,8 +2,8 @@
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.preview [SERVICES ...]` (1, 10 and 100 if absent).
 The bare program (`benchmarks/bare.py`) reads every resource with its arguments and options from a file. The ratio
-therefore shows what validating, planning, rendering and checking add. Each program has its own engine. Both engines use
-one control plane, on which nothing is deployed. The first previews of the two programs must be equal. Then the two
+therefore shows the cost of validating, planning, rendering and checking. Each program has its own engine. Both engines
+use one control plane, on which nothing is deployed. The first previews of the two programs must be equal. Then the two
 programs alternate for three pairs of previews, and the table shows the medians. Wall-clock time is measured for the
 command, processor time for the program that the engine runs.
 """
@@ -81,7 +81,7 @@ def _program(shared: Cluster, name: str, tree: Mapping[str, Any], registrations:
     directory.mkdir()
     times = directory / "times"
     python = directory / "python"
-    # The language host also runs `python -m pip` to list packages. Only a run of the program may write its time.
+    # The language host also runs `python -m pip` to list packages. Only a run of the program writes its time.
     python.write_text(f"""#!/bin/sh
 "{sys.executable}" "$@"
 code=$?

@@ -26,7 +26,7 @@ _CLASSES = ("nvidia-h100-80gb", "nvidia-l40s", "amd-mi300x", "nvidia-a100-80gb",
 
 
 def tree(profiles: int, services: int) -> dict[str, Any]:
-    """Return a stack whose services select from profiles of one model, and ask for different things."""
+    """Return a stack whose services select from profiles of one model, and ask for different properties."""
     return {
         "namespace": "models",
         "catalogue": {"shipped": False, "profiles": {f"p{number}": _profile(number) for number in range(profiles)}},

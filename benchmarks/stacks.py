@@ -12,7 +12,7 @@ _MODELS = (
     ("google/gemma-3-4b-it", "9Gi"),
 )
 _COMMIT = "b968826d9c46dd6066d109eabc6255188de91218"
-"""Stands for the commit of every model, because a source without a commit gives a warning."""
+"""Placeholder for the commit of every model, because a source without a commit gives a warning."""
 _LONGEST_REQUEST = "10m"
 _HOST, _HEADER = 8, 9
 """Last digits of the numbers of services with a separate host, and of services that a header selects."""

@@ -5,10 +5,10 @@ import sys
 
 
 def _main() -> int:
-    # All objects that a command imports and makes stay in use until it ends. Garbage collection would examine them
-    # again and again, which takes a third of the time.
+    # All modules and objects of a command stay in use until the command ends. The garbage collector would examine them
+    # again and again, and take a third of the command's time.
     gc.disable()
-    from cli import commands  # noqa: PLC0415, imports are to make no garbage collection
+    from cli import commands  # noqa: PLC0415, imports must run without garbage collection
 
     return commands.main(sys.argv[1:])
 

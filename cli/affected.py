@@ -1,8 +1,8 @@
 """Command `affected`: prints the stacks that a change of files touches.
 
 A stack is touched by its own file, by the files that it extends, by the files of its catalogue, by its lock, by its
-facts file, by the table of its release channel, and by every other file of the program. Shipped profiles touch the
-stacks that may select a profile. Documents, tests and other commands touch no stack.
+facts file, and by every file of the program except the tables of other release channels. Shipped profiles touch the
+stacks that may select a profile. Documents, tests and the commands in `cli/` touch no stack.
 """
 
 import posixpath
@@ -30,9 +30,10 @@ _SHIPPED = "catalogue/"
 
 
 def since(ref: str) -> list[str]:
-    """Return the names of the stacks in the working directory that have changed since a commit, sorted.
+    """Return the names of the stacks that are touched by the changes since a commit, sorted.
 
-    Uncommitted changes count, too. Raises `ConfigError` if there is no such commit.
+    The stacks are those of the working directory. Uncommitted changes count. Raises `ConfigError` if there is no such
+    commit.
     """
     changed = _changed_files(ref)
     return [stack for stack, file in _stacks() if _touching(file, changed)]
@@ -45,7 +46,7 @@ def _stacks() -> Iterator[tuple[str, Path]]:
 
 
 def _touching(file: Path, changed: Iterable[str]) -> set[str]:
-    """Return the changed files that touch the stack of a file."""
+    """Return the changed files that touch the stack whose stack file is `file`."""
     tree = _tree(file)
     locks = {lock.file_name(name) for name in (file.stem.removeprefix("Pulumi."), *_earlier_names(tree))}
     files = {posixpath.normpath(file.as_posix()), *base_files.names(tree, Path()), *locks}
@@ -67,7 +68,7 @@ def _is_of_program(name: str) -> bool:
 
 
 def _tree(file: Path) -> Mapping[str, Any]:
-    """Return the tree of a stack file; empty if it cannot be read."""
+    """Return the tree of a stack file; an empty tree if the file cannot be read."""
     try:
         tree = stackfile.parse(file).tree
     except ConfigError:
@@ -76,9 +77,10 @@ def _tree(file: Path) -> Mapping[str, Any]:
 
 
 def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, frozenset[str]]:
-    """Return the release of a stack, the path of its facts, and the files with profiles that it selects from.
+    """Return the release of a stack, the path of its facts file, and the files from which it selects profiles.
 
-    None stands for a release that cannot be read, or for no facts file. `_SHIPPED` stands for all shipped files.
+    The release is None if a base file cannot be read. The path is None if the stack has no facts file. `_SHIPPED`
+    stands for all shipped files.
     """
     try:
         documents = base_files.read(tree, Path())
@@ -93,7 +95,7 @@ def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, froze
 
 
 def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files of a catalogue."""
+    """Yield the files of a catalogue. `_SHIPPED` stands for the shipped files."""
     files = catalogue.get("files")
     for name in cast("list[object]", files) if isinstance(files, list) else ():
         yield posixpath.normpath(str(name))
@@ -102,7 +104,7 @@ def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _earlier_names(tree: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the earlier names of a stack, without its project. Its lock may still have one of them."""
+    """Yield the earlier names of a stack, without the project. The file of the lock may still have an earlier name."""
     names = tree.get("formerly")
     for name in cast("list[object]", names) if isinstance(names, list) else ():
         yield str(name).rpartition("/")[2]
@@ -120,14 +122,16 @@ def _below(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _changed_files(ref: str) -> frozenset[str]:
     """Return the changed files, relative to the working directory.
 
-    Changes on the other branch since the common ancestor do not count.
+    Changes on the branch of `ref` since the common ancestor do not count.
     """
     base = [] if ref.startswith("-") else _git("merge-base", ref, "HEAD")
     if not base:
         raise ConfigError(
             [
                 Problem(
-                    ConfigPath("--since"), f"names no commit with a common history ({ref})", "fetch it, or name another"
+                    ConfigPath("--since"),
+                    f"names no commit that shares history with HEAD ({ref})",
+                    "fetch it, or name another",
                 )
             ]
         )
@@ -146,7 +150,7 @@ def _outside(names: Iterable[str]) -> Iterator[str]:
 
 
 def _git(*arguments: str) -> list[str]:
-    """Return what git prints, split at null characters; empty if it fails."""
+    """Return the output of a git command, split at null characters; an empty list if the command fails."""
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
     except OSError:

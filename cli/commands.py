@@ -1,8 +1,9 @@
 """Commands of `python -m cli`.
 
 Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
-exit code is 1 if a cluster or a forge cannot be read, if `lint` has findings, if `lock` finds moved sources or cannot
-ask them, and if `fit` finds roles that are too large. It is 7 if `summarize --drift` finds changed objects.
+exit code is 1 if a cluster cannot be read, if a forge refuses a comment, if `lint` has findings, if `lock` finds
+sources that have moved or do not answer, and if `fit` finds roles that do not fit their devices. The exit code is 7 if
+`summarize --drift` finds changed objects.
 """
 
 import argparse
@@ -76,16 +77,18 @@ def _parser() -> argparse.ArgumentParser:
     facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
     facts_options.add_argument("--secrets", action="store_true", help="add the names of all Secrets")
     facts_options.add_argument("--previewed", metavar="FILE", help="list the differences from these earlier facts")
-    _add_lock(commands.add_parser("lock", help="write the lock of a stack: which content each of its sources has"))
+    _add_lock(commands.add_parser("lock", help="write the lock of a stack, which pins the content of each source"))
     _add_fit(commands.add_parser("fit", help="print how much device memory models need"))
-    _add_explain(commands.add_parser("explain", help="print which profile each service gets, and why no other one"))
+    _add_explain(
+        commands.add_parser("explain", help="print the profile of each service, and the reasons against other profiles")
+    )
     _add_rights(
         commands.add_parser("rights", help="print the Roles that suffice to preview, deploy or look at a stack")
     )
     _add_lint(
         commands.add_parser(
             "lint",
-            help="judge the configuration of an endpoint picker, as the picker of a release does",
+            help="judge the configuration of an endpoint picker by the rules of a release's picker",
             epilog="Arguments after -- are the picker's command line, which is judged, too.",
         )
     )
@@ -96,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         "--since", dest="ref", metavar="REF", required=True, help="the commit before the change, such as origin/main"
     )
     _add_summarize(commands.add_parser("summarize", help="print a report on a run of the engine, from its event log"))
-    _add_comment(commands.add_parser("comment", help="keep one comment with a report on a pull or merge request"))
+    _add_comment(commands.add_parser("comment", help="publish a report as a comment on a pull or merge request"))
     _add_diagram(commands.add_parser("diagram", help="print a stack as a Mermaid flowchart"))
     reference_options = commands.add_parser("reference", help="print a generated page of the documents")
     reference_options.add_argument(
@@ -109,7 +112,7 @@ def _add_lint(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `lint`."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; none for the default")
     parser.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.10")
-    parser.add_argument("--app-protocol", metavar="P", help="appProtocol of the pool, with which parsers are checked")
+    parser.add_argument("--app-protocol", metavar="P", help="appProtocol of the pool, which the parsers must accept")
 
 
 def _add_render(parser: argparse.ArgumentParser) -> None:
@@ -134,11 +137,15 @@ def _add_lock(parser: argparse.ArgumentParser) -> None:
         metavar="SERVICE",
         action="append",
         default=[],
-        help="ask the sources of a service again, of a cache (caches.NAME), or the cluster (cluster)",
+        help="ask again: the sources of a service or of a cache (caches.NAME), or the cluster (cluster)",
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; list moved sources, and then end with 1")
     parser.add_argument(
-        "--file", metavar="PATH", help="the lock that a program passes to InferenceStack; absent: that of the stack"
+        "--check",
+        action="store_true",
+        help="write nothing; list sources that have moved, and end with 1 if there are any",
+    )
+    parser.add_argument(
+        "--file", metavar="PATH", help="the lock that a program passes to InferenceStack; absent: the lock of the stack"
     )
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
     _add_platform(parser)
@@ -162,7 +169,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
 
 
 def _size(text: str) -> str:
-    """Return a number of bytes as a quantity. Raises `ValueError` if the text is no such number."""
+    """Return a number of bytes as a quantity. Raises `ValueError` if the text is no number of bytes."""
     if re.fullmatch(r"[0-9]+(\.[0-9]{1,9})?([kKMGTP]i?)?", text) is None:
         raise ValueError(text)
     return text.replace("K", "k") if text.endswith("K") else text
@@ -225,7 +232,7 @@ def _add_summarize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
     _add_platform(parser)
     parser.add_argument("--format", choices=summarize.FORMATS, default="markdown", help="absent: markdown")
-    drift = "report what a refresh found changed; the exit code is 7 if anything is"
+    drift = "report changes that a refresh found; the exit code is 7 if there are any"
     parser.add_argument("--drift", action="store_true", help=drift)
 
 
@@ -283,4 +290,4 @@ _HANDLERS = {
     "explain": _explain,
     "fit": _fit,
 }
-"""Commands that return their exit codes."""
+"""Functions that run a command and return its exit code, by name of the command."""

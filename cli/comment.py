@@ -1,6 +1,7 @@
-"""Command `comment`: keeps one comment with the report of an environment on a pull request or a merge request.
+"""Command `comment`: publishes the report of an environment as a comment on a pull request or a merge request.
 
-Its input is a token, and variables that GitHub Actions and GitLab CI set.
+Each environment has one comment. A later report replaces the earlier report in this comment. The command reads a token,
+and variables that GitHub Actions and GitLab CI set.
 """
 
 import re
@@ -14,13 +15,13 @@ from models.problems import ConfigError, Problem
 
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _PULL = re.compile(r"refs/pull/(\d+)/")
-"""Reference of a pull request, in the variable GITHUB_REF of a workflow on it."""
+"""Value of the variable GITHUB_REF in a workflow that runs for a pull request."""
 
 
 def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
     """Publish the report in a file.
 
-    Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses.
+    Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses the comment.
     """
     if not _ENVIRONMENT.fullmatch(environment):
         raise _mistake("--environment", "is no name of an environment", "write letters, digits, '.', '_' and '-'")

@@ -1,7 +1,7 @@
 """Descriptions of configuration keys: the docstrings below the fields of the specs.
 
-pydantic can collect them when a spec is defined, but then it reads the sources at every start of the program. This
-module reads them only for the schema and for the reference page.
+pydantic can collect these docstrings when a spec is defined. It would then read the sources at every start of the
+program. This module reads the sources only for the schema and for the reference page.
 """
 
 import ast
@@ -16,7 +16,7 @@ from models.base import Spec
 
 
 def describe(name: str, definition: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of the spec called `name` with a description of each property that has none."""
+    """Return the schema of the spec called `name`, with descriptions added to the properties that lack them."""
     texts = _texts(name)
     properties = {
         key: dict(sorted({"description": texts[key], **node}.items())) if key in texts else node
@@ -26,7 +26,7 @@ def describe(name: str, definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_type(kind: type, definition: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a TypedDict with a description of each property that has one in the sources."""
+    """Return the schema of a TypedDict, with the descriptions that its properties have in the sources."""
     texts = dict[str, str]()
     for base in (*getattr(kind, "__orig_bases__", ()), kind):
         texts |= _docstrings(kind.__module__).get(getattr(base, "__name__", ""), {})
@@ -39,7 +39,7 @@ def describe_type(kind: type, definition: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _texts(name: str) -> Mapping[str, str]:
-    """Return the docstrings of a spec's fields, inherited ones included, by the names that users write."""
+    """Return the docstrings of a spec's own and inherited fields, by the keys that users write."""
     spec = next(spec for spec in _specs(Spec) if spec.__name__ == name)
     texts = dict[str, str]()
     for base in reversed(spec.__mro__):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "|<>`*_#"})
-"""Characters that Markdown or HTML in it would interpret."""
+"""Characters that Markdown, or HTML inside Markdown, would interpret."""
 _STRONG = "**"
 """Mark around words that are set in bold face."""
 
@@ -26,7 +26,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list, each item with a sign before it."""
+    """A list. Each item is a pair of a sign and a text."""
 
     items: Sequence[tuple[str, str]]
 
@@ -60,7 +60,7 @@ def _markdown(block: Block) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return text in one line that Markdown shows as it is, apart from words in bold face."""
+    """Return a text in one line, escaped so that Markdown shows it unchanged. Words in bold face stay in bold face."""
     parts = " ".join(text.split()).split(_STRONG)
     return _STRONG.join(part.translate(_SPECIAL) for part in parts)
 

@@ -1,6 +1,6 @@
-"""Command `explain`: prints which profile each service of a stack gets, and why no other one.
+"""Command `explain`: prints the profile that each service of a stack gets, and the reasons against other profiles.
 
-It reads the nodes of the kubeconfig's cluster, or those of a facts file.
+The command reads the nodes from the kubeconfig's cluster, or from a facts file.
 """
 
 import json

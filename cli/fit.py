@@ -1,6 +1,6 @@
-"""Command `fit`: prints how much device memory the models of a stack, or one model, need.
+"""Command `fit`: prints the device memory that a model needs, or that the models of a stack need.
 
-It reads no cluster. A stack has the sizes and architectures of its lock.
+The command reads no cluster. For a stack, it uses the sizes and architectures in the lock.
 """
 
 import json
@@ -32,7 +32,7 @@ _NOTE = (
     "length; sequences: number of such sequences that fit."
 )
 _MOST_DEVICES = 8
-"""Maximum number of devices that are tried for a class that does not state the devices of a node."""
+"""Maximum number of devices to try for a class without `devices_per_node`."""
 _UNFIT = 1
 """Exit code if a role does not fit."""
 
@@ -46,15 +46,15 @@ class Options:
     model: str | None
     """Name of a model of the shipped table, or path of a config.json."""
     accelerator: str | None
-    """Class of the devices; None for all."""
+    """Class of the devices; None for all classes."""
     size: str | None
     """Bytes of the weights, as a quantity."""
     context: int | None
-    """Length of the longest context in tokens; None for the model's."""
+    """Length of the longest context in tokens; None for the context length of the model."""
 
 
 def run(options: Options) -> tuple[str, int]:
-    """Return the text of the command and its exit code: 1 if a role of a stack does not fit.
+    """Return the output and the exit code of the command: 1 if a role of a stack does not fit.
 
     Raises `ConfigError` with all mistakes of the user.
     """
@@ -80,7 +80,7 @@ def _of_stack(options: Options, file_or_stack: str) -> tuple[str, int]:
 
 
 def _plan(name: StackName, platform: Outputs | None, tree: object) -> StackPlan:
-    """Return the plan of a stack. Its models need not fit their devices."""
+    """Return the plan of a stack, even if models do not fit their devices."""
     composition = compose(_without_check(tree), Given(NOTHING_READ), name, platform=platform, lock=LockFile(Path.cwd()))
     if isinstance(composition, Refusal):
         raise composition.error
@@ -88,7 +88,7 @@ def _plan(name: StackName, platform: Outputs | None, tree: object) -> StackPlan:
 
 
 def _without_check(tree: object) -> object:
-    """Return a configuration whose fit is not checked."""
+    """Return the configuration with `checks.fit: skip`."""
     if not isinstance(tree, dict):
         return tree
     stack = cast("dict[str, Any]", tree)
@@ -106,7 +106,7 @@ def _verdict(fit: Fit) -> str:
 
 
 def _of_model(options: Options, model: str) -> Iterator[Block]:
-    """Yield the fit of one model on devices of each class, with as few devices as suffice."""
+    """Yield a table with the smallest number of devices on which a model fits, for each class."""
     source = _source(options, model)
     classes = accelerators.classes({})
     if options.accelerator is not None and options.accelerator not in classes:
@@ -126,16 +126,18 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
         else:
             small.append(name)
     if options.accelerator is not None and not rows and not small:
-        raise ConfigError([Problem(ConfigPath("--class"), "has no known memory", "name the class of a product")])
+        raise ConfigError(
+            [Problem(ConfigPath("--class"), "names a class without known memory", "name the class of a product")]
+        )
     if rows:
         yield Table(("devices", *_TITLES), rows)
         yield Line(_NOTE)
     if small:
-        yield Line(f"The model fits no node of: {', '.join(small)}.")
+        yield Line(f"The model fits no node of these classes: {', '.join(small)}.")
 
 
 def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
-    """Return the fit on the smallest number of devices that suffices, or on the largest if none suffices."""
+    """Return the fit on the smallest number of devices that suffices; if no number suffices, on the largest number."""
     tensor, heads = 1, source.architecture.heads
     while True:
         request = Request(source.architecture, source.weights, devices, source.tokens, tensor=tensor)
@@ -147,7 +149,7 @@ def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
 
 
 def _source(options: Options, model: str) -> Request:
-    """Return the request of a model, before its devices are chosen."""
+    """Return the request for a model. Its devices are a placeholder."""
     at, path = ConfigPath("--model"), Path(model)
     size = None if options.size is None else int(amount(options.size))
     if path.suffix == ".json":

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
 _SECONDS = 30
-"""Time within which a forge answers a request."""
+"""Timeout of a request in seconds."""
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="next"')
 """Link to the next page (RFC 8288), which both forges send."""
 
 
 class ForgeError(Exception):
-    """A request that a forge refuses, or does not answer."""
+    """A forge refused a request, or did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class _Api:
     """Headers of every request, with the token."""
 
     def send(self, method: str, url: str, body: str | None = None) -> tuple[Any, str | None]:
-        """Return the JSON of the answer, and the address of the next page; None if there is none."""
+        """Return the JSON of the answer, and the address of the next page; the address is None after the last page."""
         data = None if body is None else json.dumps({"body": body}).encode()
-        request = urllib.request.Request(url, data, {**self.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310, `of` has checked the scheme
+        request = urllib.request.Request(url, data, {**self.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310, the command checks the scheme
         try:
             with _OPENER.open(request, timeout=_SECONDS) as answer:
                 link = _NEXT.search(answer.headers.get("Link", ""))
@@ -96,7 +96,7 @@ class _Comments:
     item: str
     """Path of one comment, without its number."""
     method: str
-    """Method of an update."""
+    """HTTP method of an update."""
 
     def comments(self) -> Iterator[Comment]:
         """Yield all comments, the oldest first."""
@@ -126,7 +126,7 @@ def gitlab(root: str, token: str, project: str, number: int) -> Forge:
 
 
 def publish(forge: Forge, environment: str, report: str) -> bool:
-    """Keep one comment with the report of an environment; tell whether it is new.
+    """Create or update the comment with the report of an environment. Return whether the comment is new.
 
     A hidden mark at the beginning of the comment names the environment.
     """

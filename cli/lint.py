@@ -1,7 +1,7 @@
-"""Command `lint`: judges the configuration of an endpoint picker, and its command line, without a stack.
+"""Command `lint`: judges the configuration and the command line of an endpoint picker, without a stack.
 
-The verdict is the picker's own: a configuration is refused if the picker of the release would not start with it, or
-would never become ready. It is also refused if no author can intend it; docs/picker-lint.md lists the reasons.
+The verdict is that of the picker: a configuration is refused if the picker of the release would not start with it, or
+would never become ready. Settings that no author can intend are also refused; docs/picker-lint.md lists the reasons.
 """
 
 import sys
@@ -54,8 +54,8 @@ def judge(
 ) -> Verdict:
     """Return the verdict on a configuration and a command line.
 
-    Without a text, the picker has a default configuration. Without arguments, alpha plugins are permitted. Raises
-    `ValueError` if the text is neither YAML nor JSON.
+    If `text` is None, the picker uses its default configuration, and only the command line is judged. If `arguments` is
+    None, alpha plugins are permitted. Raises `ValueError` if the text is neither YAML nor JSON.
     """
     line = command_line.CommandLine({}, ()) if arguments is None else command_line.read(arguments, release)
     refused = [Finding(problem, None) for problem in line.problems]

@@ -1,6 +1,6 @@
-"""Command `lock`: writes the lock of a stack, or lists the sources that have moved since it was written.
+"""Command `lock`: writes the lock of a stack, or lists the sources that have moved since the lock was written.
 
-It asks registries, hubs and buckets once, with the credentials of the user, and the cluster of the kubeconfig.
+The command asks registries, hubs, buckets and the cluster of the kubeconfig once, with the credentials of the user.
 """
 
 import sys

@@ -8,9 +8,10 @@ from planning.selection import shipped
 
 _HEAD = """# Catalogue
 
-A serving profile is one way to serve a model that is known to work: which devices, how many, which weights, which
-arguments of the engine. A service that has a `model.name` and no `model.source` gets a profile: the best profile of its
-model that the nodes of the cluster can run. `python -m cli explain` shows this profile, and the reasons against others.
+A serving profile describes a way to serve a model. This way is known to work. The profile has the devices and their
+number, the weights, and the arguments of the engine. A service that has a `model.name` and no `model.source` gets a
+profile: the best profile of its model that the nodes of the cluster can run. `python -m cli explain` shows this
+profile, and the reasons against other profiles.
 This page is generated from [the shipped files](../catalogue): `python -m cli reference profiles > docs/catalogue.md`.
 
 ## Shipped profiles
@@ -30,18 +31,19 @@ _TAIL = """
 |---|---|
 | `optimized` | recommends these settings for this class: a vendor has tuned them, or they were measured |
 | `general` | shows the model on this class, with settings that nobody claims to be the best |
-| `preview` | has tuned the settings, and they do not yet reach what the vendor requires of `optimized` |
+| `preview` | has tuned the settings, which do not yet meet the vendor's requirements for `optimized` |
 | `unoptimized` | offers settings as a starting point; no such profile is shipped |
 
 A service gets only `optimized` profiles, unless its `selection.minimumType` allows others.
 
 ## What profiles leave out
 
-- Arguments for measurements: sources turn prefix caching off so that runs compare; the endpoint picker relies on it.
+- Arguments for measurements: sources turn prefix caching off so that runs can be compared; the endpoint picker
+  relies on prefix caching.
 - Arguments that repeat what this program or the engine does anyway: logs, ports, executors, types, swap space.
 - Variables that the engine of the release does not know.
-- `--trust-remote-code`, where another source serves the model without it. The embeddings of jinaai need it: their
-  pods run code of that repository.
+- `--trust-remote-code`, if another source serves the model without this flag. The embedding models of jinaai need the
+  flag: their pods run code from the model's repository.
 - Revisions: [the lock](operations.md#the-lock) pins the content of each source.
 - Groups that open AMD's device files: `pod.supplementalGroups` is a number of your nodes.
 
@@ -68,12 +70,13 @@ profiles:
 ```
 
 The keys below `service` are keys of a service, with the same meanings. Values of the service itself win over them.
-The place of a profile decides first: profiles of the stack file go before profiles of files, and these before shipped
-profiles. A profile replaces a shipped profile with the same id; `catalogue: {shipped: false}` leaves out all of them.
+The place of a profile decides first: profiles of the stack file win over profiles of files, and profiles of files win
+over shipped profiles. A profile replaces a shipped profile with the same id; `catalogue: {shipped: false}` leaves out
+all shipped profiles.
 
-To ship a profile, add it to the model's file in `catalogue/`: its numbers with the commit of a public file, or the day
-of a page, and its weights in `tests/contracts/catalogue-weights.yaml`. Profiles of a model for one class differ in
-type, metric or precision, so that none ties.
+To ship a profile, add it to the model's file in `catalogue/`. As the source of its numbers, name a public file with its
+commit, or a page with the day. Add its weights to `tests/contracts/catalogue-weights.yaml`. Profiles of a model for
+one class differ in type, metric or precision, so that no two profiles tie.
 """
 
 
@@ -84,7 +87,7 @@ def text() -> str:
 
 
 def _profiles() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield each profile with its id, and with the description of the model in the first line of its file."""
+    """Yield the id of each profile, the description of its model (the first line of the file), and the profile."""
     for document in shipped.files():
         file = shipped.FOLDER.parent / document.file
         about = Path(file).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

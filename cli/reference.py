@@ -18,12 +18,12 @@ _LONGEST = 80
 """Maximum number of characters of a default or an example in a table. Longer values are left out."""
 _HEAD = f"""# Configuration
 
-Every word of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
-Everything stands below `config: {{{ROOT}: …}}`; `*` in a path is a name of yours.
+Every key of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
+All keys are below `config: {{{ROOT}: …}}`; `*` in a path stands for a name that you choose.
 
-- A key without a default is **required**. `none` as a default means: absent, with the effect that the meaning states.
+- A key without a default is **required**. The default `none` means absent; the meaning of the key states the effect.
 - `defaults` holds the keys of a service. Layers merge from `defaults` to the service to its `prefill` and its `canary`:
-  maps merge key by key, lists and scalars replace, and `null` removes the value of an earlier layer.
+  maps merge key by key, a list or a scalar replaces that of an earlier layer, and `null` removes the earlier value.
 - `extends` names files with the same keys, without `config`. Each layer merges over the same layer of those files, and
   `null` removes their values as well.
 - Unknown keys are errors. `python -m cli schema` prints the same rules as a JSON schema for editors.
@@ -36,11 +36,11 @@ class _Section:
 
     definition: dict[str, Any]
     places: list[str] = field(default_factory=list[str])
-    """Paths at which the group stands. The first path is the title."""
+    """Paths of the group in a stack file. The first path is the title."""
 
     @property
     def title(self) -> str:
-        """Return the first path at which the group stands."""
+        """Return the first path of the group."""
         return self.places[0]
 
     @property
@@ -74,7 +74,7 @@ def _sections(tree: dict[str, Any]) -> dict[str, _Section]:
 
 
 def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
-    """Yield path and definition of every group of keys that may stand at a path."""
+    """Yield path and name of the definition for every group of keys in the value at `place`."""
     name = node.get("$ref", "").removeprefix(_DEFINITIONS)
     if name not in {"", _ANY}:
         yield place, name
@@ -87,7 +87,7 @@ def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
 
 
 def _alternatives(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each alternative of a value, after the text `type: …` that selects it, or after an empty text."""
+    """Yield each alternative of a value, and the text `type: …` that selects it; the text may be empty."""
     tags = {reference: f"type: {tag}" for tag, reference in node.get("discriminator", {}).get("mapping", {}).items()}
     for alternative in (*node.get("oneOf", ()), *node.get("anyOf", ())):
         yield tags.get(alternative.get("$ref"), ""), alternative
@@ -98,7 +98,7 @@ def _lines(section: _Section, sections: dict[str, _Section]) -> Iterator[str]:
     required = section.definition.get("required", ())
     yield from (f"## `{section.title}`", "", _flat(section.definition.get("description", "")), "")
     if len(section.places) > 1:
-        yield from (f"The same keys stand at {', '.join(f'`{place}`' for place in section.places[1:])}.", "")
+        yield from (f"The same keys are allowed at {', '.join(f'`{place}`' for place in section.places[1:])}.", "")
     yield from ("| Key | Type | Default | Meaning |", "|---|---|---|---|")
     for key, node in section.definition["properties"].items():
         default = "**required**" if key in required else _default(node)
@@ -159,7 +159,7 @@ def _flat(description: str) -> str:
 
 
 def _nouns() -> Iterator[tuple[str, str]]:
-    """Yield the pattern of each value type of the vocabulary, with its noun."""
+    """Yield the pattern of each value type of the vocabulary, with a noun for its values."""
     for alias in vars(vocabulary).values():
         for shape in (inner for inner in get_args(alias) if isinstance(inner, Shape)):
             if (noun := re.sub(r"^is not an? ", "", shape.what)) != shape.what:

@@ -68,7 +68,7 @@ def _composition(
 
 
 def _compose(facts: ClusterFacts, name: StackName, platform: Outputs | None, tree: object) -> Composition:
-    """Compose a stack and print its warnings; raises the error of a refusal."""
+    """Compose a stack and print its warnings. Raises `ConfigError` if the stack is refused."""
     composition = compose(tree, Given(facts), name, platform=platform, lock=LockFile(Path.cwd()))
     _warn((*composition.source_warnings, *composition.plan_warnings))
     if isinstance(composition, Refusal):

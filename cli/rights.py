@@ -22,7 +22,7 @@ _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purp
 
 
 def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: str | None = None) -> str:
-    """Return the Roles that suffice for a purpose as YAML: one for each namespace, and a ClusterRole.
+    """Return YAML of the Roles that suffice for a purpose: one Role for each namespace, and a ClusterRole.
 
     `platform_path` leads to a file with the outputs of the stack's platform. Raises `ConfigError` with all mistakes of
     the user.

@@ -30,7 +30,7 @@ _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema of a whole stack file. It allows other keys in the file, because Pulumi writes some."""
+    """Return the schema of a whole stack file. Keys other than `config` are allowed, because Pulumi writes some."""
     tree = with_descriptions()
     definitions = tree.pop("$defs")
     definitions |= _partials(tree, definitions)
@@ -58,7 +58,7 @@ def of_base_files() -> dict[str, Any]:
 
 
 def _config(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of the key `config` from that of a stack. Keys of other namespaces are allowed."""
+    """Return the schema of the key `config`; `tree` is the schema of a stack. Keys of other namespaces are allowed."""
     names = "|".join(key.removeprefix(f"{NAMESPACE}:") for key in KEYS)
     return {
         "type": "object",
@@ -87,7 +87,7 @@ def of_platforms() -> dict[str, Any]:
 
 
 def of_outputs() -> dict[str, Any]:
-    """Return the schema of the outputs of a stack. It allows further keys, which a version of the contract may gain."""
+    """Return the schema of the outputs of a stack. Further keys are allowed, because a contract may gain keys."""
     from pydantic import TypeAdapter  # noqa: PLC0415, other schemas do not need it
 
     tree = TypeAdapter(contract.Outputs).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
@@ -120,7 +120,8 @@ def text(kind: str = "stack") -> str:
 def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
     """Make `defaults`, `prefill` and `canary` partial: their keys are not required.
 
-    In a stack with `defaults`, the services are partial, too. A service may get its accelerator from a profile.
+    In a stack with `defaults`, the services are partial, too. No service requires `accelerator`, because a profile may
+    name the accelerator.
     """
     properties = tree["properties"]
     if "accelerator" in definitions.get("Service", {}).get("required", ()):
@@ -141,7 +142,7 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
 
 
 def _base(tree: dict[str, Any], partial: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a base file. Layers, and values that are replaced whole, have their required keys."""
+    """Return the schema of a base file. Only layers, and values that are replaced as a whole, have required keys."""
     properties = {key: _or_null(node) for key, node in partial.items()}
     whole = {key: _or_null(tree["properties"][key]) for key in ("defaults", "services", "gateway")}
     return {
@@ -154,7 +155,7 @@ def _base(tree: dict[str, Any], partial: dict[str, Any]) -> dict[str, Any]:
 
 
 def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
-    """Make a stack file with `extends` as partial as a base file."""
+    """Let a stack file with `extends` leave out the keys that a base file may leave out."""
     complete = {
         key: {name: inner for name, inner in node.items() if name not in _VERBATIM}
         for key, node in tree["properties"].items()
@@ -177,7 +178,7 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
 
 
 def _partials(tree: object, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a partial twin of each definition that a schema refers to, directly or through others."""
+    """Return a partial twin of each definition that a schema refers to, directly or through other definitions."""
     names, twins = ["Service", *_references(tree)], dict[str, Any]()
     for name in names:
         if f"{_PARTIAL}{name}" not in twins:

@@ -30,7 +30,7 @@ class StackFile:
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.
 
-        Raises `ConfigError` with the problems that `work` raises, and with those of the file.
+        Raises `ConfigError` with the problems that `work` raises, and with the problems of the file.
         """
         try:
             result = work(self.tree)
@@ -42,13 +42,13 @@ class StackFile:
 
 
 def locate(file_or_stack: str) -> pathlib.Path:
-    """Return the path of a stack file, from that path or from the name of the stack."""
+    """Return the path of a stack file. The argument is this path, or the name of the stack."""
     path = pathlib.Path(file_or_stack)
     return path if path.suffix in {".yaml", ".yml"} else pathlib.Path(f"Pulumi.{file_or_stack}.yaml")
 
 
 def read(path: pathlib.Path) -> object:
-    """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and also for ambiguous text."""
+    """Return the tree of a stack file. Raises the errors of `parse`, and `ConfigError` for ambiguous text."""
     return parse(path).apply(lambda tree: tree)
 
 

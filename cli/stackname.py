@@ -19,7 +19,7 @@ _REMEDY = "give project and stack with --as, such as --as inference-stacks/prod"
 
 
 def of(file: Path, explicit: str | None) -> StackName:
-    """Return the name of the stack of a stack file, or `explicit`, which is `project/stack`.
+    """Return the name of a stack: `explicit` (`project/stack`) if it is given, or else the name from the stack file.
 
     The project is named by the nearest Pulumi.yaml in or above the file's folder, or else in the working directory. The
     stack is `prod` for `Pulumi.prod.yaml` and for `prod.yaml`. Raises `ConfigError` if project or stack is unknown.

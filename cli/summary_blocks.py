@@ -14,7 +14,8 @@ from planning.report.paths import PathChange
 from planning.report.summary import Summary, WorkloadLine
 
 LONGEST = 60_000
-"""Maximum length of a report in characters. A comment of GitHub has at most 65,536, one of GitLab a million.
+"""Maximum length of a report in characters. GitHub's comments have at most 65,536 characters, GitLab's comments at most
+a million.
 
 Sources: GitHub REST API, Issue comments, body; GitLab documentation, Instance limits, Size of comments."""
 _LENGTHS = (10_000, 100, 40, 15, 5, 1)
@@ -94,7 +95,7 @@ def _difference(devices: ClassCapacity) -> str:
 
 
 def _cost(summary: Summary) -> str:
-    """Return the difference in money; empty if there is none."""
+    """Return the difference of the monthly costs as text; empty if the costs do not differ."""
     difference = summary.after.less(summary.before)
     low, high = (_with_sign(each, summary.currency) for each in (difference.low, difference.high))
     if not difference.low and not difference.high:
@@ -113,7 +114,7 @@ def _row(devices: ClassCapacity, capacity: Capacity) -> tuple[str, ...]:
 
 
 def _room(devices: ClassCapacity, capacity: Capacity) -> str:
-    """Return the free devices of a class and whether the change fits them."""
+    """Return the number of free devices of a class, and whether the additional pods fit on them."""
     if devices.is_provisioned:
         return "nodes come on demand"
     free = "unknown" if devices.free is None else str(devices.free)
@@ -122,7 +123,7 @@ def _room(devices: ClassCapacity, capacity: Capacity) -> str:
 
 
 def _verdict(needed: DeviceCapacity) -> str:
-    """Return whether the additional pods fit, and the pods that the first nodes get."""
+    """Return a text: whether the additional pods fit, and on which nodes."""
     if needed.low is Verdict.SHORT:
         return f"**does not fit**, {needed.additional.low} more are needed at once"
     found = needed.low.value
@@ -145,7 +146,7 @@ def _path(change: PathChange) -> tuple[str, str]:
 
 
 def _lines(summary: Summary) -> Iterator[Block]:
-    """Yield profiles, money, budgets and the numbers of other objects."""
+    """Yield lines about profiles, costs, budgets and other objects."""
     for service in summary.services:
         if service in summary.profiles:
             yield Line(f"profile of {service}: {summary.profiles[service]}")
@@ -171,11 +172,11 @@ def _diagnostic(found: Diagnostic) -> str:
 def _cut(
     items: list[tuple[str, str]], length: int, rest: Callable[[Sequence[tuple[str, str]]], str]
 ) -> list[tuple[str, str]]:
-    """Return the first items, and the number of items that are left out."""
+    """Return the first items, and an item that counts the items that are left out."""
     return items if len(items) <= length else [*items[:length], ("…", rest(items[length:]))]
 
 
 def _rest(items: Sequence[tuple[str, str]]) -> str:
-    """Return the number of items that are left out, by their signs."""
+    """Return a text with the number of items, in total and by sign."""
     counts = Counter(sign for sign, _ in items)
     return f"and {len(items)} more: " + ", ".join(f"{number} {sign}" for sign, number in sorted(counts.items()))

@@ -21,8 +21,9 @@ _RELATIVE = "write the path of a file, relative to the folder of Pulumi.yaml"
 def read(stack: Mapping[str, Any], root: File) -> tuple[Document, ...]:
     """Read the base files of a stack, the lowest first. Their paths are relative to `root`, the folder of the program.
 
-    A file counts once, at its lowest place. Raises `ConfigError` with the problems of files that cannot be read as base
-    files. If `extends` of the stack itself is no list of text, no file is read, and the validation reports this.
+    A file that several files extend counts once, at its lowest place. Raises `ConfigError` with the problems of files
+    that cannot be read as base files. If `extends` of the stack is no list of text, no file is read, and the validation
+    reports the mistake.
     """
     reader = _Reader(root)
     reader.read_all(_texts(stack.get(_KEY)), ())
@@ -32,7 +33,7 @@ def read(stack: Mapping[str, Any], root: File) -> tuple[Document, ...]:
 
 
 def tree(document: Document) -> Mapping[str, Any]:
-    """Return the tree of a base file, without the files that it extends."""
+    """Return the tree of a base file, without the key `extends`."""
     mapping = cast("dict[str, Any]", document.tree)
     return {key: value for key, value in mapping.items() if key != _KEY}
 
@@ -45,7 +46,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def read_all(self, paths: Sequence[str], above: tuple[str, ...]) -> None:
-        """Read files, each after the files that it extends. `above` are the files that lead to this list."""
+        """Read files, each after the files that it extends. `above` are the files whose `extends` lead to this list."""
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
             at, name = Path(_KEY, index), posixpath.normpath(text)
@@ -68,7 +69,7 @@ class _Reader:
 
 
 def with_name(problem: Problem, path: File, name: str) -> Problem:
-    """Return a problem of a file with the name of the file as the user wrote it."""
+    """Return a problem whose path has the file's name as the user wrote it, instead of the path on disk."""
     return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
 
 
@@ -84,7 +85,7 @@ def _content(document: Document) -> Mapping[str, Any]:
     mapping = cast("dict[str, Any]", content)
     if "config" in mapping:
         what = "has the key config, which only a stack file has"
-        raise engine_yaml.mistake(name, what, "move all keys below inference-stacks:stack to the top of the file")
+        raise engine_yaml.mistake(name, what, "write the keys of inference-stacks:stack at the top level of the file")
     if mapping.get(_KEY) is not None and not _is_list_of_text(mapping[_KEY]):
         raise ConfigError([Problem(Path(_KEY), "is not a list of text", "write a list: [a, b]", file=name)])
     return mapping
@@ -102,7 +103,7 @@ def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
 
 
 def _circle(at: Path, name: str, above: tuple[str, ...]) -> tuple[Path, str, str] | None:
-    """Return the problem of a file that leads to itself; None if it does not."""
+    """Return the problem of a file that extends itself through other files; None if there is no such circle."""
     if name not in above:
         return None
     circle = " extends ".join((*above[above.index(name) :], name))
@@ -118,7 +119,7 @@ def _is_list_of_text(value: object) -> bool:
 
 
 def names(stack: Mapping[str, Any], root: File) -> Iterator[str]:
-    """Yield the paths of all base files of a stack, relative to `root`, whether they can be read or not."""
+    """Yield the paths of all base files of a stack, relative to `root`, including files that cannot be read."""
     seen, open_names = set[str](), list(_texts(stack.get(_KEY)))
     while open_names:
         name = posixpath.normpath(open_names.pop())

@@ -70,7 +70,7 @@ def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
 
 
 def name(access: Access) -> str | None:
-    """Return the name of the cluster in the context of the kubeconfig. None if the kubeconfig cannot be read."""
+    """Return the name of the context's cluster in the kubeconfig; None if the kubeconfig cannot be read."""
     try:
         return kubeconfig.cluster_name(access)
     except Exception:  # noqa: BLE001, a kubeconfig with any mistake gives no name
@@ -106,8 +106,8 @@ def objects(
     """Read the objects of some kinds.
 
     `kinds` are pairs of kind (`apiVersion/Kind`) and namespace, which is empty for cluster-scoped objects. `names` maps
-    such pairs to names of objects. The marks of these objects are read, even if the stack did not make them. The result
-    is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
+    such pairs to names of objects. The marks of the objects with these names are read, even if another program made
+    the objects. The result is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
     """
     if not isinstance(spec.facts, LiveFacts):
         return Unknown(f"cluster.facts is {spec.facts.type}")
@@ -131,9 +131,9 @@ def objects(
 def _marks(
     api: Connection, known: Mapping[Place, LiveObject], names: Mapping[tuple[str, str], Collection[str]]
 ) -> tuple[Mapping[Place, Mark], tuple[str, ...]]:
-    """Return the marks of objects by their names, and the kinds that the API server refuses to list.
+    """Return the marks of the objects in `names`, and the kinds that the API server refuses to list.
 
-    `known` are objects that have been read. Lists are read only for names that are not in `known`.
+    `known` are objects that have been read. The objects of a kind are listed only if `known` lacks some of them.
     """
     found, refused = dict[Place, Mark](), dict[str, None]()
     for (kind, namespace), listed in sorted(names.items()):
@@ -159,7 +159,7 @@ def _read_one(access: Access, reader: Callable[[Connection], Read]) -> Read | Un
 
 
 def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
-    """Read the kinds of a cluster, the metrics that it offers, and further parts by their names.
+    """Read the kinds of a cluster, the metrics that it offers, and the parts that `readers` read.
 
     If the kinds cannot be read, all facts are `Unknown`.
     """
@@ -245,9 +245,9 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
 
 
 def _bundles(api: Connection) -> Bundles:
-    """Read the annotations with the versions of definitions.
+    """Read the bundle versions in the annotations of custom resource definitions.
 
-    Raises ValueError if an answer is another definition than the requested definition.
+    Raises ValueError if the server answers with another definition than the requested definition.
     """
     versions = dict[str, str]()
     for name in bundles.versioned_definitions():
@@ -261,7 +261,7 @@ def _bundles(api: Connection) -> Bundles:
 
 
 def _is_bundle_version(annotation: str) -> bool:
-    """Tell whether an annotation has the version of a bundle; the API group precedes the name."""
+    """Tell whether an annotation has the version of a bundle: its key is `<API group>/bundle-version`."""
     return annotation.endswith("/bundle-version")
 
 

@@ -1,6 +1,6 @@
 """Connections that read JSON from an API server.
 
-They use `http.client` if that is enough, and otherwise the Kubernetes client.
+They use `http.client` if it supports the kubeconfig, and otherwise the Kubernetes client.
 """
 
 import contextlib
@@ -143,7 +143,7 @@ class _HttpConnection(http.client.HTTPConnection):
         self._server_name = (tls and tls.server_name) or host
 
     def connect(self) -> None:
-        """Open the connection. Raises NameResolutionError or NewConnectionError as the Kubernetes client does."""
+        """Open the connection. Raises NameResolutionError or NewConnectionError if the server cannot be reached."""
         try:
             super().connect()
         except socket.gaierror:

@@ -17,7 +17,10 @@ _ORIGIN = TypeAdapter(Origin)
 
 
 def read(path: Path) -> ClusterFacts:
-    """Read cluster facts from a file. Facts that the file lacks are `Unknown`. If it cannot be read, all are."""
+    """Read cluster facts from a file.
+
+    Facts that the file lacks are `Unknown`. If the file cannot be read, all facts are `Unknown`.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return ClusterFacts(

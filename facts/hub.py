@@ -1,6 +1,6 @@
 """Reader of the commit, the bytes and the configuration of a repository of a Hugging Face hub.
 
-Requests carry the token in the variable HF_TOKEN, if it is set. Source of the requests: huggingface_hub
+If the variable HF_TOKEN is set, requests carry its value as the token. Source of the requests: huggingface_hub
 1.25, `HfApi.model_info` (/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
 """
 
@@ -25,7 +25,7 @@ _VENDOR = "https://huggingface.co"
 _DEFAULT_REVISION = "main"
 _CONFIG = "config.json"
 _LARGEST = 64 * 2**20
-"""Maximum size of an answer in bytes. Repositories have some ten thousand files at most."""
+"""Maximum size of an answer in bytes. It is enough for the largest repositories, with some ten thousand files."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DENIED = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN})
 
@@ -58,9 +58,9 @@ def _files(answer: Mapping[str, Any]) -> dict[str, int | None]:
 
 
 def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
-    """Tell whether a file is not fetched.
+    """Tell whether pods fetch a repository without this file.
 
-    A pattern that ends with a slash means the folder, as huggingface_hub reads it (`filter_repo_objects`).
+    A pattern that ends with a slash matches all files in the folder, as in huggingface_hub (`filter_repo_objects`).
     """
     return any(fnmatch.fnmatch(path, f"{pattern}*" if pattern.endswith("/") else pattern) for pattern in patterns)
 
@@ -87,7 +87,7 @@ def _get(url: str, seconds: float) -> bytes:
 
 
 def _refusal(question: Wanted, status: int) -> Unusable | Unknown:
-    """Return the result for an error status. The hub answers 401 for a repository that does not exist, too."""
+    """Return the result for an error status. The hub also answers 401 for a repository that does not exist."""
     if status == http.HTTPStatus.NOT_FOUND:
         return Unusable("source", f"is not on its hub ({question.source})", "correct the name or the revision")
     if status in _DENIED:

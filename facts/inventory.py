@@ -40,7 +40,7 @@ _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 _MOST_NODES = 2000
 """Maximum number of nodes that a run reads: four pages, about ten megabytes."""
 _OURS = "inference-stacks.io/"
-"""Prefix of the annotations of namespaces that a record contains."""
+"""Prefix of the annotations that are read of a namespace."""
 _NONE: Mapping[str, Any] = {}
 
 
@@ -54,7 +54,7 @@ def namespaces(api: Connection, names: Collection[str]) -> Namespaces:
 
 
 def secrets(api: Connection, places: Collection[tuple[str, str]]) -> Secrets:
-    """Read which Secrets exist, by namespace and name, without their values.
+    """Read which of the Secrets in `places` (namespace and name) exist, without their values.
 
     They are read one by one, because the right to list Secrets includes the right to read all of their values.
     """
@@ -87,7 +87,7 @@ def _all_namespaces(api: Connection) -> Namespaces:
 
 
 def some_nodes(api: Connection) -> Nodes | Unknown:
-    """Read the nodes of a cluster. The result is `Unknown` if a preview cannot read so many nodes."""
+    """Read the nodes of a cluster. The result is `Unknown` if there are more than `_MOST_NODES`."""
     found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
     if len(found) > _MOST_NODES:
         return Unknown(f"a run reads at most {_MOST_NODES} nodes; a facts file has all nodes")
@@ -203,7 +203,7 @@ def _node(found: Mapping[str, Any]) -> LiveNode:
 
 
 def _pod_devices(pod: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the devices that a pod requests: the sum of its containers, or the number of a larger init container."""
+    """Return the devices that a pod requests: the sum of its containers, or more if an init container requests more."""
     total = dict[str, int]()
     for container in pod["containers"]:
         for name, number in _devices(container.get("resources", _NONE).get("limits", _NONE)):
@@ -219,7 +219,7 @@ def _init_devices(containers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str
 
 
 def _devices(resources: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield the extended resources. Their names have a domain."""
+    """Yield name and number of each extended resource: a resource whose name has a domain."""
     for name, quantity in resources.items():
         if "/" in name and quantity.isdigit():
             yield name, int(quantity)

@@ -1,7 +1,7 @@
 """Finder of the `config.json` of a model in the beginnings of the layers of a ModelKit or ModelPack.
 
-A layer is an archive of a file or of a folder, or a plain file. Archives of folders are sorted by name (kitops 1.7,
-pkg/lib/kitfile/layer.go), so that `config.json` comes before the weights.
+A layer is an archive of a file or of a folder, or a plain file. The files in the archive of a folder are sorted by name
+(kitops 1.7, pkg/lib/kitfile/layer.go), so that `config.json` comes before the weights.
 """
 
 import io
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 PREFIX = 4 * 2**20
-"""Number of bytes that are read of a layer."""
+"""Number of bytes that are read from the beginning of a layer."""
 _NAME = "config.json"
 _FILE_PATH = "org.cncf.model.filepath"
 """Annotation of a layer with the path of its file or folder (modelpack/model-spec, docs/annotations.md)."""
@@ -27,9 +27,9 @@ _GZIP = 31
 
 
 def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """Return the layers of a manifest that may have `config.json`, the likeliest first.
+    """Return the layers that may contain `config.json`, the likeliest layer first.
 
-    `layers` are the layers that pods unpack. Layers with the name of another file are left out.
+    `layers` are the layers of a manifest that pods unpack. If layers are named `config.json`, only these are returned.
     """
     named = {str(entry["digest"]): str(entry.get("path", "")) for entry in _entries(kitfile) if "digest" in entry}
     paths = [
@@ -45,7 +45,7 @@ def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) 
 
 
 def _entries(kitfile: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the entries of a Kitfile for which there are layers."""
+    """Yield the entries of a Kitfile that describe layers."""
     model = cast("dict[str, Any]", kitfile.get("model") or {})
     lists = (model.get("parts"), kitfile.get("code"), kitfile.get("docs"), kitfile.get("datasets"))
     yield model
@@ -72,7 +72,7 @@ def find(media_type: str, beginning: bytes) -> object:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Return the beginning of compressed data; empty if the data is not compressed."""
+    """Decompress the beginning of gzip data. The result is empty if the data is not gzip."""
     try:
         return zlib.decompressobj(_GZIP).decompress(data, _EXPANDED)
     except zlib.error:

@@ -1,6 +1,6 @@
 """Reader of kubeconfigs: the server of a context, the verification of the server, and the user's credentials.
 
-Where kubectl and the Python client differ, this module does what kubectl does, because the Pulumi provider uses the
+If kubectl and the Python client differ, this module follows kubectl, because kubectl and the Pulumi provider use the
 same Go code. The rules are in `k8s.io/client-go`: `tools/clientcmd/loader.go` for files, and
 `tools/clientcmd/client_config.go` for users.
 """
@@ -25,7 +25,7 @@ Material = bytes | Path
 _VARIABLE = "KUBECONFIG"
 _NONE: Mapping[str, Any] = {}
 _PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
-"""Name of the extension of a cluster that is passed to a credential plugin as the plugin's configuration."""
+"""Name of an extension of clusters. A credential plugin gets the content of this extension as its configuration."""
 
 
 class KubeconfigError(Exception):
@@ -136,7 +136,7 @@ def cluster_name(access: Access) -> str:
 
 
 def _documents(access: Access) -> Sequence[_Document]:
-    """Return the contents of the kubeconfig's text or existing files, in order of precedence."""
+    """Return the contents of the kubeconfig: of its text, or of its existing files in order of precedence."""
     if access.kubeconfig is not None:
         return (_Document(_content(access.kubeconfig), Path.cwd()),)
     return [_Document(_content(path.read_bytes()), path.absolute().parent) for path in _files()]
@@ -202,8 +202,8 @@ def _needs_client(url: str, cluster: Mapping[str, Any], user: Mapping[str, Any])
 def _has_proxy(url: str) -> bool:
     """Return whether the environment has a proxy for a URL.
 
-    The answer may be yes too often: address ranges in NO_PROXY are not recognized here. The Kubernetes client, which is
-    then used, decides again and does recognize them.
+    The result may be true for a URL that NO_PROXY excludes, because address ranges in NO_PROXY are not recognized here.
+    In that case the Kubernetes client is used. It recognizes address ranges, and uses no proxy.
     """
     parts, proxies = urlsplit(url), urllib.request.getproxies()
     return bool(proxies.get(parts.scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(parts.netloc)

@@ -7,11 +7,11 @@ from planning.ground.api_groups import plural
 from planning.ground.cluster_facts import FieldOwner, LiveObject, Place
 
 _PULUMI = "pulumi-kubernetes"
-"""Beginning of the names under which Pulumi's provider writes fields: one for creations, one for each object."""
+"""Prefix of the field managers of Pulumi's provider: one manager for all creations, and one for each object."""
 
 
 def path(api: str, namespace: str) -> str:
-    """Return the path of the objects of a kind (`apiVersion/Kind`) in a namespace, or in the cluster if it is empty."""
+    """Return the path of the objects of a kind (`apiVersion/Kind`); `namespace` is empty for cluster-scoped objects."""
     version, _, kind = api.rpartition("/")
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     place = f"/namespaces/{namespace}" if namespace else ""
@@ -31,7 +31,7 @@ def named_place(api: str, namespace: str, name: str) -> Place:
 
 
 def live_object(item: Mapping[str, Any]) -> LiveObject:
-    """Return an object and the owners of its fields, except for fields of its status."""
+    """Return an object and the owners of its fields. Other owners of status fields are left out."""
     others, ours = list[FieldOwner](), list[Mapping[str, Any]]()
     for entry in item["metadata"].get("managedFields", ()):
         fields = entry.get("fieldsV1", {})

@@ -19,10 +19,10 @@ class LockFile:
     """Path of the lock, relative to the folder. None for the default path, which follows from the name of the stack
     or from an earlier name."""
     must_exist: bool = True
-    """Whether a lock at an explicit path must exist. It need not exist if the caller writes it."""
+    """Whether a lock at an explicit path must exist. False for a caller that writes the lock."""
 
     def path(self, identity: Identity) -> Path:
-        """Return the path of the lock of a stack. An earlier name of the stack counts if only that name has a file."""
+        """Return the path of the lock of a stack, with an earlier name of the stack if only that lock exists."""
         if self.explicit is not None:
             return self.folder / self.explicit
         names = (identity.name.stack, *(name.rpartition("/")[2] for name in identity.formerly))
@@ -30,7 +30,7 @@ class LockFile:
         return next((path for path in paths if path.is_file()), paths[0])
 
     def read(self, identity: Identity) -> Lock | None:
-        """Return the lock of a stack; None without one. Raises `ConfigError` with all mistakes of the file."""
+        """Return the lock of a stack; None if there is none. Raises `ConfigError` with all mistakes of the file."""
         path = self.path(identity)
         try:
             content = path.read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -
     """Run readers in their order and return their results by name. A failed read does not raise; it gives `Unknown`.
 
     Facts that are not read within `seconds` are `Unknown`. The deadline also limits credential plugins, which have no
-    time limit themselves. The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
+    time limit themselves. The thread is a daemon, so that the program can end while a plugin hangs.
     """
     results = queue.SimpleQueue[tuple[str, Any]]()
 
@@ -78,7 +78,7 @@ def item(api: Connection, path: str, accepted: str = _JSON) -> Mapping[str, Any]
 def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> Iterator[tuple[str, Any]]:
     """Yield the result of each reader. After a failed read, the next reader gets a new connection.
 
-    If the first read fails, or no connection can be made, all further reads fail for the same reason.
+    If the first read fails, or no connection can be made, all further results are `Unknown` for the same reason.
     """
     pending, attempts, is_connected = list(readers), 0, False
     while pending:

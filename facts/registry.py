@@ -46,7 +46,7 @@ _TYPES = {
 }
 """Layer types that each filter of `model.filter` unpacks, as media types of ModelKits and ModelPacks spell them."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
-"""Annotation that holds the Kitfile of a ModelPack made by kit."""
+"""Annotation with the Kitfile of a ModelPack that the command `kit` packed."""
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
 """Address of each registry whose address differs from its name."""
 _DOCKER_HUB = "index.docker.io"
@@ -71,7 +71,7 @@ class _UnknownSizeError(Exception):
 
 
 def ask(question: Wanted, seconds: float) -> Answer:
-    """Return how many bytes of layers `kit` would unpack.
+    """Return the number of bytes in the layers that `kit` would unpack.
 
     The answer is `Unusable` if the source has a mistake, and `Unknown` if the size cannot be read. `seconds` is the
     timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration cannot be read.
@@ -119,14 +119,14 @@ def _reference(source: str) -> str:
 
 
 def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
-    """Return the ModelKit that the source names, and the ModelKits that it refers to.
+    """Return the ModelKit that the source names, and the ModelKits to which that ModelKit leads by references.
 
     Instead of a model, a ModelKit may contain a reference to another ModelKit, whose model is then unpacked.
     """
     reference, kits = place(question.source), dict[str, _Kit]()
     while reference is not None:
         if reference in kits or len(kits) > _LONGEST_CHAIN:
-            what = f"refers to ModelKits without end ({' -> '.join([*kits, reference])})"
+            what = f"does not lead to a model within {_LONGEST_CHAIN} references ({' -> '.join([*kits, reference])})"
             raise _UnusableError(Unusable("source", what, "pack it with a model.path that holds a model"))
         kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
         reference = kit.parent() if len(kits) > 1 or "model" in question.layers else None
@@ -299,7 +299,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
-        """Read manifest and Kitfile. Raises `_UnusableError` if the manifest is of something else."""
+        """Read manifest and Kitfile. Raises `_UnusableError` if it is no manifest of a ModelKit or ModelPack."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})
@@ -312,7 +312,7 @@ class _Kit:
         if types & _PACK:
             kitfile = json.loads(manifest.get("annotations", {}).get(_KITFILE) or "{}")
             return cls(manifest, kitfile, digest, repository)
-        remedy = "write a reference that kit pack made, or image:// where weights are inside the engine's image"
+        remedy = "write the reference of a ModelKit, or image:// if the weights are inside the engine's image"
         raise _UnusableError(Unusable("source", f"is no ModelKit ({repository.reference})", remedy))
 
     def layers(self, filters: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -357,8 +357,8 @@ def _body(response: HTTPResponse) -> bytes:
 def _docker_credentials(host: str) -> str | None:
     """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
-    None if `auths` has none for this registry. Credential helpers are not run. Raises OSError or ValueError if the file
-    exists but cannot be read, because it may contain credentials.
+    None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError
+    if the file exists but cannot be read, because it may contain credentials.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:

@@ -75,7 +75,7 @@ def ask(question: Wanted, clients: Clients) -> Answer:
 
 
 def content(question: Wanted, clients: Clients) -> Content | Unusable | Unknown:
-    """Return the content of the objects that the downloader would fetch. Raises boto3's errors as `ask` does."""
+    """Return the content of the objects that the downloader would fetch. Raises the errors of `ask`."""
     client = clients.client(question)
     listing = _listing(question, client)
     if not isinstance(listing, dict):

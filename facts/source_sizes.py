@@ -1,8 +1,8 @@
 """Reader of the sizes of s3:// and kit:// sources. All sources are asked at the same time, within one deadline.
 
-Other sources are not asked. Users write the size of an hf:// source if it is needed; the weights of pvc:// and image://
-are not fetched. Pods read sources with Secrets that this program does not see. A source may therefore deny access to
-the user who runs the program and grant it to the pods. The size of this source is then unknown, which is no error.
+Other sources are not asked. Users write the size of an hf:// source if a claim needs it; the weights of pvc:// and
+image:// are not fetched. Pods read sources with Secrets that this program does not see. A source may therefore deny
+access to the user who runs the program, and grant access to the pods. An unknown size is no error.
 """
 
 import queue
@@ -41,14 +41,14 @@ def add_sizes(
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
     """Answer all questions together within `deadline` seconds. A failed read does not raise; its answer is `Unknown`.
 
-    Equal questions are asked once. Each source is asked in a daemon thread, because a credential plugin or a server
-    that hangs must not keep the program from ending.
+    Equal questions are asked once. Each source is asked in a daemon thread, so that the program can end while a
+    credential plugin or a server hangs.
     """
     return _answers(questions, deadline, _ask)
 
 
 def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answered]:
-    """Return the contents of sources, as `sizes` returns sizes. For a claim, the result only names it."""
+    """Answer questions about contents of sources by the rules of `sizes`. The content of a claim is only its name."""
     return _answers(questions, deadline, _ask_content)
 
 
@@ -108,6 +108,6 @@ def _ask_content(question: Wanted, clients: s3.Clients, seconds: float) -> Answe
 
 
 def _reason(error: Exception) -> str:
-    """Return the class name of an error or of its cause. Its text is left out, because it may contain a credential."""
+    """Return the class name of an error or of its cause. The error's text may contain a credential."""
     cause = getattr(error, "reason", None)
     return type(cause if isinstance(cause, Exception) else error).__name__

@@ -1,4 +1,4 @@
-"""The folder in which Pulumi's engine keeps the state of a stack, and its recovery after a killed run."""
+"""The folder in which Pulumi's engine keeps the state of a stack, and the recovery of the state after a killed run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ class Folder:
 
     def _restore(self, checkpoint: Path, report: Report) -> None:
         """Replace a damaged checkpoint by its backup. Raises LocalError if both are damaged."""
-        # The file backend writes attributes of each file to another file, not atomically; it can work without them.
+        # The file backend writes the attributes of each file to another file, and not atomically. It works without
+        # attributes, so damaged ones are removed.
         for attributes in self._directory.glob(".pulumi/**/*.attrs"):
             if not _is_json(attributes):
                 attributes.unlink()

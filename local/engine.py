@@ -40,14 +40,14 @@ INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USE
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
 """Lines of a stack file with encryption settings, which are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
-"""Line of the copied stack file that belongs to the passphrase of this engine."""
+"""Line with the salt in the copy of the stack file. The salt belongs to the passphrase of this engine."""
 
 
 class Engine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
     The project's files are only read. Runs work on a copy of the stack file. The copy is renewed when the original
-    changes. `settings` are keys of the stack that have other values in the copy.
+    changes. `settings` are keys of the stack with values, which replace those of the original in the copy.
     """
 
     MARK = "INFERENCE_STACKS_RUN"
@@ -206,8 +206,8 @@ class Engine:
         original = self._read(self._stack_file_path().name)
         if re.search(r"^\s+secure: ", original, re.MULTILINE):
             raise LocalError(
-                f"{self._stack_file_path().name} holds secrets that only its own passphrase opens; "
-                "deploy it with `pulumi up`, or take the `secure:` entries out"
+                f"{self._stack_file_path().name} has secrets that only its author's passphrase decrypts; "
+                "deploy it with `pulumi up`, or remove the `secure:` entries"
             )
         kubeconfig = self._kubeconfig.read_text(encoding="utf-8")
         key = f"{self._project_name()}:kubeconfig"
@@ -319,10 +319,10 @@ def _digest(*texts: str) -> str:
 
 
 def _with_secret(text: str, key: str, former: str) -> str | None:
-    """Return a stack file with the encrypted value that a key has in `former`.
+    """Return the stack file `text`, with the encrypted value of a key copied from the stack file `former`.
 
-    None if `former` has none, or if `text` names the key itself or has no configuration in blocks. The engine needs
-    half a second of processor time to encrypt the same value again.
+    None if `former` has no such value, if `text` names the key already, or if the configuration in `text` is not in
+    block style. Copying saves the half second of processor time that the engine needs to encrypt the value again.
     """
     value = re.search(rf"^ +{re.escape(key)}:\n +(secure: \S+)$", former, re.MULTILINE)
     blocks = re.search(r"^config:\n( +)[^\s#-]", text, re.MULTILINE)

@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a command and return the exit code: 0, 1 after an error, which it prints, or 130 after Ctrl-C."""
+    """Run a command and return the exit code: 0, or 1 after an error, which is printed, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text in COMMANDS:

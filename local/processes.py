@@ -74,10 +74,10 @@ class Process:
 
 
 def heed_interrupts() -> None:
-    """Make SIGINT interrupt this process and its children, even if the shell made it ignore SIGINT.
+    """Make SIGINT interrupt this process and its children, even if the shell has disabled SIGINT.
 
-    Shells make background jobs ignore it. When the Pulumi engine ends, it interrupts its plugins, and it waits five
-    seconds for each plugin that ignores the signal.
+    Shells disable SIGINT for background jobs. When the Pulumi engine ends, it sends SIGINT to its plugins, and waits
+    five seconds for each plugin that ignores the signal.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -54,7 +54,7 @@ class Report:
 
     @contextlib.contextmanager
     def step(self, title: str, expected: float | None = None) -> Generator[Step]:
-        """Show a step while the block runs, then print whether it succeeded; `expected` is in seconds."""
+        """Show a step while the `with` block runs, then print whether the step succeeded; `expected` is in seconds."""
         step = Step(title, expected)
         with self._lock:
             self._steps.append(step)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 RELEASE = "gie-1.3"
 """Release whose picker can be built from a module registry."""
 FIRST = (
-    "Trying a copy of Pulumi.{stack}.yaml with release: {release} and {picker}.\n"
-    "The release of the picker and the model servers are played; gateway, proxy, API server and routing are real."
+    "Trying a copy of Pulumi.{stack}.yaml with {picker}, and therefore with release: {release}.\n"
+    "The model servers are simulated; picker, gateway, proxy, API server and routing are real."
 )
 GATEWAY_SECONDS = 6.0
 REQUEST_SECONDS = 60.0
@@ -38,7 +38,7 @@ FIRST_PORT = 8080
 
 
 def run(report: Report, project: Path = up.PROJECT) -> None:
-    """Deploy behind a gateway, send a request and explain the answer. Raises LocalError."""
+    """Deploy behind a gateway, send a request and explain the answer. Raises LocalError if a step fails."""
     host.check(project)
     state = files.private_directory(up.state_directory(project))
     with files.lock(state, refusal=up.BUSY.format(state=state)):
@@ -164,7 +164,7 @@ class Trial:
     def _use_loopback(self) -> None:
         """Give nodes loopback addresses for their pods, on which servers of this machine can listen.
 
-        The addresses follow from the port of the API server, so that no two control planes of this machine share any.
+        The addresses follow from the port of the API server. Two control planes of this machine share no address.
         """
         _, body = self._plane.api().get("/api/v1/nodes")
         names = [node["metadata"]["name"] for node in json.loads(body)["items"] if not node["spec"].get("podCIDR")]

@@ -42,9 +42,9 @@ TOOLS = (
 MARKS = (MARK, Engine.MARK, GATEWAY_MARK)
 """Environment variables that mark the processes of a checkout. Their values begin with directories of its state."""
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
-# The control plane has no gateway before `make try`, and the summary says so.
-# The engine warns, under a heading, that the provider is on PATH. This program puts the provider there on purpose. The
-# engine prints each warning twice: when it arises, and under the heading.
+# Lines of the engine's output that are not shown: the warning about the absent Gateway, because the summary names
+# `make try`, which adds a gateway; warnings that the provider is on PATH, where this program puts it on purpose; the
+# heading above the warnings; and each warning when it arises, because the engine repeats it under the heading.
 IGNORED = re.compile(
     r"there is no such Gateway, so nobody will accept|from \$PATH at|is expected to have version|^Diagnostics:"
     r"|^  pulumi:pulumi:Stack \S+:$|^ +pulumi:pulumi:Stack \S+ +warning:"
@@ -170,7 +170,7 @@ def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def deploy(engine: Engine, report: Report, *, brief: bool = False) -> None:
-    """Deploy the stack, and print the engine's output; with `brief`, only after a failure."""
+    """Deploy the stack, and print the engine's output. With `brief`, the output is printed only after a failure."""
     lines = list[str]()
     try:
         with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS) as step:

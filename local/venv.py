@@ -44,7 +44,7 @@ def setup(project: Path, report: Report, *, development: bool) -> None:
                 shutil.rmtree(environment, ignore_errors=True)
                 _run([sys.executable, "-m", "venv", str(environment)], project)
         with report.step("Python packages", INSTALL_SECONDS):
-            # A killed pip may leave half a package that looks installed. With this file, the next run starts over.
+            # A killed pip may leave half a package that looks installed. If this file exists, the next run starts over.
             (environment / UNFINISHED).touch()
             requirements = DEVELOPMENT if development else REQUIREMENTS
             # Python compiles what it imports. Pip would take twenty seconds to compile every module of the Kubernetes

@@ -1,7 +1,7 @@
 """Check of the names and the docstrings of sources and tests; run it with `python -m tests.english`.
 
-Names that avoid a noun are refused, and docstrings that open with a relative clause. It prints every finding with its
-place, and ends with 1 where there are any.
+The check refuses names that avoid a noun, and docstrings that open with a relative clause. It prints every finding
+with its place, and ends with 1 if there are findings.
 """
 
 import ast
@@ -15,9 +15,9 @@ SOURCES = (
     *("planning", "reader", "upstream"),
 )
 TESTS = "tests"
-"""Folder in which functions may be participles: helpers of tests are adjectives beside what they are compared with."""
+"""Folder in which functions may be participles: in a comparison of a test, a helper reads like an adjective."""
 WORDS = frozenset({"apart", "kept", "most", "one", "own", "said", "told", "tried", "wanted", "wish", "wishes"})
-"""Names that say nothing of what they hold."""
+"""Names that say nothing about their values."""
 OPENINGS = ("Nothing ", "What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
 """First words of docstrings that describe a noun without naming it."""
 PARTICIPLES = frozenset(
@@ -26,12 +26,13 @@ PARTICIPLES = frozenset(
         *("meant", "put", "said", "sent", "shown", "sought", "spread", "taken", "told", "understood", "written"),
     }
 )
-"""Names of helpers that say neither what is returned nor what is done; so does every verb that ends in -ed."""
+"""Names of helpers that describe neither a result nor an action. Every participle in -ed is refused as well."""
 NOUNS = frozenset({"bed", "feed", "need", "seed", "speed"})
+"""Names that end in -ed, but are no participles."""
 
 
 def main(root: Path) -> int:
-    """Print the findings of all sources and tests; return 1 where there are any."""
+    """Print the findings of all sources and tests. Return 1 if there are findings, else 0."""
     texts = [(path, findings(path.read_text())) for path in _files(root, SOURCES)]
     texts += [(path, findings_of_tests(path.read_text())) for path in _files(root, (TESTS,))]
     places = [f"{path.relative_to(root)}:{line}: {what}" for path, found in texts for line, what in found]
@@ -92,7 +93,7 @@ def _is_participle(node: ast.AST) -> bool:
 
 
 def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield every text that stands as a statement: docstrings, and those below fields and constants."""
+    """Yield line and text of every docstring, including docstrings below fields and constants."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value

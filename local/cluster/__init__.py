@@ -170,7 +170,7 @@ class ControlPlane:
                 env=self._environment(),
             )
             if result.returncode:
-                raise LocalError(f"no certificates: {result.stderr.strip()}")
+                raise LocalError(f"the certificates could not be made: {result.stderr.strip()}")
         if not self._state().get("ports"):
             self._save(ports=parts.free_ports())
         token = parts.write_credentials(self.directory)
@@ -251,7 +251,7 @@ class ControlPlane:
         self._save(processes={})
 
     def _end_unrecorded(self) -> None:
-        """End the processes of a `start()` that was killed before it recorded them. They have this directory's mark."""
+        """End processes with this directory's mark that are not recorded, because their `start()` was killed."""
         recorded = set(self._running().values())
         processes.end(
             process for process in processes.find_marked(MARK, str(self.directory)) if process not in recorded

@@ -25,7 +25,7 @@ PARTS = (*STORE, *CONTROLLERS)
 def free_ports(names: Iterable[str] = PORTS) -> dict[str, int]:
     """Return a free port for every listener in `names`. Another program may take a port before its listener does.
 
-    All ports are held until the last one is found, so that they differ.
+    All ports are held until the last port is found, so that the ports differ.
     """
     sockets = {name: socket.socket() for name in names}
     try:
@@ -38,7 +38,7 @@ def free_ports(names: Iterable[str] = PORTS) -> dict[str, int]:
 
 
 def write_credentials(directory: Path) -> str:
-    """Return the administrator's token. If there is none, write one first."""
+    """Return the administrator's token. If there is no token, write a new token first."""
     path = directory / "tokens.csv"
     if not path.exists():
         files.write(path, f"{secrets.token_hex(32)},{CONTEXT}-admin,{CONTEXT}-admin,system:masters\n")
@@ -46,7 +46,7 @@ def write_credentials(directory: Path) -> str:
 
 
 def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None:
-    """Write a kubeconfig that refers to no other file, unless the file has the same content already."""
+    """Write a kubeconfig that refers to no other file, unless `path` has the same content already."""
     authority = (directory / "pki" / "ca.crt").read_bytes()
     cluster = {
         "server": f"https://127.0.0.1:{port}",
@@ -90,7 +90,7 @@ def _etcd(directory: Path, ports: Mapping[str, int]) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=local={peer}",
-        # The data has to survive a killed process, not a crash of the machine.
+        # The data must survive a killed process. It need not survive a crash of the machine.
         "--unsafe-no-fsync",
         "--log-level=warn",
     ]
@@ -114,7 +114,7 @@ def _api_server(directory: Path, ports: Mapping[str, int]) -> list[str]:
         "--authorization-mode=RBAC",
         f"--token-auth-file={directory / 'tokens.csv'}",
         "--allow-privileged=true",
-        # etcd before 3.5.13 does not report watch progress, and a streamed list would wait for it.
+        # etcd before 3.5.13 does not report watch progress, and a streamed list would wait for this report.
         "--feature-gates=WatchList=false",
         "--profiling=false",
     ]
@@ -127,7 +127,7 @@ def _controller_manager(directory: Path, ports: Mapping[str, int]) -> list[str]:
         f"--service-account-private-key-file={pki / 'service-account.key'}",
         f"--root-ca-file={pki / 'ca.crt'}",
         "--use-service-account-credentials=false",
-        # Objects of a deleted owner are deleted within seconds, so that a test can wait for it.
+        # Objects of a deleted owner are deleted within seconds, so that tests can wait for the deletion.
         "--concurrent-gc-syncs=20",
         # kwok's heartbeat (stage `node-heartbeat`) may be later than the default of 50 seconds, and a pod
         # whose node has once counted as lost stays unready.

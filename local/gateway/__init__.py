@@ -1,4 +1,4 @@
-"""A real Istio on loopback: istiod beside a control plane, and Envoy as the proxy of a Gateway."""
+"""A real Istio on loopback: istiod for a control plane, and Envoy as the proxy of a Gateway."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ class Gateway:
         port: int | None = None,
         refresh: float = 1.0,
     ) -> Proxy:
-        """Start the proxy of a Gateway that exists, and return it when it serves.
+        """Start the proxy of an existing Gateway, and return the proxy when it serves.
 
-        `of_services` are the ports of Services that routes refer to. `addresses` is the port of `addresses.Server`;
+        `of_services` are the ports of the Services behind the routes. `addresses` is the port of `addresses.Server`;
         the proxy asks this server every `refresh` seconds. The first listener gets `port` on loopback,
         or a free port if `port` is None.
         """
@@ -123,7 +123,7 @@ class Gateway:
             try:
                 self._plane.kubectl("apply", *flags, "-f", "-", input=json.dumps(items))
             except LocalError as error:
-                # The default ServiceAccount comes a moment after its namespace.
+                # The default ServiceAccount is created a moment after its namespace.
                 if "serviceaccount" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
@@ -211,7 +211,7 @@ class Proxy:
         return {name: int(count) for name, count in counts.items() if count != "0"}
 
     def ask(self, path: str) -> bytes | None:
-        """Return the answer of Envoy's administration; None if there is no answer."""
+        """Return the answer of Envoy's administration interface; None if it does not answer."""
         try:
             address = self._admin.read_text(encoding="ascii").strip()
         except FileNotFoundError:
@@ -220,7 +220,7 @@ class Proxy:
 
 
 def get(address: str, path: str) -> bytes | None:
-    """Return the body of a successful answer over HTTP; None if there is none."""
+    """Return the body of the answer to a GET request; None if the request fails."""
     connection = http.client.HTTPConnection(address, timeout=10)
     with contextlib.closing(connection):
         try:

@@ -28,7 +28,7 @@ MESSAGE = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 CLUSTER = re.compile(r"outbound\|(?P<port>\d+)\|[^|]*\|(?P<name>[^.]+)\.(?P<namespace>[^.]+)\.svc\..+")
 """Name of the Envoy cluster that Istio makes for a Service's port."""
 AGE = 0.25
-"""Default of the seconds after which the cluster is listed again."""
+"""Seconds after which Services and pods are listed again, by default."""
 Address = tuple[str, int]
 Tree = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ class Substitute:
 
 @dataclass(frozen=True)
 class Listing:
-    """Services and pods of the cluster at a moment."""
+    """Services and pods of the Kubernetes cluster at a moment."""
 
     moment: float
     services: Sequence[Tree]
@@ -80,7 +80,7 @@ class Listing:
         ]
 
     def ready_pods(self, namespace: str, selector: Mapping[str, str]) -> list[Tree]:
-        """Return the pods of a selector that are ready for requests."""
+        """Return the pods that a selector matches and that are ready for requests."""
         return [
             pod
             for pod in self.pods
@@ -117,14 +117,14 @@ class Server(ThreadingHTTPServer):
         return {"version_info": version, "type_url": MESSAGE, "resources": resources}
 
     def listing(self) -> Listing:
-        """Return a listing of the cluster: a recent one, or the last one if the cluster does not answer."""
+        """Return a recent listing, or the last listing if the API server does not answer."""
         with self._lock:
             if time.monotonic() - self._listing.moment > self._age:
                 self._listing = self._read() or self._listing
             return self._listing
 
     def told_since(self, moment: float, names: Iterable[str]) -> bool:
-        """Return whether the latest answer about each Envoy cluster comes from a listing after a moment."""
+        """Return whether the latest answer about each Envoy cluster is from a listing later than `moment`."""
         return all(self._answered.get(name, 0.0) > moment for name in names)
 
     def end(self) -> None:
@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing; proxies ask every second."""
 
     def do_POST(self) -> None:
-        """Answer a proxy that asks for the addresses of its clusters."""
+        """Answer a proxy that asks for the addresses of its Envoy clusters."""
         question = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
         answer = cast("Server", self.server).answer(question.get("resource_names", ()))
         with contextlib.suppress(ConnectionError):
@@ -175,7 +175,7 @@ def container_port(pod: Tree, target: str | int) -> int | None:
 
 
 def _ports(service: Tree, number: int) -> list[Tree]:
-    """Return the ports of a Service that belong to an Envoy cluster: all of them for the Service of a pool."""
+    """Return the ports of a Service behind the Envoy cluster of port `number`: for the Service of a pool, all ports."""
     ports = service["spec"].get("ports", ())
     owners = [owner["kind"] for owner in service["metadata"].get("ownerReferences", ())]
     if number == POOL_PORT and "InferencePool" in owners:

@@ -1,4 +1,4 @@
-"""Reasons for which an endpoint picker chose a pod, read from its log and its configuration."""
+"""Reasons for which an endpoint picker chose a pod, read from the picker's log and configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Decision:
     """Scores of all candidates for one request."""
 
     scores: Mapping[str, Mapping[str, float]]
-    """Scores by scorer, by pod."""
+    """Scores of each pod, by scorer."""
     weights: Mapping[str, float]
 
     @staticmethod
@@ -60,6 +60,6 @@ def _name(plugin: str | Mapping[str, str]) -> str:
 
 
 def _pod(endpoint: str | Mapping[str, str]) -> str:
-    """Return the name of a pod without the number of the port, which a picker adds."""
+    """Return the name of a pod, without the suffix that a picker adds for the number of the port."""
     name = endpoint.rpartition("/")[2] if isinstance(endpoint, str) else endpoint["name"]
     return re.sub(r"-rank-\d+$", "", name)

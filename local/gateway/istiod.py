@@ -62,7 +62,7 @@ def write_files(directory: Path, access_log: Path) -> None:
 
 
 def arguments(directory: Path, kubeconfig: Path, ports: Mapping[str, int]) -> list[str]:
-    """Return the arguments of istiod's command line, which listens on the ports `PORTS` of loopback only."""
+    """Return the arguments with which istiod listens only on loopback, on the ports in `ports`."""
     return [
         "discovery",
         f"--kubeconfig={kubeconfig}",
@@ -77,7 +77,7 @@ def arguments(directory: Path, kubeconfig: Path, ports: Mapping[str, int]) -> li
         f"--monitoringAddr=127.0.0.1:{ports['monitoring']}",
         "--ctrlz_address=127.0.0.1",
         "--ctrlz_port=0",
-        # It writes several statuses for each route, one after the other.
+        # istiod writes several statuses for each route, one after the other.
         "--kubernetesApiQPS=1000",
         "--kubernetesApiBurst=1000",
     ]

@@ -13,12 +13,12 @@ from local.tools import Tool
 NAME = "llm-d-epp"
 """Name of the command: `cmd/epp` of llm-d-router, built by the user."""
 _BUILT_FROM = re.compile(rb"mod\tgithub\.com/llm-d/llm-d-router\tv(\d+)\.(\d+)\.(\d+)")
-"""Text that Go writes into a program that is built at a tag."""
+"""Text that Go writes into a program that is built from a tagged version of llm-d-router."""
 RELEASES = ("llm-d-0.9", "llm-d-0.10")
 
 
 def find() -> tuple[str, Tool] | None:
-    """Return the release and the picker; None if there is no picker of a known release."""
+    """Return the picker on PATH and its release; None if PATH has no picker of a known release."""
     path = shutil.which(NAME)
     if path is None:
         return None

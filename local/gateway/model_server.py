@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 NAMES = ("--served-model-name", "--model")
-"""Flags of vLLM with the names of a model. The first flag that an engine has counts."""
+"""Flags of vLLM with the names of a model. The names are read from the first of these flags that an engine has."""
 METRICS = """\
 # TYPE vllm:num_requests_waiting gauge
 vllm:num_requests_waiting{model_name="model"} 0.0
@@ -28,7 +28,7 @@ vllm:lora_requests_info{max_lora="0",running_lora_adapters="",waiting_lora_adapt
 
 
 def body_of(request: BaseHTTPRequestHandler) -> bytes:
-    """Return the body of a request, whole or in chunks: a proxy sends chunks after a picker has read the body."""
+    """Return the body of a request, whole or in chunks. A proxy sends chunks if a picker has read the body before."""
     if request.headers.get("Transfer-Encoding") != "chunked":
         return request.rfile.read(int(request.headers.get("Content-Length", "0")))
     parts = list[bytes]()
@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, {"error": {"message": f"no such path: {self.path}", "code": 404}})
 
     def do_POST(self) -> None:
-        """Answer a completion with the name of the pod."""
+        """Answer a request for a completion with the name of the pod."""
         model = json.loads(body_of(self) or b"{}").get("model")
         text = f"Played by {self._pod.pod}: no model runs here."
         if model not in self._pod.models:

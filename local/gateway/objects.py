@@ -13,12 +13,12 @@ CONTROLLER = "istio.io/gateway-controller"
 LABEL = "gateway.networking.k8s.io/gateway-name"
 """Label by which Istio finds the pods of a Gateway."""
 NODE = "gateway-proxies"
-"""Node of the pods that stand for proxies. Their addresses are not on loopback, so that EndpointSlices accept them."""
+"""Node of the pods that stand for proxies. These pods have no loopback addresses, which EndpointSlices would refuse."""
 NODE_ADDRESSES = "10.254.0.0/24"
 POOL_PORT = 54321
 """First port of the Service that Istio adds for each pool. All endpoints of the pool are behind this port."""
 ADDRESSES = "addresses"
-"""Name of the Envoy cluster at which a proxy asks for addresses."""
+"""Name of the Envoy cluster that a proxy asks for addresses: the server in `addresses.py`."""
 Manifest = dict[str, Any]
 
 
@@ -50,7 +50,7 @@ def listeners(manifests: Iterable[Mapping[str, Any]]) -> list[Listener]:
 
 @dataclass(frozen=True, order=True)
 class _Section:
-    """Name and port of the listener to which a route attaches. Empty and 0 if the route does not name them."""
+    """Name and port of the listener to which a route attaches. An absent name is empty, an absent port is 0."""
 
     name: str
     port: int
@@ -87,7 +87,7 @@ def gateway_class() -> Manifest:
 
 
 def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
-    """Return the Gateways of some listeners. The Gateways take routes of every namespace and host."""
+    """Return the Gateways of some listeners. The Gateways accept routes of every namespace and host."""
     found = dict[tuple[str, str], list[Manifest]]()
     for listener in listeners:
         allowed = {"namespaces": {"from": "All"}}
@@ -108,10 +108,10 @@ def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
 def proxies(
     gateway: str, namespace: str, ports: Mapping[int, int], of_services: Collection[int], refresh: float
 ) -> list[Manifest]:
-    """Return the Service and pod that stand for a Gateway's proxy, and the filters that keep it on loopback.
+    """Return the Service and pod that stand for a Gateway's proxy, and the filters that adapt the proxy to loopback.
 
     `ports` maps ports of the Gateway to ports of the proxy's process. Each Envoy cluster for a port in `of_services`
-    asks the cluster `ADDRESSES` for addresses, every `refresh` seconds.
+    asks the Envoy cluster `ADDRESSES` for addresses, every `refresh` seconds.
     """
     labels = {LABEL: gateway}
     targets = [{"name": f"http-{port}", "port": port, "targetPort": target} for port, target in ports.items()]
@@ -152,7 +152,7 @@ def _on_loopback() -> Manifest:
 
 
 def _address_patch(port: int, refresh: float) -> Manifest:
-    """Return the patch with which Envoy clusters of a port ask the cluster `ADDRESSES` for addresses.
+    """Return the patch with which Envoy clusters of a port ask the Envoy cluster `ADDRESSES` for addresses.
 
     The API server refuses loopback addresses in EndpointSlices, so Istio does not know these addresses.
     """

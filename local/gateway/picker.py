@@ -1,4 +1,4 @@
-"""Endpoint pickers as processes: identity, arguments and configuration are those of the Deployment."""
+"""Endpoint pickers as processes, with the identity, arguments and configuration of their Deployments."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Command:
 def command(
     plane: ControlPlane, namespace: str, name: str, directory: Path, changes: Mapping[str, str] | None = None
 ) -> Command:
-    """Return the command of a Deployment's picker, after writing the files that the picker reads to a folder.
+    """Write the files that a Deployment's picker needs to `directory`, and return the picker's command.
 
     Only ports, paths of files and the flags in `changes` differ from the Deployment.
     """
@@ -80,7 +80,7 @@ def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, director
 
 
 def _object(plane: ControlPlane, path: str) -> dict[str, Any]:
-    """Return an object of the API server. Raises LocalError if it is not there."""
+    """Return the object at a path of the API server. Raises LocalError if the server does not return it."""
     status, body = plane.api().get(path)
     if status != http.client.OK:
         raise LocalError(f"{path}: {status} {body.decode()}")
@@ -88,7 +88,7 @@ def _object(plane: ControlPlane, path: str) -> dict[str, Any]:
 
 
 def _kubeconfig(plane: ControlPlane, namespace: str, account: str, directory: Path) -> Path:
-    """Write the kubeconfig of a ServiceAccount."""
+    """Write a kubeconfig with a token of a ServiceAccount, and return its path."""
     config = json.loads(plane.kubeconfig.read_text(encoding="utf-8"))
     token = plane.kubectl("create", "token", account, f"--namespace={namespace}", f"--duration={VALID}").strip()
     config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token}}]

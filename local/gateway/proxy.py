@@ -1,4 +1,4 @@
-"""Bootstrap of an Envoy that takes all of its configuration from istiod, and addresses from this program."""
+"""Bootstrap of an Envoy that gets its configuration from istiod, and addresses behind Services from this program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bootstrap(gateway: str, namespace: str, address: str, istiod: int, addresses
 
 
 def arguments(config: str, admin: str) -> list[str]:
-    """Return the arguments of Envoy's command line; it writes the address of its administration to the file `admin`."""
+    """Return Envoy's arguments. Envoy writes the address of its administration interface to the file `admin`."""
     flags = ["--concurrency", "2", "--disable-hot-restart", "--file-flush-interval-msec", "20"]
     return ["--config-path", config, "--admin-address-path", admin, *flags]
 

@@ -34,7 +34,7 @@ class Request:
         return f"curl http://127.0.0.1:{self.port}{self.path}{headers} -d {shlex.quote(self.body)}"
 
     def send(self) -> tuple[int, str]:
-        """Return status and body of the answer; status 0 if there is none."""
+        """Send the request, and return status and body of the answer. Without an answer, they are 0 and the error."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
         try:
             connection.request("POST", self.path, self.body, dict(self.headers))
@@ -59,7 +59,7 @@ def through(route: Mapping[str, Any], manifests: Sequence[Mapping[str, Any]], po
 
 
 def _path(rule: Mapping[str, Any], match: Mapping[str, Any]) -> str:
-    """Return the path that becomes `PATH` once the rule has replaced its prefix."""
+    """Return the path that becomes `PATH` when the rule replaces the prefix of the path."""
     prefix = match.get("path", {}).get("value", "/").rstrip("/")
     rewrites = [item["urlRewrite"]["path"] for item in rule.get("filters", ()) if "urlRewrite" in item]
     replaced = rewrites[0]["replacePrefixMatch"] if rewrites else prefix

@@ -1,7 +1,7 @@
 """Process in the place of model servers' pods. It tells proxies the pods' addresses: `simulator CLUSTER DIRECTORY`.
 
 It follows the pods of the control plane in the folder CLUSTER until it is killed. It writes its port to DIRECTORY, and
-reads from there the list of processes that take the place of pickers.
+reads the list of picker processes from there.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 LARGE_SECONDS = 80
-"""Expected seconds from which a build counts as large. Large builds take gigabytes of disk. Only one large build runs
-at a time, so that all builds together take less than `FREE_BYTES`."""
+"""A build that is expected to take at least this number of seconds is large. Large builds take gigabytes of disk. Only
+one large build runs at a time, so that all builds together take less than `FREE_BYTES`."""
 FREE_BYTES = 8 * 1000**3
 """Free disk space that the first set-up needs, in bytes."""
 
@@ -38,7 +38,7 @@ class Tool:
     """A file to run, or a directory of files."""
     sha256: str
     origin: str
-    """Source of the tool for the user, such as PATH."""
+    """Source of the tool, as text for the user, such as PATH."""
     seconds: float | None = field(default=None, compare=False)
     """Duration of its build or installation on this machine; None if the duration is unknown."""
 
@@ -104,7 +104,7 @@ def _duration(tool: Tool) -> str:
 
 
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
-    """Return the entries of the tools in `names`; if it is None, all. Raises LocalError for an unknown name."""
+    """Return the entries of the tools in `names`, or all if it is None. Raises LocalError for an unknown name."""
     if names is None:
         return entries
     requested = set(names)
@@ -131,7 +131,7 @@ def _problem(entry: Entry, builder: build.Builder, report: Report) -> str | None
 
 
 def _build(entries: Mapping[str, tuple[Entry, float]], builder: build.Builder, cache: Path, report: Report) -> None:
-    """Build entries with their expected seconds, the longest first, at most one large and one small at a time."""
+    """Build entries with their expected seconds: one large and one small entry at a time, the longest first."""
     if not entries:
         return
     cache.mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,7 @@ class Builder:
     def build(self, entry: Entry, expected: float) -> None:
         """Build an entry unless an undamaged build exists. `expected` is the duration in seconds.
 
-        If another program is building the entry, wait until that program has ended.
+        If another program is building the entry, wait until that build has ended.
         """
         target = self.build_directory(entry)
         with self._alone(entry, expected):
@@ -245,7 +245,7 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Return the first difference of a build from its record; None if there is none."""
+    """Return the first difference of a build from its record; None if they do not differ."""
     record = metadata(directory)
     if record is None:
         return f"{METADATA} is missing or unreadable"
@@ -275,7 +275,7 @@ def _write_metadata(entry: Entry, directory: Path, seconds: float) -> None:
 
 
 def _activity(entry: Entry) -> str:
-    """Return what a build does, for the title of its step: "building", "installing" or "copying"."""
+    """Return the activity of a build for the title of its step: "building", "installing" or "copying"."""
     return {"go": "building", "python": "installing", "files": "copying"}[entry.origin]
 
 

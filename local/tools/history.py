@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from local.tools.table import Entry
 
 MEASURABLE = 5.0
-"""Minimum of expected seconds at which a build counts in the measured pace of a machine."""
+"""Minimum expected duration, in seconds, of the builds from which the pace of a machine is computed."""
 
 
 class History:
-    """Builds in a cache, and the table of tools."""
+    """Durations of the builds in a cache, and of the builds in the table of tools."""
 
     def __init__(self, cache: Path, entries: Iterable[Entry]) -> None:
         self._cache = cache

@@ -22,7 +22,7 @@ removes them."""
 def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
     """Return version and paths of an entry's tools.
 
-    None unless one folder on PATH has all of the tools, in the same suitable version.
+    None if no folder on PATH has all of the tools in the same suitable version.
     """
     if entry.on_path is None:
         return None
@@ -41,7 +41,7 @@ def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
 
 
 def find_go(go: Go) -> tuple[str, Path] | None:
-    """Return version and path of the Go toolchain on PATH; None if there is none in a suitable version."""
+    """Return version and path of the Go toolchain on PATH; None if PATH has no suitable version."""
     path = shutil.which("go", path=_search_path())
     output = _output([path, "env", "GOVERSION"]) if path else ""
     match = re.search(r"go(\d+\.\d+(?:\.\d+)?)", output)

@@ -110,7 +110,7 @@ class Go:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a dotted version as numbers, so that versions compare."""
+    """Return a dotted version as numbers, so that versions can be compared."""
     return tuple(int(part) for part in version.split("."))
 
 

@@ -115,7 +115,7 @@ def test_what_the_other_branch_did_meanwhile_is_no_change(program):
 
 @pytest.mark.parametrize("ref", ["nosuch", "--all", ""])
 def test_a_commit_that_is_not_there_is_told(program, ref):
-    with pytest.raises(ConfigError, match="--since: names no commit with a common history") as error:
+    with pytest.raises(ConfigError, match="--since: names no commit that shares history with HEAD") as error:
         affected.since(ref)
     assert "fetch it" in str(error.value)
 

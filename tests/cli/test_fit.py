@@ -61,7 +61,7 @@ def test_a_model_needs_no_stack():
     assert code == 0
     every, _ = fit.run(options(model="meta-llama/Meta-Llama-3.1-405B"))
     assert "8 × amd-mi300x" in every
-    assert "The model fits no node of: " in every
+    assert "The model fits no node of these classes: " in every
 
 
 def test_a_config_json_is_read_with_a_size_and_a_context(tmp_path):
@@ -92,7 +92,7 @@ def test_a_config_json_is_read_with_a_size_and_a_context(tmp_path):
         ),
         (
             {"model": "Qwen/Qwen3-8B", "accelerator": "nvidia"},
-            "--class: has no known memory; name the class of a product",
+            "--class: names a class without known memory; name the class of a product",
         ),
         (
             {"model": "zai-org/GLM-4.5", "accelerator": "nvidia-h200"},

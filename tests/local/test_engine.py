@@ -184,7 +184,7 @@ def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, output):
 
 def test_secrets_under_a_foreign_passphrase_are_refused(broken, project):
     (project / "Pulumi.dev.yaml").write_text("config:\n  engine-test:token:\n    secure: v1:abc\n")
-    with pytest.raises(LocalError, match="holds secrets that only its own passphrase opens"):
+    with pytest.raises(LocalError, match="has secrets that only its author's passphrase decrypts"):
         broken.ensure_stack()
 
 
