@@ -30,7 +30,10 @@ class Scope:
     """Names of declared plugins."""
 
     def all(self, dotted: str) -> list[object]:
-        """Return the values at a path: a single value, or the values of all items of a list."""
+        """Return the values at a path: a single value, or the values of all items of a list.
+
+        Absent values are replaced by the default of the path.
+        """
         found = _values(self.values, dotted.split("."))
         return [self.defaults[dotted]] if found == [None] and dotted in self.defaults else found
 
@@ -54,9 +57,9 @@ def problems(scope: Scope, rules: Sequence[Demand]) -> Iterator[Problem]:
 
 
 def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
-    """Tell whether a condition holds for one of the values at its path.
+    """Tell whether a condition holds for at least one of the values at the condition's path.
 
-    `otherwise` is the result of a comparison with a bound if the value is absent or no number.
+    `otherwise` is the result of a comparison in which the value or the bound is absent or no number.
     """
     if condition.null is not None and scope.writes_null(condition.at) != condition.null:
         return False

@@ -121,7 +121,7 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _is_reported(graph: Graph, path: Path) -> bool:
-    """Tell whether a path has the name of a producer whose data a plugin needs. `data_layer` judges such names."""
+    """Tell whether a path holds the name of a producer whose data a plugin needs. `data_layer` checks such names."""
     for plugin in graph.plugins:
         if plugin.facts is not None and path.is_within(plugin.at):
             scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
@@ -153,7 +153,7 @@ def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _without_prefill(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield profile handlers that look for a missing profile, or never ask prefill pods that a profile selects."""
+    """Yield profile handlers that look for a profile that is missing, or never use the profile for prefill pods."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.decider_parameters:
@@ -226,7 +226,7 @@ def _filters_of_other_roles(profile: Profile, role: str) -> Iterator[Problem]:
 
 
 def _entries(graph: Graph) -> Iterator[tuple[Entry, DeclaredPlugin]]:
-    """Yield the entries of profiles that have a weight, with their plugins."""
+    """Yield each entry of a profile that has a weight and names a declared plugin, together with this plugin."""
     for profile in graph.profiles:
         for entry in profile.entries:
             if entry.plugin is not None and entry.weight is not None:

@@ -45,9 +45,9 @@ class Finding:
 def problems(
     path: Path, config: Mapping[str, Any], variant_facts: VariantFacts, external: Sequence[Reference] = ()
 ) -> list[Problem]:
-    """Return the errors of a variant's configuration, including plugins and keys without effect.
+    """Return the errors of a variant's configuration. Plugins and keys without effect are errors, too.
 
-    `external` are references to plugins of the configuration from other keys, such as `endpointPicker.flowControl`.
+    `external` are references from other keys, such as `endpointPicker.flowControl`, to plugins of the configuration.
     """
     graph = parse(path, config, variant_facts.picker, external)
     setting = Setting(variant_facts.release, flow_control=True)
@@ -122,7 +122,7 @@ def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
 
 def _spellings(graph: Graph) -> Iterator[Problem]:
-    """Yield warnings about keys of parameters with wrong upper or lower case. The picker reads these keys, too."""
+    """Yield warnings about keys of parameters in the wrong case. The picker reads these keys without regard to case."""
     for plugin in graph.plugins:
         written = cast("dict[str, object]", plugin.written) if plugin.parameters else dict[str, object]()
         for key, known in zip(written, plugin.parameters, strict=False):
@@ -150,7 +150,7 @@ def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
 
 
 def _unusable(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
-    """Reject plugins and parameters that do not work with the objects of a stack."""
+    """Reject plugins and parameters that do not work with the objects that a stack deploys."""
     for plugin in graph.plugins:
         if plugin.facts is None:
             continue
@@ -183,7 +183,7 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
 
 
 def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Check that the picker hashes blocks of the engine's block size. Hashes of other sizes never match."""
+    """Check that the picker hashes blocks of the engine's block size. Hashes of blocks of another size never match."""
     if variant_facts.block_size is None:
         return
     for plugin in graph.plugins:

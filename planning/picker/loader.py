@@ -49,7 +49,7 @@ class Setting:
 
 
 def problems(graph: Graph, setting: Setting) -> list[Problem]:
-    """Return every mistake in a configuration that keeps the picker from serving."""
+    """Return every mistake because of which the picker would not serve."""
     found = [*_header(graph, setting), *_shape(graph, setting)]
     for check in _CHECKS:
         found += check(graph, setting)
@@ -75,13 +75,16 @@ def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin
 
 
 def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
-    """Tell whether a feature gate is on, by its entry or by the section that the gate enables."""
+    """Tell whether a feature gate is on. If the gate `flowControl` has no entry, its section can turn the gate on."""
     follows = setting.flow_control and gate == FLOW_CONTROL and graph.config.get(gate) is not None
     return feature_gates(graph.config).get(gate, follows)
 
 
 def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
-    """Tell whether the picker ignores a path. With the gate off, it reads only the detector of `flowControl`."""
+    """Tell whether the picker ignores a path.
+
+    While the gate `flowControl` is off, the picker reads only `saturationDetector` of the section `flowControl`.
+    """
     below = path.below(graph.path) if path.is_within(graph.path) else path
     return (
         below[:1] == (FLOW_CONTROL,)
@@ -91,7 +94,7 @@ def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
 
 
 def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check the header, if there is one. A stack adds the header to its configurations."""
+    """Check the keys of `HEADER`, if they are present. In a stack, this program sets them."""
     facts = setting.facts.config
     version, kind = (graph.config.get(key) for key in HEADER)
     known = [facts.api_version, *facts.deprecated_api_versions]
@@ -117,7 +120,7 @@ def _types(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check that names differ, and that names which the picker looks up belong to plugins of the right group."""
+    """Check the names of plugins: they must differ, and a name that the picker looks up needs the right group."""
     seen, types = set[str](), set[str]()
     expected = default_references(graph.config, setting.facts)
     for plugin in graph.plugins:
@@ -255,7 +258,7 @@ def _data(graph: Graph, setting: Setting) -> Iterator[Problem]:
 def _protocols(graph: Graph, setting: Setting) -> Iterator[Problem]:
     """Reject a parser for a protocol that the pool does not have. The picker would never become healthy.
 
-    Pods that are discovered without a pool have no protocol.
+    If the configuration discovers pods without a pool, no protocol is known, and nothing is checked.
     """
     section = graph.config.get("dataLayer")
     is_discovered = isinstance(section, dict) and cast("dict[str, Any]", section).get("discovery") is not None

@@ -82,7 +82,7 @@ def _picker_problems(variant: VariantContext) -> list[Problem]:
 
 
 def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Yield the linter's problems in the configuration that follows from a preset and the other keys."""
+    """Yield the problems that `lint` finds in the configuration that this program makes of a preset and other keys."""
     spec, picker = variant.spec, variant.spec.endpoint_picker
     if config.preset(picker.preset, variant_facts.picker, disaggregated=spec.prefill is not None) is None:
         return
@@ -111,7 +111,7 @@ def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: Endpo
 
 
 def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject a picker that reads cache events but cannot tell several copies of the model in a pod apart.
+    """Reject a picker that reads cache events but cannot distinguish several copies of the model in a pod.
 
     Each copy publishes on its own port (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
     picker reads as many ports of a pod as the pool has target ports (llm-d-router v0.10.0, extractor.go in
@@ -186,7 +186,7 @@ def _port(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Require a reason for FailOpen, with which requests may bypass the picker. Reject a reason without FailOpen."""
+    """Require a reason for `FailOpen`, because requests may then bypass the picker. Reject a reason for `FailClose`."""
     if picker.failure_mode == "FailOpen" and picker.fail_open_reason is None:
         what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
         remedy = "write why requests may bypass the picker, or remove failureMode"
@@ -206,7 +206,7 @@ def _authority(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
-    """Reject images of another release line. They cannot read the configuration and the flags of this line."""
+    """Reject images of another release line. Such images cannot read the configuration and the flags of this line."""
     sidecar = spec.sidecar.image if spec.sidecar is not None else None
     for at, image in (("endpointPicker", spec.endpoint_picker.image), ("sidecar", sidecar)):
         lines = None if image is None else other_line(release, image)
@@ -274,7 +274,7 @@ def _weights(at: Path, weights: dict[str, float], release: Release) -> Iterator[
 
 
 def _required_settings(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
-    """Reject a plugin that needs parameters or other plugins. Only a custom configuration can declare them."""
+    """Reject a plugin that needs parameters or other plugins, which only a custom configuration can declare."""
     plugin = facts.plugins.table[name]
     required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
     if required or plugin.requires or plugin.block_size:
@@ -312,7 +312,7 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Require `latencyPredictor` if the picker asks a latency predictor, and reject it otherwise.
 
-    Without addresses, the picker would look for the predictor in its own pod.
+    A picker that gets no addresses looks for the predictor in the picker's own pod.
     """
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:
