@@ -116,7 +116,8 @@ def _companion(name: str, container: PickerContainer) -> Companion:
 
 def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
     """Reject containers whose name or port is already used in the pod, and references to missing variables."""
-    holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service", METRICS_PORT: "its metrics"}
+    holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service"}
+    holders[METRICS_PORT] = "the picker's metrics"
     names = {PICKER_CONTAINER: "the picker's own container"}
     if servers is not None:
         names |= dict.fromkeys((TRAINING, PREDICTION), "a container of the latency predictor")
@@ -124,12 +125,12 @@ def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None)
     for name in sorted(picker.containers):
         container, path = picker.containers[name], at / name
         if name in names:
-            yield Problem(path, f"is the name of {names[name]} ({name})", "choose another")
+            yield Problem(path, f"is the name of {names[name]} ({name})", "choose another name")
         for index, port in enumerate(container.ports):
             if port in holders:
                 what = f"is the port of {holders[port]} as well ({port})"
                 yield Problem(path / "ports" / index, what, "choose another port: the containers of a pod share ports")
-            holders.setdefault(port, name)
+            holders.setdefault(port, f"container {name}")
         explicit = environment.values(container.env)
         yield from environment.problems(path / "env", {}, explicit, {})
         yield from environment.dangling_in(path / "command", container.command, explicit)

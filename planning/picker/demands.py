@@ -188,11 +188,11 @@ def _message_of_presence(condition: Condition, scope: Scope) -> tuple[str, str]:
         "cannot be set; remove one of them": condition.empty or condition.blank or condition.present is False,
         "cannot be null; remove it": condition.null is False,
         f"names no plugin ({name}); declare it under plugins": condition.declared,
-        f"is the same as {condition.differs}; write another": condition.differs is not None,
+        f"is the same as {condition.differs}; write another value": condition.differs is not None,
         f"holds the same {condition.unique or 'item'} twice; remove one of them": condition.unique is not None,
         f"does not have exactly {condition.count} entries; write that many": condition.count is not None,
         f"has more than {condition.max_items} entries; remove some": condition.max_items is not None,
-        "has a value that is not allowed; write another": condition.not_in is not None,
+        "has a value that is not allowed; write another value": condition.not_in is not None,
         f"is not {known}; write one of them": True,
     }
     what, _, remedy = next(message for message, is_meant in messages.items() if is_meant).partition("; ")

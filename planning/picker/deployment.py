@@ -170,7 +170,7 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
     if picker.preset == "custom":
         if not graph.reads_tls_metrics(picker.config or {}, facts):
             what = f"{loss}: no data source of endpointPicker.config asks by HTTPS"
-            yield warning(at, what, "declare and name a second metrics-data-source with scheme: https")
+            yield warning(at, what, "declare a second metrics-data-source with another name and scheme: https")
     elif facts.tls_metrics is None:
         what = f"{loss}: the picker of {variant.release.name} asks every pod by HTTP"
         yield warning(at, what, "choose a newer release")

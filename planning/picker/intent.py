@@ -87,8 +87,9 @@ def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
         what = "has no effect while its feature gate is off (flowControl=false)"
-        follows = "; the section alone turns the gate on" if setting.flow_control else ""
-        yield Problem(graph.path / FLOW_CONTROL, what, f"remove the entry of the gate, or the section{follows}")
+        follows = " (then the section turns the gate on)" if setting.flow_control else ""
+        remedy = f"remove the gate from featureGates{follows}, or remove the section"
+        yield Problem(graph.path / FLOW_CONTROL, what, remedy)
 
 
 def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
@@ -149,7 +150,7 @@ def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.takes_one and len(graph.profiles) > 1:
             what = f"takes only one of {len(graph.profiles)} profiles ({declared.type})"
-            yield Problem(declared.at / "type", what, "keep one of them")
+            yield Problem(declared.at / "type", what, "keep one profile")
 
 
 def _without_prefill(graph: Graph, setting: Setting) -> Iterator[Problem]:
@@ -183,7 +184,7 @@ def _decider(
         scope = Scope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
         for condition in decider.facts.never_prefills:
             if demands.holds(condition, scope, otherwise=False):
-                what = f"keeps every request from prefill pods ({decider.name})"
+                what = f"never lets a request use prefill ({decider.name})"
                 yield Problem(decider.place(condition.at), what, "write a number above 0")
 
 
@@ -203,7 +204,8 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
         name = next((value for key in keys if (value := declared.parameter(key))), role)
         if graph.profiles and name not in names and (role == "decode" or asks_prefill):
             what = f"has no profile called {name}, which {declared.type} looks for"
-            yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another profile in its parameters")
+            remedy = f"add it, or name another profile in the parameters of {declared.type}"
+            yield Problem(graph.path / "schedulingProfiles", what, remedy)
 
 
 def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:

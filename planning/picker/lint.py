@@ -93,8 +93,8 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
         yield warning(declared.at / "type", what, "it may change or disappear without notice")
     if plugin.deprecated is not None:
-        until = f" before {plugin.deprecated.removed}, which removes it" if plugin.deprecated.removed else ""
-        yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}{until}")
+        why = f", because {plugin.deprecated.removed} removes {declared.type}" if plugin.deprecated.removed else ""
+        yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}{why}")
     yield from _parameter_warnings(declared)
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
@@ -171,10 +171,10 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
         return
     if not prefill:
         what = "sends nothing to prefill pods (no profile uses prefill-filter)"
-        yield Problem(graph.path, what, "add such a profile, or use a preset")
+        yield Problem(graph.path, what, "add a profile with prefill-filter, or use a preset")
     elif not any(profile.is_for("decode") for profile in graph.profiles):
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
-        yield Problem(graph.path, what, "add such a profile, or use a preset")
+        yield Problem(graph.path, what, "add a profile with decode-filter, or use a preset")
     for declared in graph.handlers[:1] if prefill else ():
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and not handler.decider_parameters:
@@ -194,7 +194,7 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
             yield Problem(plugin.place(keys[0]), what, f"write {variant_facts.block_size}")
         for key, value in settings:
             if value != variant_facts.block_size and shapes.fits(value, "integer"):
-                what = f"differs from the engine's block size ({value}, {variant_facts.block_size})"
+                what = f"is {value}, but the engine's block size is {variant_facts.block_size}"
                 remedy = f"write {variant_facts.block_size}, or set kvCache.blockSize: {value}"
                 yield Problem(plugin.place(key), what, remedy)
 

@@ -68,7 +68,7 @@ def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin
     """Return the problem of a reference to a plugin of the wrong group."""
     expected = with_article(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
     if set(reference.groups) >= SCHEDULING:
-        remedy = "remove it; it needs no place in a profile"
+        remedy = "remove the entry; the plugin works without a place in a profile"
     else:
         remedy = f"name {expected}{example(table, reference.groups)}"
     return Problem(reference.path, f"is {with_article(plugin.groups[0])} and not {expected} ({reference.name})", remedy)
@@ -216,7 +216,7 @@ def _handlers(graph: Graph, setting: Setting) -> Iterator[Problem]:
             and handler.facts.handler.single
             and count > 1
         ):
-            remedy = f"keep one of them, or use {several}" if several else "keep one of them"
+            remedy = f"keep one profile, or use {several}" if several else "keep one profile"
             yield Problem(handler.at / "type", f"takes only one of {count} profiles ({handler.type})", remedy)
 
 

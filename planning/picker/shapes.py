@@ -39,7 +39,7 @@ WORDS = {
     "any": ("", ""),
     "boolean": ("true or false", "write true or false"),
     "bytes": ("a size in bytes", "write a number with a unit, such as 2GiB"),
-    "cel": ("an expression of CEL", "correct its syntax; it can use the variable usage"),
+    "cel": ("an expression of CEL", "correct its syntax; the only variable is `usage`"),
     "duration": ("a duration", "write a number with h, m, s or ms, such as 10s"),
     "integer": ("a whole number", "write a number without a fraction"),
     "integers": ("a list of whole numbers", "write numbers with commas between them, such as 8000,8001"),

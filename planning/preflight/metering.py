@@ -65,7 +65,7 @@ def _duplicate_problems(
     if is_ours:
         until = f"which is deleted only after the new Service exists: {_TWO}"
         what = f"is also the id of {place}, {until} ({holder.resource_id})"
-        remedy = "deploy first with another id, and with this id after that Service is gone"
+        remedy = "first deploy with another id; deploy with this id when the old Service is gone"
     else:
         whose = "somebody else" if holder.mark.owner is None else f"stack {holder.mark.owner}"
         what, remedy = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another id"

@@ -51,7 +51,7 @@ def _verdict(
     owner = marks.read(_metadata(live)).owner
     whose = "somebody else" if owner is None else f"stack {owner}"
     what = f"namespace {name} belongs to {whose}; destroying this stack would delete it and all its objects"
-    return _CREATE, what, "write create: false, or another namespace"
+    return _CREATE, what, "write create: false, or choose another namespace"
 
 
 def _read(live: LiveNamespace, identity: Identity) -> Verdict:

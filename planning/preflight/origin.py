@@ -24,7 +24,7 @@ def origin(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: P
     if found is None:
         return
     if cluster is not None and found.cluster is not None and found.cluster != cluster:
-        yield warning(at, f"the file is of cluster {found.cluster}, and this run is for {cluster}", _REMEDY)
+        yield warning(at, f"the file describes cluster {found.cluster}, but this run is for {cluster}", _REMEDY)
     try:
         age = now - datetime.strptime(found.time, TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:

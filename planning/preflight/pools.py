@@ -15,4 +15,4 @@ def pools(live: LiveObjects) -> Iterator[Problem]:
         if (group, kind) == (POOL_GROUP, "InferencePool"):
             is_accepted, reason = verdict(found.content)
             if is_accepted is False:
-                yield warning(Path(f"{kind} {namespace}/{name}"), f"its gateway does not accept it ({reason})")
+                yield warning(Path(f"{kind} {namespace}/{name}"), f"the gateway does not accept this pool ({reason})")
