@@ -111,7 +111,7 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
             if need.unless is None or not plugin.parameter(need.unless):
                 yield from _required_plugin(graph, plugin, kind, need)
         for gate in sorted(set(plugin.facts.gates) - enabled_gates):
-            what = f"has no {gate}, without which {plugin.type} does nothing"
+            what = f"has no {gate}, which {plugin.type} needs"
             yield Problem(graph.path / "featureGates", what, "add it")
     for reference in graph.references:
         is_known = graph.find(reference.name) is not None or reference.name in setting.facts.plugins.table

@@ -196,7 +196,7 @@ def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
             yield Problem(entry.at, f"is a second picker in one profile ({name})", "keep one of them")
     if not graph.profiles:
         for plugin in [plugin for plugin in graph.plugins if "picker" in plugin.groups][1:]:
-            what = f"is a second picker, and without profiles all pickers are used ({plugin.name})"
+            what = f"is a second picker, and a configuration without profiles uses all pickers ({plugin.name})"
             yield Problem(plugin.at, what, "keep one of them, or write schedulingProfiles")
 
 

@@ -156,7 +156,7 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     """Reject `resources` together with `traffic`, because requests and limits follow from `traffic`."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
-        remedy = "keep one of them, or write resources: null here to drop inherited resources"
+        remedy = "keep one of them, or write resources: null beside traffic to drop inherited resources"
         yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
 
 
@@ -182,7 +182,7 @@ def _port(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     other = {HEALTH_PORT: "the picker's health service", METRICS_PORT: "the picker's metrics"}
     if picker.port in other:
         what = f"is the port of {other[picker.port]} as well ({picker.port})"
-        yield Problem(at / "port", what, f"choose another, such as {EndpointPicker.model_fields['port'].default}")
+        yield Problem(at / "port", what, f"choose another port, such as {EndpointPicker.model_fields['port'].default}")
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:

@@ -171,6 +171,6 @@ def _key(path: Path, node: yaml.Node, found: list[Problem]) -> str:
     """Return a key as text, as in JSON."""
     value = _scalar(path, node, found) if isinstance(node, yaml.ScalarNode) else None
     if value is None or not isinstance(node, yaml.ScalarNode):
-        found.append(Problem(path, "has a key that is no text", "write text, in quotes if need be"))
+        found.append(Problem(path, "has a key that is no text", "write text, in quotes if necessary"))
         return str(cast("object", node.value))
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
