@@ -54,7 +54,8 @@ class VariantPlan:
     source: str
     """Source of the weights."""
     pins: Mapping[str, Pin]
-    """Pins of the model and the adapters that the pods fetch, by the name that clients send. Empty without a lock."""
+    """Pins of the model and of its adapters, by the name that clients send. A source that pods fetch without a digest
+    is left out. Empty if the stack has no lock."""
     accelerators: Mapping[str, str]
     """Name of the accelerator class of each role."""
     profiles: Mapping[str, ChosenProfile]
@@ -80,7 +81,7 @@ class VariantPlan:
     requests: PoolRequests
     """Objectives of the pool, and the pool's rewrites of model names."""
     monitoring: Monitoring | None
-    """Scraping of metrics. None if the stack has no scraper."""
+    """Scraping of metrics from the pods. None if the stack has no scraper."""
     policies: tuple[Policy, ...]
     """Network policies of serving pods and picker. Empty if the stack has no network policies."""
     metered_as: str | None

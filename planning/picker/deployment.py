@@ -30,7 +30,7 @@ _MIN_GRACE_SECONDS = 130
 """Minimum termination grace period in seconds. Gateways close their ext-proc streams sooner, so the picker outlives the
 streams."""
 _DRAIN_FLAG = "drain-timeout"
-"""Flag for the time in which a terminating picker still answers new requests."""
+"""Flag with the time for which a terminating picker still answers new requests."""
 _DRAIN_MARGIN_SECONDS = 15
 """Seconds that the grace period of a pod adds to the value of `drain-timeout`."""
 

@@ -25,7 +25,7 @@ class _Case:
     route: Route
     gateway: LiveGateway
     at: Path
-    """Place of the gateway in the configuration."""
+    """Path of the key that sets the Gateway in the configuration."""
     labels: Mapping[str, str] | Unknown
     """Labels of the route's namespace."""
 
@@ -61,7 +61,10 @@ def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[s
 
 
 def _verdict(case: _Case) -> Iterator[tuple[Path, str, str]]:
-    """Yield the first reason why no listener takes a route: path, what is wrong, and a remedy."""
+    """Yield the first reason why no listener takes a route: path, what is wrong, and a remedy.
+
+    If the remedy is empty, the reason is a check that did not run, and a warning is enough.
+    """
     parent, ref, found = case.route.parent, case.gateway.ref, case.gateway.listeners
     selected = [each for each in found if parent.section_name in {None, each.name}]
     if not selected:

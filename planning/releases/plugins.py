@@ -159,7 +159,7 @@ class Plugin(Spec):
     ignores_parameters: bool = False
     """Whether the picker accepts parameters of the plugin without using them."""
     once: bool = False
-    """Whether the picker refuses to start with two plugins of this type."""
+    """Whether the picker refuses to start if two plugins of this type are declared."""
     implicit: bool = False
     """Whether the picker adds the plugin to a configuration that needs it but does not declare it."""
     produces: list[str] = Field(default=[])
