@@ -19,7 +19,7 @@ _KUBECONFIG = Path("platform", "kubeconfig")
 
 
 class Reference(NamedTuple):
-    """The stack of a platform, and the names of its outputs that a stack reads."""
+    """The stack of a platform, and the names of the outputs that another stack reads from it."""
 
     stack: str
     output: str
@@ -88,7 +88,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
 
 
 def _version_problem(version: object, name: str) -> Problem:
-    """Return the problem of a contract of another version."""
+    """Return the problem of outputs whose contract has another version, or none."""
     if version is None:
         return Problem(_OUTPUT, f"has no contractVersion ({name})", f"export contractVersion: {CONTRACT_VERSION} there")
     is_newer = isinstance(version, int | float) and version > CONTRACT_VERSION
