@@ -188,9 +188,8 @@ def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str
     if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
         return
     what = f"is the lock of another stack ({found}, and not {stack})"
-    remedy = (
-        f"write a lock with `python -m cli lock {stack.rpartition('/')[2]}`, or add the name in this lock to formerly"
-    )
+    command = f"`python -m cli lock {stack.rpartition('/')[2]}`"
+    remedy = f"write a lock with {command}, or add that name to formerly if this stack had that name before"
     raise engine_yaml.mistake(file, what, remedy)
 
 

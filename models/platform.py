@@ -70,7 +70,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
         found.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
     value, name = outputs.values.get(read.output), f"{read.output} of {read.stack}"
     if read.output in outputs.secrets:
-        remedy = "export it in plain text there, and secrets, such as a kubeconfig, as separate outputs"
+        remedy = "export it there in plain text, and export secrets, such as a kubeconfig, as separate outputs"
         return [*found, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
     if value is None:
         what, remedy = f"is no output of {read.stack} ({read.output})", "export it there, or name another output"

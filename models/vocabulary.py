@@ -261,7 +261,8 @@ HeaderValue = Annotated[
 ]
 Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
 Argument = Annotated[
-    str, Shape("has a NUL character", r"[^\x00]*", "remove it: a process cannot get it", _LONGEST_ARGUMENT)
+    str,
+    Shape("has a NUL character", r"[^\x00]*", "remove it: no argument of a process may contain NUL", _LONGEST_ARGUMENT),
 ]
 Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
 Count = Annotated[int, Within(1, LARGEST, "write 1 or more")]

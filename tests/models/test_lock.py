@@ -129,7 +129,8 @@ def test_another_version_is_refused(version, message):
 def test_the_lock_of_another_stack_or_project_is_refused(other):
     assert refusal(TEXT, other) == (
         f"{FILE}: is the lock of another stack ({STACK}, and not {other}); "
-        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, or add the name in this lock to formerly"
+        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, "
+        "or add that name to formerly if this stack had that name before"
     )
     assert read(TEXT, FILE, other, (STACK,)) == LOCK
     assert read(TEXT, FILE, other, ("inference-stacks/prod",)) == LOCK
