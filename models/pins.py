@@ -59,7 +59,7 @@ class Pin(Spec):
 
     @property
     def pinned_source(self) -> str:
-        """Return the source to fetch: with its digest, unless it is `deployed`."""
+        """Return the source to fetch: with its digest, unless `deployed` is true."""
         return self.was if self.deployed else self.source
 
     @property

@@ -69,7 +69,7 @@ class Parallelism(Spec):
 
     tensor: Count | None = Field(default=None, examples=[4])
     """Number of devices over which each layer is split (`--tensor-parallel-size`). Absent: the smallest power of two
-    with which the devices together have acceleratorMemory, or 1 if acceleratorMemory is absent."""
+    for which that many devices together have acceleratorMemory; 1 if acceleratorMemory is absent."""
     pipeline: Count = 1
     """Number of stages into which the layers are divided. A pod has as many stages as fit on a node, or one
     stage if the number of devices of a node is unknown."""
@@ -80,7 +80,7 @@ class Parallelism(Spec):
     load_balancing: Literal["internal", "external"] = "internal"
     """Choice of the copy for a request. internal: vLLM chooses, behind one port of the pod; external: the endpoint
     picker chooses. Every copy in a pod is then an endpoint with a separate port, counted up from engine.port.
-    external is for mixture-of-experts models, and for replicas of one pod with two to eight copies."""
+    external works only for mixture-of-experts models, in replicas of one pod with two to eight copies."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
 

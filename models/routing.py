@@ -82,7 +82,8 @@ class Gateway(Spec):
     lack are refused, or give a warning."""
     body_router: bool = False
     """Whether a payload processor of the gateway reads the model from the request's body and writes the base model into
-    a header. route.matches[].model needs it. The processor must watch ConfigMaps in the namespaces of the services."""
+    a header. route.matches[].model needs such a processor, which must watch ConfigMaps in the namespaces of the
+    services."""
 
 
 class RouteMatch(Spec):

@@ -111,7 +111,8 @@ class Model(Source):
     weights, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of
     the cache."""
     size: Bytes | None = Field(default=None, examples=["16Gi"])
-    """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from it."""
+    """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from this
+    size."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
@@ -229,8 +230,8 @@ class Variant(Role):
     """The served model."""
     selection: Selection | None = Field(default=None, examples=[{"metric": "latency"}])
     """Wishes for the serving profile. The profile decides the keys that the service lacks. If this key is absent, or
-    only in `defaults`, a profile is selected for services without model.source, and for services without accelerator
-    whose model is in the catalogue."""
+    only in `defaults`, a profile is selected for a service that has no model.source, and for a service that has no
+    accelerator but a model of the catalogue."""
     storage: Storage = Ephemeral(type="ephemeral")
     """Storage of the weights in the cluster."""
     kv_cache: KvCache = KvCache.default()

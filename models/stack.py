@@ -37,7 +37,7 @@ class NamespaceOptions(Spec):
     """Create the namespaces, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
     changed."""
     retain: bool = False
-    """Keep created namespaces and all objects in them when the stack no longer uses them."""
+    """Keep created namespaces, and all objects in them, when the stack no longer uses these namespaces."""
     protect: bool = False
     """Fail a run that would delete a created namespace."""
 
