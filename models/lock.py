@@ -270,7 +270,7 @@ def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
 
 def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:
     keys = sorted({".".join(map(str, details["loc"])) for details in error.errors(include_url=False)})
-    what = f"has keys or values that this version never writes ({', '.join(keys)})"
+    what = f"has keys or values that this version of the program never writes ({', '.join(keys)})"
     return [Problem(at, what, "upgrade this program, or restore the file from git", file=file)]
 
 

@@ -156,7 +156,8 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
     broken = pin().model_copy(update=change)
     content = text(Lock(STACK, {MODEL: broken}))
     assert refusal(content) == (
-        f"services.qwen: has keys or values that this version never writes ({next(iter(change))}) (from {FILE}); "
+        "services.qwen: has keys or values that this version of the program never writes "
+        f"({next(iter(change))}) (from {FILE}); "
         "upgrade this program, or restore the file from git"
     ).replace(") (from", ", from")
 
