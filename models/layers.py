@@ -245,9 +245,9 @@ def ineffective_null(path: Path, file: str) -> Problem:
 
 
 def _copy_without_nulls(value: Value, origin: Origin, problems: list[Problem]) -> Value:
-    """Copy a value that has no counterpart in a lower layer, and report its nulls, which remove nothing.
+    """Copy a value that has no counterpart in a lower layer, and report the nulls in it, which remove nothing.
 
-    A patch keeps its nulls: they remove keys of the rendered object.
+    The nulls in a patch are kept, because they remove keys of the rendered object.
     """
     return _copy_below(value, origin.at, origin.file, problems)
 

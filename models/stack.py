@@ -243,7 +243,7 @@ class Stack(Spec):
     defaults: dict[str, JsonValue] = Field(default={}, examples=[{"route": {"hostnames": ["llm.example.com"]}}])
     """Keys of a service that every service inherits."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
-    """The services by key. The key is the identity of a service: renaming it replaces the service."""
+    """The services by key. The key is the identity of a service: renaming the key replaces the service."""
 
     @model_validator(mode="before")
     @classmethod

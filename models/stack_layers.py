@@ -132,7 +132,7 @@ def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
 
 
 def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
-    """Return `defaults` with its prefill. If only one file has `defaults`, return the value in this file unchanged."""
+    """Return `defaults` with its prefill; if only one file has `defaults`, the value as that file has it."""
     if len(explicit) == 1:
         return Layer(copy_value(explicit[0].tree), explicit[0].origin)
     layers, _ = _mappings(prefills)
@@ -210,7 +210,8 @@ def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
 def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
     """Return prefill, merged over the keys that it inherits.
 
-    A null in the prefill of `defaults` that removes nothing is no problem: it may remove a value of another service.
+    A null in the prefill of `defaults` may remove nothing here. This is no problem, because it may remove a value of
+    another service.
     """
     highest: object = layers[-1].tree
     if not isinstance(highest, dict):
