@@ -64,7 +64,7 @@ class ResourceFieldRef(Spec):
     container_name: DnsLabel | None = Field(default=None, examples=["vllm"])
     """Name of the container; absent: the container that has the variable."""
     divisor: Divisor | None = Field(default=None, examples=["1Mi"])
-    """Unit of the value: 1m or 1 for cpu, else 1 or a multiple such as 1Mi; absent: cores or bytes."""
+    """Unit of the value. For cpu: 1m or 1; for all others: 1 or a multiple such as 1Mi. Absent: cores or bytes."""
 
     @model_validator(mode="after")
     def _has_unit_of_resource(self) -> "ResourceFieldRef":
@@ -76,7 +76,7 @@ class ResourceFieldRef(Spec):
 
 
 class EnvSource(Spec):
-    """Reference to a variable's value; exactly one of its keys is set."""
+    """Reference to a variable's value. Exactly one of the keys here is set."""
 
     secret_key_ref: KeyRef | None = Field(default=None, examples=[{"name": "hf-token", "key": "HF_TOKEN"}])
     """A key of an existing Secret."""
@@ -100,9 +100,9 @@ class EnvSource(Spec):
 
 
 def _text_or_source(value: object) -> str | EnvSource:
-    """Validate a variable's value by its YAML type.
+    """Validate a variable's value by the value's YAML type.
 
-    A mistake then gives one error. A union of types would give one error for each type.
+    So a mistake gives one error. If pydantic validated a union of types, it would give one error for each type.
     """
     if isinstance(value, dict):
         return EnvSource.model_validate(cast("dict[str, object]", value))
