@@ -60,7 +60,7 @@ def _types_at(path: Path) -> list[object]:
 
 
 def _types_below(annotation: object, part: str | int) -> Iterator[object]:
-    """Yield the types of the values that a type has at a key or an index."""
+    """Yield the types that may stand at a key or an index of a value with the type `annotation`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if (field.alias or name) == part:
