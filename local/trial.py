@@ -53,7 +53,7 @@ def run(report: Report, project: Path = up.PROJECT) -> None:
         manifests = rendered.result()
         listeners = objects.listeners(manifests)
         if not listeners:
-            raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; give it a gateway")
+            raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; add a gateway to the file")
         plane = ControlPlane(state / "cluster", tools)
         plane.start(report)
         trial = Trial(state, tools | {"epp": epp}, plane, project)

@@ -64,7 +64,8 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
     _, kind, namespace, name = rendered.place
     at = Path(f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}")
     for addition in additions(rendered.manifest, live):
-        yield warning(at, f"{addition.writer} added to {addition.field} ({addition.time}); this run takes that back")
+        what = f"{addition.writer} added entries to {addition.field} ({addition.time}); this run removes them"
+        yield warning(at, what)
     for owner, field, _, item in _owned_fields(rendered.manifest, live, moved=True):
         what = f"{owner.name} changed the keys that identify {field} ({owner.time}), and no run can restore them"
         yield warning(at, what, f"restore the keys of {item['name']}, or delete the object and run with --refresh")

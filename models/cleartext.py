@@ -17,7 +17,7 @@ _IN_CLEAR = "holds a credential in clear"
 _SECRET_KEY_REF = "{secretKeyRef: {name: ..., key: ...}}"  # noqa: S105, the form of a reference
 _TO_VARIABLE = f"put it into an existing Secret and write {_SECRET_KEY_REF}"
 _TO_SECRET = (
-    f"put it into an existing Secret, and refer to that by model.secrets, or by a variable with {_SECRET_KEY_REF}"
+    f"put it into an existing Secret, and refer to the Secret by model.secrets, or by a variable with {_SECRET_KEY_REF}"
 )
 _TO_TRIGGER = "put it into an existing Secret, and name a TriggerAuthentication in authenticationRef"
 _REMEDIES = {

@@ -26,14 +26,16 @@ _FIELDS = (
 )
 FieldPath = Annotated[
     str,
-    Shape("is no field of the pod that a variable can hold", _FIELDS, "write one such as status.podIP", longest=400),
+    Shape(
+        "is no field of the pod that a variable can hold", _FIELDS, "write a field such as status.podIP", longest=400
+    ),
 ]
 ContainerResource = Annotated[
     str,
     Shape(
         "is no resource of a container",
         r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9A-Za-z]+)",
-        "write one such as limits.memory",
+        "write a request or limit such as limits.memory",
     ),
 ]
 

@@ -44,7 +44,7 @@ def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
     if any(map(type_tags, specs)):
         return "write it with type"
     if required:
-        return f"write it with {', '.join(required)}"
+        return f"write it with {' and '.join(required)}"
     is_map = any(typing.get_origin(annotation) is dict for annotation in _types_at(at))
     if (specs or is_map) and (field is None or not field.is_required()):
         return "write {} for its defaults"
