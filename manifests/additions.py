@@ -20,8 +20,8 @@ from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
-"""Kinds that are not read from the cluster. Some hold secrets; the others have no list or map that a manifest states as
-a whole and that somebody could change."""
+"""Kinds that are not read from the cluster. Some hold secrets. The others have no list or map that writers set as a
+whole and that somebody could change."""
 _NONE: Mapping[str, str] = {}
 _Tree = Mapping[str, Any]
 

@@ -48,7 +48,7 @@ class KeyRef(Spec):
     key: Annotated[DataKey, Field(examples=["HF_TOKEN"])]
     """Key in the Secret or ConfigMap."""
     optional: bool = False
-    """Start the container without the variable if the Secret or ConfigMap, or its key, is absent."""
+    """Start the container without the variable if the Secret or ConfigMap is absent, or lacks the key."""
 
 
 class FieldRef(Spec):
