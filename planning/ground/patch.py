@@ -239,7 +239,7 @@ def _check_shape(at: Path, value: object, target: Target) -> _Verdict:
     if at not in _REQUIRED and not is_containers:
         return None
     if value is None:
-        return "cannot be removed (null)", "delete the line, or write what to change below it"
+        return "cannot be removed (null)", "delete the line, or write the changes below it"
     if is_containers and _list(value) is None:
         return "is not a list", f"write a list: [{{name: {target.container}}}]"
     if not is_containers and _map(value) is None:
@@ -312,5 +312,5 @@ def _check_item_names(at: Path, value: object) -> _Verdict:
         return f"has an item without {_key(field)} (item {names.index(None)})", f"add its {_key(field)}"
     duplicate = next((name for name in names if name is not None and names.count(name) > 1), None)
     if duplicate is not None and None not in names:
-        return f"has two items of one {_key(field)} ({duplicate})", "keep one of them"
+        return f"has two items with the same {_key(field)} ({duplicate})", "keep one of them"
     return None

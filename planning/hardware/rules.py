@@ -95,7 +95,7 @@ def _check_memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread)
     if amount(memory) <= 0:
         yield Problem(at, f"is not above zero ({memory})", "write the memory that one copy needs, such as 160Gi")
     elif cls.allocation is None:
-        what = f"has no effect with {name} ({memory}; it has no devices)"
+        what = f"has no effect with {name} ({memory}; this class has no devices)"
         yield Problem(at, what, "remove it", _dependencies(path, role), explicit_only=True)
     elif cls.memory is None:
         what = f"cannot be used with {name} (its devices' memory is unknown)"
@@ -136,7 +136,7 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
     remedy = _whole_node_remedy(memory, per_device, spread) or _enlarge_remedy(
         memory, per_device, spread, explicit_tensor=False
     )
-    more = "" if is_known else f", or accelerators.{name}.devicesPerNode"
+    more = "" if is_known else f", or set accelerators.{name}.devicesPerNode"
     yield Problem(at, what, remedy + more, _dependencies(path, role))
 
 
@@ -182,8 +182,8 @@ def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spre
             what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), but {nodes}"
             yield Problem(at, what, f"use {_reduce_remedy(spread)}", _dependencies(path, role))
     else:
-        pods = f"data {spread.data} over {spread.data // spread.data_local}"
-        stages = f"pipeline {spread.pipeline} over {spread.pipeline // spread.stages}"
+        pods = f"data {spread.data} over {spread.data // spread.data_local} pods"
+        stages = f"pipeline {spread.pipeline} over {spread.pipeline // spread.stages} pods"
         together = replace(spread, data_local=spread.data)
         remedy = _changes(spread, together) if together.fits else f"data: {spread.data_local} and more replicas"
         yield Problem(

@@ -11,7 +11,7 @@ from planning.interceptor.facts import Mode
 from planning.variant.canary import ALL
 from planning.variant.context import VariantContext
 
-_PAST = "the interceptor asks the Service, past the endpoint picker"
+_PAST = "the interceptor asks the Service and bypasses the endpoint picker"
 
 
 @dataclass(frozen=True, slots=True)

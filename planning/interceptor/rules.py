@@ -147,8 +147,8 @@ def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
     parents = [gateway(led[key], stack) for key in unset]
     places = sorted({f"{each.namespace or stack.namespace}/{each.name}" for each in parents if each is not None})
     what = (
-        f"requests are billed to the header {name}, which no route sets: until the authentication in front of "
-        f"{', '.join(places)} overwrites it, clients can forge it, and requests without it are answered 400"
+        f"not every route sets the header {name}, to which requests are billed: until the authentication in front of "
+        f"{', '.join(places)} overwrites the header, clients can forge it, and requests without it are answered 400"
     )
     yield warning(_AT, what)
 
@@ -175,7 +175,9 @@ def _others_policies(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]
     if any(each is not None and each.provider == "gke" for each in found):
         known = gateways.facts(next(each for each in found if each is not None and each.provider == "gke"))
         title = "" if known is None else known.title
-        what = f"{title} checks / and cuts answers after 30 seconds, unless policies of the Service say otherwise"
+        what = (
+            f"{title} checks the path / and cuts answers after 30 seconds, unless policies of the Service change this"
+        )
         remedy = f"let a HealthCheckPolicy ask {facts().pod.health}, and a GCPBackendPolicy set timeoutSec"
         yield warning(_AT / "serviceName", what, remedy)
 
