@@ -129,9 +129,9 @@ def shipped_classes() -> dict[str, ShippedClass]:
 
 
 def vendor_classes() -> dict[str, list[str]]:
-    """Return by vendor the names of the classes that stand for all products of the vendor.
+    """Return, for each vendor, the names of the classes that stand for all products of the vendor.
 
-    Intel has one such class for each driver. Every other vendor has a single one.
+    Intel has one such class for each driver. Every other vendor has one such class.
     """
     found = dict[str, list[str]]()
     for name, shipped in shipped_classes().items():

@@ -23,7 +23,7 @@ class ClassNode:
     allocatable: int
     """Number of devices that pods can get; 0 for a class without devices."""
     requested: int | None
-    """Number of the node's devices that running pods have requested; None if this number is unknown."""
+    """Number of allocatable devices that running pods have requested; None if this number is unknown."""
     obstacles: tuple[str, ...]
     """Reasons why no pod is placed on the node, such as `cordoned`; empty if pods may be placed there."""
 

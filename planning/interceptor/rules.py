@@ -1,4 +1,4 @@
-"""Validation of metering: errors in the stack's interceptor, and warnings about tasks for other people."""
+"""Validation of metering: errors in its settings, and warnings about tasks for other people."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _SYSTEM_FOLDERS = ("/dev", "/etc", "/proc", "/sys", "/var/run", "/run", "/bin", 
 
 
 def problems(stack: Stack) -> Iterator[Problem]:
-    """Yield the problems of metering in a stack."""
+    """Yield the problems of a stack's settings for metering."""
     spec = stack.interceptor
     for key, service in stack.services.items():
         path = Path("services", key)
@@ -47,9 +47,9 @@ def _without_interceptor(path: Path, service: Service, stack: Stack) -> Iterator
 
 
 def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
-    """Check that resource ids are distinct and, in mode label, that all Services can be found.
+    """Check that resource ids are distinct and, in mode label, that the interceptor can find all Services.
 
-    The interceptor searches one namespace for the Services of the stack.
+    In mode label, the interceptor searches only one namespace, and forwards only to names below one domain.
     """
     holders, namespaces = dict[str, str](), set[str]()
     for key, service in stack.services.items():
@@ -139,7 +139,7 @@ def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
 
 
 def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
-    """Yield the warning that somebody else must set the header with the identity, unless every route sets it."""
+    """Yield a warning if a route does not set the header with the identity, because somebody else must then set it."""
     name = facts().headers.auth_id
     unset = [key for key in led if name.lower() not in {each.lower() for each in led[key].route.set_headers}]
     if not unset:
