@@ -20,7 +20,7 @@ class Unresolved(Enum):
 
     NOT_FOUND = "no Service has both labels"
     AMBIGUOUS = "several Services have both labels"
-    NO_PORT = "the Service has neither a port called 8000 nor a single port"
+    NO_PORT = "the Service has neither a port called 8000 nor exactly one port"
 
 
 def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: str) -> str | Unresolved:

@@ -91,7 +91,7 @@ def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Pr
         yield Problem(_AT / "port", what, "write 1024 or more, such as 8080", (at,))
     folder, covered = wal_folder(deploy), (facts().pod.settings, facts().pod.program, *_SYSTEM_FOLDERS)
     if any(f"{each}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{each}/") for each in covered):
-        what = f"lies in a folder of the image that a volume would cover ({deploy.emit.wal_path})"
+        what = f"would make a volume cover a folder of the image ({deploy.emit.wal_path})"
         yield Problem(at / "emit" / "walPath", what, "write a path such as /var/lib/phoebe/metering-wal.jsonl")
     if deploy.settings_secret is not None and "stream_name" in deploy.emit.model_fields_set:
         what = "has no effect beside settingsSecret, which has all settings"

@@ -98,7 +98,9 @@ def _class_problems(at: Path, names: Iterable[str], classes: Mapping[str, Accele
     for name in names:
         if name not in classes:
             near = accelerators.nearest(name, classes)
-            remedy = f"did you mean {near}?" if near is not None else "name one of accelerators, or a shipped class"
+            remedy = (
+                f"did you mean {near}?" if near is not None else "name a class under accelerators, or a shipped class"
+            )
             yield Problem(at / name, f"unknown class ({name})", remedy)
 
 

@@ -28,7 +28,7 @@ def canary_problems(variant: VariantContext) -> Iterator[Problem]:
     has_picker = variant.service.endpoint_picker.enabled
     if variant.variant_name == CANARY and variant.has_picker != has_picker:
         at, explicit = variant.path / "endpointPicker" / "enabled", str(has_picker).lower()
-        what = f"differs from the service's ({explicit}), but all backends of a rule must be of one kind"
+        what = f"differs from the service's value ({explicit}), but all backends of a rule must be of the same kind"
         service = Path("services", variant.key, "endpointPicker")
         yield Problem(at, what, "remove it, or write the same value for both", (service,))
 
