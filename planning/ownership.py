@@ -76,7 +76,10 @@ def problems(
 
 
 def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
-    """Tell whether a run adds the mark to an object without a mark. An existing Job never gets a mark."""
+    """Tell whether a run adds the mark to an object without a mark.
+
+    An existing Job never gets a mark, because updates ignore the metadata of Jobs.
+    """
     return verdict is Verdict.UNMARKED and named.place[1] != "Job"
 
 

@@ -148,7 +148,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Devices that pods on each node have requested."""
+    """Devices that the pods of each node have requested."""
 
     requested: Mapping[str, Mapping[str, int]]
     """Number by node and extended resource. Pods that have ended request nothing."""

@@ -1,4 +1,4 @@
-"""Times of serving pods: startup, probes, drain, and how long a run waits for them. All times are in whole seconds."""
+"""Times of serving pods: startup, probes, drain, and how long a run waits for pods. All times are in whole seconds."""
 
 from dataclasses import dataclass
 

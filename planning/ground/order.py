@@ -34,7 +34,7 @@ class Relations:
     primary. With the canary as further owner, the route also follows the canary's pool.
     """
     further_predecessors: Mapping[Id, tuple[Id, ...]]
-    """By object: single objects of other owners that precede the object. Predecessors that do not exist are ignored."""
+    """By object: single objects of other owners that precede the object. Objects that do not exist are ignored."""
 
 
 def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:

@@ -211,7 +211,7 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 def _service_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from pickers to decode pods through the Service. It selects the pods of all generations.
 
-    Pickers of all generations may ask the pool's decode pods, and the pool's picker may ask all generations' pods.
+    Pickers of all generations may ask the pool's decode pods. The pool's picker may ask decode pods of all generations.
     """
     port, namespace = tcp(peers.variant.spec.engine.port), peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)
