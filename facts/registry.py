@@ -1,4 +1,4 @@
-"""Reader of the size of a ModelKit, and of the digests of ModelKits and images, from their registry.
+"""Reader of registries: it reads the sizes of ModelKits, and the digests of ModelKits and images.
 
 Requests are anonymous, or carry the registry's credentials from Docker's configuration.
 """
@@ -44,7 +44,7 @@ _TYPES = {
     "code": frozenset({"code"}),
     "docs": frozenset({"docs", "doc"}),
 }
-"""Layer types that each filter of `model.filter` unpacks, as media types of ModelKits and ModelPacks spell them."""
+"""Types of layers that each value of `model.filter` selects, as in the media types of ModelKits and ModelPacks."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
 """Annotation with the Kitfile of a ModelPack that the command `kit` packed."""
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
@@ -56,7 +56,7 @@ _FINAL = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN, htt
 
 
 class _UnusableError(Exception):
-    """The source has a mistake, so that no pod could unpack it."""
+    """No pod could use the source, because the source has a mistake."""
 
     def __init__(self, answer: Unusable) -> None:
         super().__init__(answer.what)
@@ -64,7 +64,7 @@ class _UnusableError(Exception):
 
 
 class _UnknownSizeError(Exception):
-    """The size could not be read. The source may be right nevertheless.
+    """The size could not be read. The source may still be correct.
 
     For example, the registry may deny access to this program and grant it to the pods.
     """
@@ -110,7 +110,7 @@ def _without_version(source: str) -> str:
 
 
 def _reference(source: str) -> str:
-    """Return a reference with its registry, which images of Docker Hub may leave out."""
+    """Return the reference of a source, always with a registry. A source may leave out the registry of Docker Hub."""
     reference = place(source)
     host, slash, _ = reference.partition("/")
     if slash and ("." in host or ":" in host or host == "localhost"):
@@ -169,7 +169,7 @@ def _config(question: Wanted, kits: "list[_Kit]") -> object:
 class _Repository:
     """A client for one repository of a registry.
 
-    After the first denied request it asks for an authorization, which all later requests reuse.
+    After the first denied request, the client asks for an authorization. All later requests reuse this authorization.
     """
 
     def __init__(self, reference: str, question: Wanted, seconds: float) -> None:
@@ -203,7 +203,7 @@ class _Repository:
         return body, digest
 
     def blob(self, digest: str) -> bytes:
-        """Return the blob with a digest. Raises `_UnusableError` if its content has another digest."""
+        """Return the blob with a digest. Raises `_UnusableError` if the received content has another digest."""
         body, _ = self._get(f"blobs/{digest}", "*/*")
         if digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
             what = f"has a Kitfile with another digest than its manifest names ({self.reference})"
@@ -225,7 +225,7 @@ class _Repository:
         return _UnusableError(Unusable("source", f"is not in its registry ({self.reference})", remedy))
 
     def _get(self, path: str, accept: str, length: int | None = None) -> tuple[bytes, str | None]:
-        """Return the body and the digest header of an answer: the whole body, or at most `length` bytes of it."""
+        """Return the body and the digest header of an answer. `length` is the maximum number of bytes of the body."""
         protocol = "http" if self._question.insecure else "https"
         url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}/v2/{self._name}/{path}"
         try:
@@ -299,7 +299,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
-        """Read manifest and Kitfile. Raises `_UnusableError` if it is no manifest of a ModelKit or ModelPack."""
+        """Read manifest and Kitfile. Raises `_UnusableError` if the manifest is not of a ModelKit or ModelPack."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})
@@ -357,8 +357,8 @@ def _body(response: HTTPResponse) -> bytes:
 def _docker_credentials(host: str) -> str | None:
     """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
-    None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError
-    if the file exists but cannot be read, because it may contain credentials.
+    None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError for a
+    file that exists but cannot be read, because the file may contain credentials for this registry.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:
