@@ -225,7 +225,10 @@ class _Repository:
         return _UnusableError(Unusable("source", f"is not in its registry ({self.reference})", remedy))
 
     def _get(self, path: str, accept: str, length: int | None = None) -> tuple[bytes, str | None]:
-        """Return the body and the digest header of an answer. `length` is the maximum number of bytes of the body."""
+        """Return the body and the digest header of an answer.
+
+        At most `length` bytes of the body are read. If `length` is None, the whole body is read.
+        """
         protocol = "http" if self._question.insecure else "https"
         url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}/v2/{self._name}/{path}"
         try:
@@ -357,8 +360,8 @@ def _body(response: HTTPResponse) -> bytes:
 def _docker_credentials(host: str) -> str | None:
     """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
-    None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError for a
-    file that exists but cannot be read, because the file may contain credentials for this registry.
+    None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError
+    for a file that exists but cannot be read, because the file may contain credentials for this registry.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:
