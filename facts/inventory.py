@@ -90,7 +90,7 @@ def some_nodes(api: Connection) -> Nodes | Unknown:
     """Read the nodes of a cluster. The result is `Unknown` if the cluster has more than `_MOST_NODES` nodes."""
     found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
     if len(found) > _MOST_NODES:
-        return Unknown(f"a run reads at most {_MOST_NODES} nodes; a facts file has all nodes")
+        return Unknown(f"a run reads at most {_MOST_NODES} nodes; use a facts file with all nodes")
     return Nodes(found)
 
 

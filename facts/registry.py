@@ -127,7 +127,9 @@ def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
     while reference is not None:
         if reference in kits or len(kits) > _LONGEST_CHAIN:
             what = f"does not lead to a model within {_LONGEST_CHAIN} references ({' -> '.join([*kits, reference])})"
-            raise _UnusableError(Unusable("source", what, "pack it with a model.path that holds a model"))
+            raise _UnusableError(
+                Unusable("source", what, "give one of these ModelKits a model.path that names its own files")
+            )
         kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
         reference = kit.parent() if len(kits) > 1 or "model" in question.layers else None
     return list(kits.values())
@@ -148,7 +150,7 @@ def _size(question: Wanted, kits: "list[_Kit]") -> Size:
     total = sum(size for size, _ in layers)
     if not total:
         what = f"selects no layers of {question.source} ({', '.join(question.layers)})"
-        raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or another ModelKit"))
+        raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or correct the source"))
     return Size(total, digest=kits[0].digest, packed=any(compressed for _, compressed in layers))
 
 
@@ -206,7 +208,7 @@ class _Repository:
         """Return the blob with a digest. Raises `_UnusableError` if the received content has another digest."""
         body, _ = self._get(f"blobs/{digest}", "*/*")
         if digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
-            what = f"has a Kitfile with another digest than its manifest names ({self.reference})"
+            what = f"has a Kitfile whose digest differs from the digest in the manifest ({self.reference})"
             raise _UnusableError(Unusable("source", what, f"push the Kitfile with the digest {digest} again"))
         return body
 
@@ -220,7 +222,7 @@ class _Repository:
         A registry may also answer 404 if the manifest is private and the request is anonymous.
         """
         if self._question.private and self._credentials is None:
-            return _UnknownSizeError("an anonymous request does not find it; the pods ask with credentials")
+            return _UnknownSizeError("an anonymous request did not find it; requests of the pods carry credentials")
         remedy = "push it, or correct the reference"
         return _UnusableError(Unusable("source", f"is not in its registry ({self.reference})", remedy))
 
@@ -339,7 +341,7 @@ class _Kit:
         if ":" not in path and "@" not in path:
             return None
         if re.fullmatch(SCHEMES["kit"].pattern, path) is None:
-            raise _UnknownSizeError("its model.path is no complete reference of a ModelKit")
+            raise _UnknownSizeError("its Kitfile's model.path is an incomplete reference to another ModelKit")
         return path
 
 

@@ -125,7 +125,7 @@ def _listing(question: Wanted, client: Any) -> dict[str, Object] | Unusable | Un
     except importlib.import_module("botocore.exceptions").ClientError as error:
         return _refusal(question, bucket, error.response)
     if listing is None:
-        return question.unknown("the endpoint answered with something else than a listing")
+        return question.unknown("the endpoint's answer is no listing of objects")
     if not listing:
         remedy = "upload the weights there, or write the prefix of the weights; a single object is no prefix"
         return Unusable("source", f"holds no objects with content ({question.source})", remedy)

@@ -80,7 +80,7 @@ class Folder:
         if not _is_checkpoint(backup):
             raise LocalError(f"{checkpoint} and its backup are damaged; `make down` removes cluster and state together")
         shutil.copyfile(backup, checkpoint)
-        report.say(f"{checkpoint.name} was damaged; its backup took its place")
+        report.say(f"{checkpoint.name} was damaged and has been replaced by its backup")
 
 
 def newest(checkpoint: str) -> dict[str, Any]:

@@ -97,7 +97,8 @@ class Gateway:
                 return found
             if port is not None or attempt == ATTEMPTS:
                 tail = files.tail(self.log(f"envoy-{first.gateway}"))
-                raise LocalError(f"Envoy accepts no listener on {ports}; the end of its log:\n{tail}")
+                problem = f"Envoy rejected a listener on loopback (ports by port of the Gateway: {ports})"
+                raise LocalError(f"{problem}; the end of Envoy's log:\n{tail}")
             self.stop(f"envoy-{first.gateway}")
         raise AssertionError("the last attempt returns or raises")
 

@@ -150,7 +150,7 @@ def _build(entries: Mapping[str, tuple[Entry, float]], builder: build.Builder, c
     ]
     total = max(sum(expected for _, expected in queue) for queue in queues)
     if total >= LARGE_SECONDS:
-        report.say(f"tools to build first: {len(entries)}, in about {total / 60:.0f} minutes on this machine")
+        report.say(f"tools to build: {len(entries)}, in about {total / 60:.0f} minutes on this machine")
     pools = [ThreadPoolExecutor(1) for _ in queues]
     try:
         for result in [
