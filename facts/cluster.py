@@ -155,7 +155,7 @@ def _marks(
 
 
 def _read_one(access: Access, reader: Callable[[Connection], Read]) -> Read | Unknown:
-    """Run one reader."""
+    """Run one reader within the deadline, and return its result."""
     return read_within(_DEADLINE_SECONDS, access, {"": reader})[""]
 
 

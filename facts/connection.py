@@ -35,11 +35,14 @@ class RefusedError(Exception):
 
 
 class NewConnectionError(OSError):
-    """The server accepts no connection. Messages show the class's name, so the Kubernetes client's name is used."""
+    """The server accepts no connection.
+
+    Messages show the class names of errors. This error and that of the Kubernetes client have the same class name.
+    """
 
 
 class NameResolutionError(OSError):
-    """The server's name has no address. Messages show the class's name, so the Kubernetes client's name is used."""
+    """The server's name has no address. The class has the name of the Kubernetes client's error, as above."""
 
 
 class Connection(Protocol):

@@ -40,7 +40,7 @@ _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 _MOST_NODES = 2000
 """Maximum number of nodes that a run reads: four pages, about ten megabytes."""
 _OURS = "inference-stacks.io/"
-"""Prefix of the annotations of namespaces that are read. Annotations with another prefix are not read."""
+"""Prefix of annotations. Of a namespace's annotations, only those with this prefix are read."""
 _NONE: Mapping[str, Any] = {}
 
 

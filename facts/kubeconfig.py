@@ -20,12 +20,12 @@ from facts import credential_plugin
 from facts.credential_plugin import Credential
 
 Material = bytes | Path
-"""Certificates or a key: PEM text, or the path of a file that contains it."""
+"""Certificates or a key: PEM text, or the path of a file with PEM text."""
 
 _VARIABLE = "KUBECONFIG"
 _NONE: Mapping[str, Any] = {}
 _PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
-"""Name of an extension of a cluster's entry. Its content is passed to credential plugins as their configuration."""
+"""Name of an extension of a cluster's entry. Credential plugins get its content as their configuration."""
 
 
 class KubeconfigError(Exception):
@@ -47,10 +47,10 @@ class Tls:
     """Verification of a server, and the client's certificate."""
 
     ca: Material | None
-    """CA certificates that verify the server. If it is None, the system's CA certificates are used."""
+    """CA certificates that verify the server. None for the system's CA certificates."""
     insecure: bool
     server_name: str | None
-    """Name that the server's certificate must have. If it is None, the host of the URL is used."""
+    """Name that the server's certificate must have. None for the host of the URL."""
     certificate: Material | None = field(repr=False)
     key: Material | None = field(repr=False)
 

@@ -44,7 +44,7 @@ _TYPES = {
     "code": frozenset({"code"}),
     "docs": frozenset({"docs", "doc"}),
 }
-"""Types of layers that each value of `model.filter` selects, as in the media types of ModelKits and ModelPacks."""
+"""Types of layers that each value of `model.filter` selects, spelt as in media types of ModelKits and ModelPacks."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
 """Annotation with the Kitfile of a ModelPack that the command `kit` packed."""
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}

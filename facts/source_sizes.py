@@ -1,8 +1,10 @@
-"""Reader of the sizes of s3:// and kit:// sources. All sources are asked at the same time, within one deadline.
+"""Reader of the sizes of s3:// and kit:// sources, and of the contents of sources for a lock.
 
-Other sources are not asked for sizes. If a claim needs the size of an hf:// source, users write the size; the weights
-of pvc:// and image:// are not fetched. Pods read sources with Secrets that this program does not see. A source may
-therefore deny access to the user who runs the program, and grant access to the pods. So an unknown size is no error.
+All sources are asked at the same time, within one deadline. Only s3:// and kit:// sources are asked for sizes. If a
+claim needs the size of an hf:// source, users write the size; the weights of pvc:// and image:// are not fetched.
+
+Pods read sources with Secrets that this program does not see. A source may therefore deny access to the user who runs
+the program, and grant access to the pods. So an unknown size is no error.
 """
 
 import queue

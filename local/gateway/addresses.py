@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MESSAGE = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 CLUSTER = re.compile(r"outbound\|(?P<port>\d+)\|[^|]*\|(?P<name>[^.]+)\.(?P<namespace>[^.]+)\.svc\..+")
-"""Name of the Envoy cluster that Istio makes for a Service's port."""
+"""Pattern of the names that Istio gives to the Envoy clusters of Services' ports."""
 AGE = 0.25
 """Default age in seconds at which a listing of Services and pods is replaced by a new listing."""
 Address = tuple[str, int]

@@ -1,7 +1,7 @@
 """Process that answers requests in the place of model servers' pods, and tells proxies the pods' addresses.
 
-The command line is `simulator CLUSTER DIRECTORY`. Until it is killed, it follows the pods of the control plane in the
-folder CLUSTER. It writes its port to the folder DIRECTORY, and reads the list of picker processes from this folder.
+The command line is `simulator CLUSTER DIRECTORY`. Until the process is killed, it follows the pods of the control plane
+in the folder CLUSTER. It writes its port to the folder DIRECTORY, and reads the list of pickers' processes from there.
 """
 
 from __future__ import annotations

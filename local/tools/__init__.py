@@ -115,7 +115,7 @@ def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
 
 
 def _needs(entry: Entry, requested: list[Entry]) -> bool:
-    """Return whether an entry is requested, or decides whether a requested entry is taken from PATH."""
+    """Return whether an entry is requested, or a requested entry names it in `together`."""
     return any(entry.name in (other.name, other.together) for other in requested)
 
 
