@@ -1,6 +1,6 @@
-"""Reader of a cluster's kinds and their versions, Gateways, routes and pools, within a deadline.
+"""Reader of a live cluster: its kinds with their versions, its Gateways, routes and pools, and other cluster facts.
 
-The reader has the rights of the kubeconfig's user.
+Each function stops reading at a deadline. The reader has the rights of the kubeconfig's user.
 """
 
 import http
@@ -50,8 +50,8 @@ _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryL
 def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDED) -> ClusterFacts:
     """Read the cluster facts from the source that `cluster.facts` names.
 
-    From a live cluster, only the facts about `needs` are read. The path of a facts file is relative to `root`. A failed
-    read does not raise; its facts are `Unknown`.
+    From a live cluster, only the facts that `needs` asks for are read. The path of a facts file is relative to
+    `root`. A failed read does not raise; its facts are `Unknown`.
     """
     if isinstance(spec.facts, NoFacts):
         return NOTHING_READ
@@ -61,7 +61,7 @@ def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDE
 
 
 def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
-    """Read all facts of a live cluster that any stack may use. With `secrets`, they include the names of all Secrets.
+    """Read from a live cluster every fact that any stack may use; the names of all Secrets only if `secrets` is true.
 
     A failed read does not raise; its facts are `Unknown`.
     """
@@ -70,7 +70,7 @@ def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
 
 
 def name(access: Access) -> str | None:
-    """Return the name of the context's cluster in the kubeconfig; None if the kubeconfig cannot be read."""
+    """Return the name that the kubeconfig gives to the context's cluster; None if the kubeconfig cannot be read."""
     try:
         return kubeconfig.cluster_name(access)
     except Exception:  # noqa: BLE001, a kubeconfig with any mistake gives no name
@@ -103,11 +103,11 @@ def permissions(access: Access, namespaces: Iterable[str]) -> Permissions | Unkn
 def objects(
     spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]], names: Mapping[tuple[str, str], Collection[str]]
 ) -> LiveObjects | Unknown:
-    """Read the objects of some kinds.
+    """Read the objects of inference stacks, by kind, and the marks of other objects, by kind and name.
 
-    `kinds` are pairs of kind (`apiVersion/Kind`) and namespace, which is empty for cluster-scoped objects. `names` maps
-    such pairs to names of objects. The marks of the objects with these names are read, even if another program made
-    the objects. The result is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
+    `kinds` are pairs of kind (`apiVersion/Kind`) and namespace. The namespace of cluster-scoped objects is empty.
+    `names` maps such pairs to names of objects. The marks of the objects with these names are read, even if another
+    program made the objects. The result is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
     """
     if not isinstance(spec.facts, LiveFacts):
         return Unknown(f"cluster.facts is {spec.facts.type}")
@@ -133,7 +133,8 @@ def _marks(
 ) -> tuple[Mapping[Place, Mark], tuple[str, ...]]:
     """Return the marks of the objects in `names`, and the kinds that the API server refuses to list.
 
-    `known` are objects that have been read. The objects of a kind are listed only if `known` lacks some of them.
+    `known` are objects that have been read. The objects of a kind are listed only if `known` lacks an object of
+    that kind in `names`.
     """
     found, refused = dict[Place, Mark](), dict[str, None]()
     for (kind, namespace), listed in sorted(names.items()):
@@ -154,12 +155,12 @@ def _marks(
 
 
 def _read_one(access: Access, reader: Callable[[Connection], Read]) -> Read | Unknown:
-    """Run one reader."""
+    """Run one reader within the deadline, and return its result."""
     return read_within(_DEADLINE_SECONDS, access, {"": reader})[""]
 
 
 def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
-    """Read the kinds of a cluster, the metrics that it offers, and the parts that `readers` read.
+    """Read the kinds of a cluster, the metrics that its adapters offer, and the facts that `readers` read.
 
     If the kinds cannot be read, all facts are `Unknown`.
     """
@@ -173,14 +174,14 @@ def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
 
 
 def _origin(api: Connection, access: Access) -> Origin:
-    """Return name and version of the cluster, and the time."""
+    """Return name and version of the cluster, and the time of the read."""
     version = item(api, "/version")
     now = datetime.now(UTC).strftime(TIME_FORMAT)
     return Origin(name(access), None if version is None else str(version["gitVersion"]), now)
 
 
 def _readers(needs: Needs) -> dict[str, Reader]:
-    """Return the readers of the parts that a stack needs."""
+    """Return the readers of the facts that a stack needs."""
     readers = dict[str, Reader]()
     if needs.gateways:
         readers["gateways"] = partial(_gateways, used=needs.gateways)
@@ -199,7 +200,7 @@ def _readers(needs: Needs) -> dict[str, Reader]:
         readers["priority_classes"] = inventory.priority_classes
     if needs.quotas:
         readers["quotas"] = partial(inventory.quotas, namespaces=needs.quotas)
-    # The longest read comes last, because parts that are not read in time are unknown.
+    # The longest reads come last, because the deadline makes all later facts unknown.
     if needs.slices:
         readers["slices"] = inventory.slices
     if needs.nodes:
@@ -216,13 +217,13 @@ _EVERY_PART: Mapping[str, Reader] = {
 
 
 def _kinds_and_metrics(api: Connection) -> tuple[Served, Metrics]:
-    """Read the kinds that the server serves, and the metrics that it offers."""
+    """Read the kinds that the server serves, and the metrics that adapters offer."""
     groups = _discover(api)
     return Served(frozenset(_kinds(groups))), Metrics(tuple(sorted(set(_metrics(groups)))))
 
 
 def _discover(api: Connection) -> list[Mapping[str, Any]]:
-    """Return the API groups that the server serves, each with its versions and resources."""
+    """Return the API groups that the server serves. Each group has its versions, with their resources."""
     return [group for path in ("/api", "/apis") for group in api.get(path, _AGGREGATED)["items"]]
 
 
@@ -247,7 +248,7 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
 def _bundles(api: Connection) -> Bundles:
     """Read the bundle versions in the annotations of custom resource definitions.
 
-    Raises ValueError if the server answers with another definition than the requested definition.
+    Raises ValueError if the server does not answer with the requested definition.
     """
     versions = dict[str, str]()
     for name in bundles.versioned_definitions():
@@ -261,7 +262,7 @@ def _bundles(api: Connection) -> Bundles:
 
 
 def _is_bundle_version(annotation: str) -> bool:
-    """Tell whether an annotation has the version of a bundle: its key is `<API group>/bundle-version`."""
+    """Tell whether a key is `<API group>/bundle-version`. An annotation with this key has the version of a bundle."""
     return annotation.endswith("/bundle-version")
 
 
@@ -284,7 +285,7 @@ def _kinds(groups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _metrics(groups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the metrics that adapters offer, as `resource/name`; discovery lists them as subresources."""
+    """Yield the metrics that adapters offer, as `resource/name`. Discovery lists metrics as subresources."""
     for group in groups:
         if group.get("metadata", {}).get("name") == METRICS_GROUP:
             for version in group["versions"]:

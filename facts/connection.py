@@ -1,6 +1,6 @@
 """Connections that read JSON from an API server.
 
-They use `http.client` if it supports the kubeconfig, and otherwise the Kubernetes client.
+A connection uses `http.client` if the kubeconfig permits it, and otherwise the Kubernetes client.
 """
 
 import contextlib
@@ -35,11 +35,14 @@ class RefusedError(Exception):
 
 
 class NewConnectionError(OSError):
-    """The server accepts no connection. Users see this name; the Kubernetes client's error has the same name."""
+    """The server accepts no connection.
+
+    Messages show the class names of errors. This error and that of the Kubernetes client have the same class name.
+    """
 
 
 class NameResolutionError(OSError):
-    """The server's name has no address. Users see this name; the Kubernetes client's error has the same name."""
+    """The server's name has no address. The class has the name of the Kubernetes client's error, as above."""
 
 
 class Connection(Protocol):
@@ -53,7 +56,7 @@ class Connection(Protocol):
         ...
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a review. The server answers a review and does not store it.
+        """Return the answer to a review, such as a SelfSubjectRulesReview. The server does not store reviews.
 
         Raises RefusedError if the server answers with another status than 201.
         """
@@ -81,13 +84,13 @@ class _Plain:
         self._headers = {"Authorization": endpoint.authorization} if endpoint.authorization else {}
 
     def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
-        """Return the answer to a GET request. Raises RefusedError if its status is not 200."""
+        """Return the answer to a GET request. Raises RefusedError if the answer's status is not 200."""
         target = f"{self._prefix}{path}" + (f"?{urlencode(query)}" if query else "")
         self._connection.request("GET", target, headers={**self._headers, "Accept": accepted})
         return self._answer(http.HTTPStatus.OK)
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a POST request. Raises RefusedError if its status is not 201."""
+        """Return the answer to a POST request. Raises RefusedError if the answer's status is not 201."""
         headers = {**self._headers, "Accept": _JSON, "Content-Type": _JSON}
         self._connection.request("POST", f"{self._prefix}{path}", body=json.dumps(question), headers=headers)
         return self._answer(http.HTTPStatus.CREATED)
@@ -106,12 +109,12 @@ class _Client:
         self._seconds = seconds
 
     def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
-        """Return the answer to a GET request. Raises RefusedError if its status is not 200."""
+        """Return the answer to a GET request. Raises RefusedError if the answer's status is not 200."""
         headers = {"Accept": accepted}
         return self._answer(http.HTTPStatus.OK, "GET", path, query_params=list(query.items()), header_params=headers)
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a POST request. Raises RefusedError if its status is not 201."""
+        """Return the answer to a POST request. Raises RefusedError if the answer's status is not 201."""
         headers = {"Accept": _JSON, "Content-Type": _JSON}
         return self._answer(http.HTTPStatus.CREATED, "POST", path, header_params=headers, body=question)
 
@@ -129,9 +132,9 @@ def _json(status: int, content: bytes, expected: http.HTTPStatus) -> Mapping[str
 
 
 class _HttpConnection(http.client.HTTPConnection):
-    """A connection that uses TLS if the endpoint has it.
+    """A connection that uses TLS if the endpoint's `tls` is set.
 
-    The server's certificate must be valid for the server name of the endpoint, or else for the endpoint's host.
+    The server's certificate must be valid for `tls.server_name`, or for the host of the URL if that name is None.
     """
 
     def __init__(self, endpoint: Endpoint, seconds: float) -> None:
@@ -173,14 +176,14 @@ def _tls_context(tls: Tls) -> ssl.SSLContext:
             context.load_verify_locations(path)
     if tls.certificate is not None:
         with _file(tls.certificate) as certificate, _file(tls.key or tls.certificate) as key:
-            # Without a password, OpenSSL would ask for one on the terminal.
+            # Without this empty password, OpenSSL would ask for the key's password on the terminal.
             context.load_cert_chain(certificate, key, password=b"")
     return context
 
 
 @contextmanager
 def _file(material: Material) -> Generator[Path, None, None]:
-    """Yield a file with certificates or a key, because `ssl` reads them only from files.
+    """Yield a file with certificates or a key, because `ssl` reads certificates and keys only from files.
 
     PEM text is written to a file that is removed afterwards.
     """
@@ -194,7 +197,7 @@ def _file(material: Material) -> Generator[Path, None, None]:
 
 
 def _client(access: Access, endpoint: NeedsClient) -> Any:  # noqa: ANN401, the client is untyped
-    """Return the Kubernetes client. It is imported here, because the import takes a third of a second."""
+    """Return the Kubernetes client. The package is imported here, because its import takes a third of a second."""
     client, config = (importlib.import_module(f"kubernetes.{module}") for module in ("client", "config"))
     settings = client.Configuration()
     settings.retries = False

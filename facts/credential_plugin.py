@@ -22,7 +22,7 @@ class PluginError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Answer of a plugin: a token, a client certificate and its key in PEM, or all three. Absent values are empty."""
+    """Answer of a plugin: a token, or a client certificate with its key (PEM), or both. Absent values are empty."""
 
     token: str = field(repr=False)
     certificate: bytes = field(repr=False)
@@ -32,8 +32,8 @@ class Credential:
 def run(plugin: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> Credential:
     """Run a plugin and return its credential.
 
-    A command with a slash is relative to `folder`; other commands are searched in PATH. The plugin gets `cluster` if
-    its `provideClusterInfo` is true. There is no time limit, because a plugin may wait for the user.
+    A command with a slash is relative to `folder`; other commands are looked up in PATH. The plugin gets `cluster`
+    if its `provideClusterInfo` is true. There is no time limit, because a plugin may wait for the user.
     """
     interactive = _is_interactive(plugin)
     spec = {"interactive": interactive, **({"cluster": cluster} if plugin.get("provideClusterInfo") else {})}
@@ -54,9 +54,9 @@ def run(plugin: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> 
 
 
 def _is_interactive(plugin: Mapping[str, Any]) -> bool:
-    """Return whether the plugin may use the terminal. As in client-go, standard input must be a terminal.
+    """Return whether the plugin may use the terminal. Standard input must be that terminal, as in client-go.
 
-    Raises PluginError if the plugin needs a terminal and there is none.
+    Raises PluginError if the plugin needs a terminal and standard input is none.
     """
     mode, terminal = plugin.get("interactiveMode") or "IfAvailable", os.isatty(_STDIN)
     if mode == "Always" and not terminal:

@@ -19,7 +19,7 @@ _ORIGIN = TypeAdapter(Origin)
 def read(path: Path) -> ClusterFacts:
     """Read cluster facts from a file.
 
-    Facts that the file lacks are `Unknown`. If the file cannot be read, all facts are `Unknown`.
+    Facts that the file lacks are `Unknown`. If the file cannot be read, or lacks `apis`, all facts are `Unknown`.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -33,7 +33,7 @@ def read(path: Path) -> ClusterFacts:
 
 
 def from_option(file: str, option: str) -> ClusterFacts:
-    """Return the facts of a file that an option of a command names. Raises `ConfigError` if the file is unreadable."""
+    """Return the facts in the file that a command's option names. Raises `ConfigError` if no facts can be read."""
     facts = read(Path(file))
     if isinstance(facts.apis, Unknown):
         remedy = "name a file that `python -m cli facts` wrote"
@@ -48,7 +48,7 @@ def _part(path: Path, content: Mapping[str, Any], name: str) -> Any:  # noqa: AN
 
 
 def text(facts: ClusterFacts) -> str:
-    """Return cluster facts as the text of a facts file. Unknown parts are left out."""
+    """Return cluster facts as the text of a facts file. Unknown facts are left out."""
     origin = {} if facts.origin is None else asdict(facts.origin)
     apis = {} if isinstance(facts.apis, Unknown) else {"apis": sorted(facts.apis.kinds)}
     parts = (getattr(facts, name) for name in PARTS)

@@ -1,4 +1,4 @@
-"""Parsers of a cluster's Gateways and HTTPRoutes, from the JSON of its API server."""
+"""Parsers of a cluster's Gateways and HTTPRoutes. Their input is the JSON of the API server."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def _listener(item: Mapping[str, Any]) -> Listener:
         item.get("hostname") or None,
         namespaces.get("from", SAME),
         tuple(_requirements(namespaces.get("selector", _EMPTY))),
-        # An entry without a group is of the Gateway API.
+        # If an entry has no group, its kind belongs to the Gateway API.
         tuple(each["kind"] for each in allowed.get("kinds", ()) if each.get("group", GATEWAY_GROUP) == GATEWAY_GROUP),
     )
 

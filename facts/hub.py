@@ -1,4 +1,4 @@
-"""Reader of the commit, the bytes and the configuration of a repository of a Hugging Face hub.
+"""Reader of repositories on a Hugging Face hub: their commit, size in bytes and configuration.
 
 If the variable HF_TOKEN is set, requests carry its value as the token. Source of the requests: huggingface_hub
 1.25, `HfApi.model_info` (/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
@@ -25,7 +25,7 @@ _VENDOR = "https://huggingface.co"
 _DEFAULT_REVISION = "main"
 _CONFIG = "config.json"
 _LARGEST = 64 * 2**20
-"""Maximum size of an answer in bytes. It is enough for the largest repositories, with some ten thousand files."""
+"""Maximum size of an answer in bytes. Answers about the largest repositories, of some 10,000 files, are smaller."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DENIED = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN})
 
@@ -53,12 +53,12 @@ def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
 
 
 def _files(answer: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the bytes of each file of a repository by its path; None for a file of unknown size."""
+    """Return the size in bytes of each file of a repository, by the file's path. An unknown size is None."""
     return {str(entry["rfilename"]): entry.get("size") for entry in answer.get("siblings") or ()}
 
 
 def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
-    """Tell whether pods fetch a repository without this file.
+    """Tell whether pods leave out a file when they fetch its repository.
 
     A pattern that ends with a slash matches all files in the folder, as in huggingface_hub (`filter_repo_objects`).
     """

@@ -1,4 +1,4 @@
-"""Readers of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools."""
+"""Readers of a cluster's nodes, namespaces, classes, quotas, Secrets, devices, metered Services and pools."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
@@ -36,27 +36,27 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 """Representation of a list without spec, status and data of its objects."""
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
-"""Field selector of the pods that use devices."""
+"""Field selector of the pods that have not ended. Other pods use no devices."""
 _MOST_NODES = 2000
 """Maximum number of nodes that a run reads: four pages, about ten megabytes."""
 _OURS = "inference-stacks.io/"
-"""Prefix of the annotations that are read of a namespace."""
+"""Prefix of annotations. Of a namespace's annotations, only those with this prefix are read."""
 _NONE: Mapping[str, Any] = {}
 
 
 def namespaces(api: Connection, names: Collection[str]) -> Namespaces:
     """Read the namespaces in `names` that exist.
 
-    They are read one by one, which requires fewer permissions than a list of all namespaces.
+    The namespaces are read one by one. This requires fewer permissions than a list of all namespaces.
     """
     found = ((name, item(api, f"/api/v1/namespaces/{name}", METADATA)) for name in sorted(names))
     return Namespaces({name: _namespace(each) for name, each in found if each is not None})
 
 
 def secrets(api: Connection, places: Collection[tuple[str, str]]) -> Secrets:
-    """Read which of the Secrets in `places` (namespace and name) exist, without their values.
+    """Read which of the Secrets in `places` (namespace and name) exist. Their values are not requested.
 
-    They are read one by one, because the right to list Secrets includes the right to read all of their values.
+    The Secrets are read one by one, because the right to list Secrets includes the right to read all values.
     """
     paths = (f"/api/v1/namespaces/{namespace}/secrets/{name}" for namespace, name in sorted(places))
     found = (item(api, path, METADATA) for path in paths)
@@ -87,10 +87,10 @@ def _all_namespaces(api: Connection) -> Namespaces:
 
 
 def some_nodes(api: Connection) -> Nodes | Unknown:
-    """Read the nodes of a cluster. The result is `Unknown` if there are more than `_MOST_NODES`."""
+    """Read the nodes of a cluster. The result is `Unknown` if the cluster has more than `_MOST_NODES` nodes."""
     found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
     if len(found) > _MOST_NODES:
-        return Unknown(f"a run reads at most {_MOST_NODES} nodes; a facts file has all nodes")
+        return Unknown(f"a run reads at most {_MOST_NODES} nodes; use a facts file with all nodes")
     return Nodes(found)
 
 
@@ -110,7 +110,7 @@ def _device_requests(api: Connection) -> Requested:
 
 
 def quotas(api: Connection, namespaces: Collection[str]) -> Quotas:
-    """Read the quotas of some namespaces, which requires fewer permissions than a list of all quotas."""
+    """Read the quotas of some namespaces. This requires fewer permissions than a list of all quotas."""
     paths = (f"/api/v1/namespaces/{namespace}/resourcequotas" for namespace in sorted(namespaces))
     return Quotas(tuple(_quota(each) for path in paths for each in items(api, path)))
 
@@ -136,7 +136,7 @@ def slices(api: Connection) -> Slices:
 
 
 def metered_services(api: Connection, namespaces: Collection[str]) -> Metered:
-    """Read the Services with a resource id in some namespaces."""
+    """Read the Services of some namespaces. Services without a resource id are left out."""
     paths = (f"/api/v1/namespaces/{namespace}/services" for namespace in sorted(namespaces))
     return Metered(tuple(each for path in paths for each in _services_with_ids(api, path)))
 
@@ -169,11 +169,11 @@ READERS: Mapping[str, Reader] = {
     "metered": _all_metered_services,
     "live_pools": _pools,
 }
-"""Readers of all objects of a cluster, by part."""
+"""Readers that read a whole cluster, by the name that their result has in `cluster_facts.PARTS`."""
 
 
 def _pool(found: Mapping[str, Any]) -> LivePool:
-    """Return an InferencePool with the verdict of the controllers of its gateways."""
+    """Return an InferencePool, and whether the controllers of gateways accept it."""
     selector = found["spec"].get("selector", _NONE).get("matchLabels", _NONE)
     return LivePool(*_place(found), {str(key): str(value) for key, value in selector.items()}, *verdict(found))
 
@@ -203,7 +203,10 @@ def _node(found: Mapping[str, Any]) -> LiveNode:
 
 
 def _pod_devices(pod: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the devices that a pod requests: the sum of its containers, or more if an init container requests more."""
+    """Return how many devices of each name a pod requests.
+
+    The number is the sum over the containers, or the largest number of an init container if that is larger.
+    """
     total = dict[str, int]()
     for container in pod["containers"]:
         for name, number in _devices(container.get("resources", _NONE).get("limits", _NONE)):
@@ -219,7 +222,7 @@ def _init_devices(containers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str
 
 
 def _devices(resources: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield name and number of each extended resource: a resource whose name has a domain."""
+    """Yield name and number of each extended resource. The name of an extended resource has a domain."""
     for name, quantity in resources.items():
         if "/" in name and quantity.isdigit():
             yield name, int(quantity)

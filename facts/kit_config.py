@@ -1,6 +1,6 @@
-"""Finder of the `config.json` of a model in the beginnings of the layers of a ModelKit or ModelPack.
+"""Finder of a model's `config.json` in a ModelKit or ModelPack, from the first bytes of the layers.
 
-A layer is an archive of a file or of a folder, or a plain file. The files in the archive of a folder are sorted by name
+A layer is a plain file, or an archive of a file or folder. The files in the archive of a folder are sorted by name
 (kitops 1.7, pkg/lib/kitfile/layer.go), so that `config.json` comes before the weights.
 """
 
@@ -16,20 +16,21 @@ PREFIX = 4 * 2**20
 """Number of bytes that are read from the beginning of a layer."""
 _NAME = "config.json"
 _FILE_PATH = "org.cncf.model.filepath"
-"""Annotation of a layer with the path of its file or folder (modelpack/model-spec, docs/annotations.md)."""
+"""Annotation with the path of the file or folder in a layer (modelpack/model-spec, docs/annotations.md)."""
 _SMALL = 2**20
 _MOST_SMALL = 16
 """Maximum number of small layers that are read if no layer is named `config.json`."""
 _LARGEST_CONFIG = 2**20
 _EXPANDED = 16 * PREFIX
 _GZIP = 31
-"""Window bits with which zlib reads gzip."""
+"""Value of zlib's parameter `wbits` for data with a gzip header."""
 
 
 def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     """Return the layers that may contain `config.json`, the likeliest layer first.
 
-    `layers` are the layers of a manifest that pods unpack. If layers are named `config.json`, only these are returned.
+    `layers` are the layers that pods unpack, as the manifest describes them. If layers have a path that ends with
+    the name `config.json`, only these layers are returned.
     """
     named = {str(entry["digest"]): str(entry.get("path", "")) for entry in _entries(kitfile) if "digest" in entry}
     paths = [
@@ -40,7 +41,7 @@ def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) 
     sizes = sorted((int(each["size"]), index) for index, (_, each) in enumerate(paths))
     small = [index for size, index in sizes if size <= _SMALL][:_MOST_SMALL]
     large = [index for size, index in sizes if size > _SMALL]
-    # The layer of the model precedes the layers of its parts.
+    # In the manifest, the layer of `model` precedes the layers of `model.parts`.
     return tuple(paths[index][1] for index in (*small, *sorted(large)[:1]))
 
 
@@ -54,7 +55,7 @@ def _entries(kitfile: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def find(media_type: str, beginning: bytes) -> object:
-    """Return the content of `config.json` in the beginning of a layer; None if the file is not there."""
+    """Return the content of `config.json`; None if the beginning of the layer does not contain this file."""
     data = _decompress(beginning) if media_type.endswith("+gzip") else beginning
     if ".raw" in media_type:
         return _json_value(data)

@@ -20,12 +20,12 @@ from facts import credential_plugin
 from facts.credential_plugin import Credential
 
 Material = bytes | Path
-"""Certificates or a key: PEM text, or the path of a file that contains it."""
+"""Certificates or a key: PEM text, or the path of a file with PEM text."""
 
 _VARIABLE = "KUBECONFIG"
 _NONE: Mapping[str, Any] = {}
 _PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
-"""Name of an extension of clusters. A credential plugin gets the content of this extension as its configuration."""
+"""Name of an extension of a cluster's entry. Credential plugins get its content as their configuration."""
 
 
 class KubeconfigError(Exception):
@@ -37,7 +37,7 @@ class Access:
     """Kubeconfig and context by which a cluster is reached."""
 
     kubeconfig: str | None
-    """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or else the default file."""
+    """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or `~/.kube/config`."""
     context: str | None
     """Name of a context in the kubeconfig. If it is None, the current context is used."""
 
@@ -47,10 +47,10 @@ class Tls:
     """Verification of a server, and the client's certificate."""
 
     ca: Material | None
-    """CA certificates that verify the server. If it is None, the system's CA certificates are used."""
+    """CA certificates that verify the server. None for the system's CA certificates."""
     insecure: bool
     server_name: str | None
-    """Name that the server's certificate must have. If it is None, the host of the URL is used."""
+    """Name that the server's certificate must have. None for the host of the URL."""
     certificate: Material | None = field(repr=False)
     key: Material | None = field(repr=False)
 
@@ -60,7 +60,7 @@ class Endpoint:
     """A server that `http.client` can reach, and the credentials for this server."""
 
     url: str
-    """URL of the server, without a slash at the end. If it has a path, the paths of the API follow that path."""
+    """URL of the server, without a slash at the end. If the URL has a path, the API's paths are below it."""
     tls: Tls | None
     """None if the protocol is http."""
     authorization: str | None = field(repr=False)
@@ -105,10 +105,10 @@ class _Entry:
 
 
 def endpoint(access: Access) -> Endpoint | NeedsClient:
-    """Return the server of a context and the credentials for it. Runs the credential plugin of the context's user.
+    """Return the server of a context, and the user's credentials. Runs the credential plugin of the context's user.
 
-    If the context names no user, or a user that the kubeconfig does not contain, requests carry no credentials. kubectl
-    does the same.
+    If the context names no user, or a user that the kubeconfig does not contain, requests carry no credentials, as in
+    kubectl.
     """
     documents = _documents(access)
     name = access.context or _current_context(documents)
@@ -125,7 +125,7 @@ def endpoint(access: Access) -> Endpoint | NeedsClient:
 
 
 def cluster_name(access: Access) -> str:
-    """Return the name of the cluster of the context that `access` names.
+    """Return the name of the cluster in the context of `access`.
 
     If `access` names no context, or a context that the kubeconfig does not contain, the current context is used.
     """
@@ -136,7 +136,7 @@ def cluster_name(access: Access) -> str:
 
 
 def _documents(access: Access) -> Sequence[_Document]:
-    """Return the contents of the kubeconfig: of its text, or of its existing files in order of precedence."""
+    """Return the content of the kubeconfig's text, or the contents of its existing files in order of precedence."""
     if access.kubeconfig is not None:
         return (_Document(_content(access.kubeconfig), Path.cwd()),)
     return [_Document(_content(path.read_bytes()), path.absolute().parent) for path in _files()]
@@ -179,7 +179,7 @@ def _current_context(documents: Sequence[_Document]) -> str:
 def _entry(documents: Sequence[_Document], section: str, name: str | None, *, required: bool = True) -> _Entry:
     """Return the entry called `name` from the first file that has it.
 
-    If no file has it, raises KubeconfigError, or returns an empty entry if the entry is not `required`.
+    If no file has this entry, raises KubeconfigError. If the entry is not `required`, returns an empty entry instead.
     """
     for document in documents:
         entries = cast("Sequence[Mapping[str, Any]]", document.content.get(section) or ())
@@ -203,7 +203,7 @@ def _has_proxy(url: str) -> bool:
     """Return whether the environment has a proxy for a URL.
 
     The result may be true for a URL that NO_PROXY excludes, because address ranges in NO_PROXY are not recognized here.
-    In that case the Kubernetes client is used. It recognizes address ranges, and uses no proxy.
+    In that case the Kubernetes client is used. This client recognizes address ranges, and uses no proxy.
     """
     parts, proxies = urlsplit(url), urllib.request.getproxies()
     return bool(proxies.get(parts.scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(parts.netloc)
@@ -212,7 +212,8 @@ def _has_proxy(url: str) -> bool:
 def _credential(cluster: _Entry, user: _Entry) -> Credential:
     """Run the user's credential plugin and return its answer.
 
-    The answer is empty if the user has no plugin, or has other credentials: client-go does not run the plugin then.
+    The answer is empty if the user has no plugin. It is also empty if the user has other credentials, because client-go
+    does not run the plugin then.
     """
     plugin = user.fields.get("exec")
     others = ("token", "tokenFile", "username", "password", "client-certificate", "client-certificate-data")

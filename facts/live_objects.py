@@ -1,4 +1,4 @@
-"""Parser of a cluster's objects, with the owners of their fields, from the JSON of its API server."""
+"""Parser of a cluster's objects and of the owners of their fields. Its input is the JSON of the API server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ def path(api: str, namespace: str) -> str:
 
 
 def place(api: str, item: Mapping[str, Any]) -> Place:
-    """Return group, kind, namespace and name of an item of a list. Items themselves lack group and kind."""
+    """Return group, kind, namespace and name of an item of a list. Items of a list do not name group and kind."""
     metadata = item["metadata"]
     return named_place(api, metadata.get("namespace", ""), metadata["name"])
 
@@ -31,7 +31,10 @@ def named_place(api: str, namespace: str, name: str) -> Place:
 
 
 def live_object(item: Mapping[str, Any]) -> LiveObject:
-    """Return an object and the owners of its fields. Other owners of status fields are left out."""
+    """Return an object and the owners of its fields.
+
+    Owners of status fields are left out, except Pulumi's provider.
+    """
     others, ours = list[FieldOwner](), list[Mapping[str, Any]]()
     for entry in item["metadata"].get("managedFields", ()):
         fields = entry.get("fieldsV1", {})

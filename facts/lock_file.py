@@ -16,13 +16,17 @@ class LockFile:
     folder: Path
     """Folder of the program."""
     explicit: str | None = None
-    """Path of the lock, relative to the folder. None for the default path, which follows from the name of the stack
-    or from an earlier name."""
+    """Path of the lock, relative to the folder. None for the default path, which contains the name of the stack or an
+    earlier name of the stack."""
     must_exist: bool = True
     """Whether a lock at an explicit path must exist. False for a caller that writes the lock."""
 
     def path(self, identity: Identity) -> Path:
-        """Return the path of the lock of a stack, with an earlier name of the stack if only that lock exists."""
+        """Return the path of the lock of a stack.
+
+        The default path contains the stack's name. If no such file exists, but the lock of an earlier name exists, the
+        path of that lock is returned.
+        """
         if self.explicit is not None:
             return self.folder / self.explicit
         names = (identity.name.stack, *(name.rpartition("/")[2] for name in identity.formerly))

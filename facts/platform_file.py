@@ -1,4 +1,4 @@
-"""Reader of a file with the outputs of a platform's stack, for commands that have no engine."""
+"""Reader of a file with the outputs of a platform's stack, for commands that run without an engine."""
 
 import json
 from pathlib import Path as File

@@ -16,7 +16,7 @@ Reader = Callable[[Connection], Any]
 
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.5
-"""Pause between two attempts. One broken connection says nothing about the cluster."""
+"""Pause between two attempts. A read is repeated, because one broken connection says nothing about the cluster."""
 _JSON = "application/json"
 _PAGE = "500"
 """Objects in one page of a list."""
@@ -29,7 +29,7 @@ def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -
     """Run readers in their order and return their results by name. A failed read does not raise; it gives `Unknown`.
 
     Facts that are not read within `seconds` are `Unknown`. The deadline also limits credential plugins, which have no
-    time limit themselves. The thread is a daemon, so that the program can end while a plugin hangs.
+    time limit themselves. The readers run in a daemon thread, so that the program can end while a plugin hangs.
     """
     results = queue.SimpleQueue[tuple[str, Any]]()
 
@@ -52,13 +52,17 @@ def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -
 def items(
     api: Connection, path: str, accepted: str = _JSON, selector: Mapping[str, str] = _NONE, fields: str = ""
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list, page by page. `selector` selects by labels, `fields` is a field selector."""
+    """Yield the objects of a list, page by page.
+
+    `selector` maps labels to values; an empty value selects objects with any value of the label. `fields` is a field
+    selector.
+    """
     label_query = ",".join(f"{key}={value}" if value else key for key, value in selector.items())
     query = {name: text for name, text in (("labelSelector", label_query), ("fieldSelector", fields)) if text}
     token = ""
     while True:
         page = api.get(path, accepted, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
-        # The API server writes an empty list of metadata as null.
+        # If a list of metadata is empty, the API server writes null for `items`.
         yield from page["items"] or ()
         token = page.get("metadata", {}).get("continue", "")
         if not token:

@@ -1,4 +1,4 @@
-"""Reader of the size of a ModelKit, and of the digests of ModelKits and images, from their registry.
+"""Reader of registries: it reads the sizes of ModelKits, and the digests of ModelKits and images.
 
 Requests are anonymous, or carry the registry's credentials from Docker's configuration.
 """
@@ -44,7 +44,7 @@ _TYPES = {
     "code": frozenset({"code"}),
     "docs": frozenset({"docs", "doc"}),
 }
-"""Layer types that each filter of `model.filter` unpacks, as media types of ModelKits and ModelPacks spell them."""
+"""Types of layers that each value of `model.filter` selects, spelt as in media types of ModelKits and ModelPacks."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
 """Annotation with the Kitfile of a ModelPack that the command `kit` packed."""
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
@@ -56,7 +56,7 @@ _FINAL = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN, htt
 
 
 class _UnusableError(Exception):
-    """The source has a mistake, so that no pod could unpack it."""
+    """No pod could use the source, because the source has a mistake."""
 
     def __init__(self, answer: Unusable) -> None:
         super().__init__(answer.what)
@@ -64,7 +64,7 @@ class _UnusableError(Exception):
 
 
 class _UnknownSizeError(Exception):
-    """The size could not be read. The source may be right nevertheless.
+    """The size could not be read. The source may still be correct.
 
     For example, the registry may deny access to this program and grant it to the pods.
     """
@@ -110,7 +110,7 @@ def _without_version(source: str) -> str:
 
 
 def _reference(source: str) -> str:
-    """Return a reference with its registry, which images of Docker Hub may leave out."""
+    """Return the reference of a source, always with a registry. A source may leave out the registry of Docker Hub."""
     reference = place(source)
     host, slash, _ = reference.partition("/")
     if slash and ("." in host or ":" in host or host == "localhost"):
@@ -127,7 +127,9 @@ def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
     while reference is not None:
         if reference in kits or len(kits) > _LONGEST_CHAIN:
             what = f"does not lead to a model within {_LONGEST_CHAIN} references ({' -> '.join([*kits, reference])})"
-            raise _UnusableError(Unusable("source", what, "pack it with a model.path that holds a model"))
+            raise _UnusableError(
+                Unusable("source", what, "give one of these ModelKits a model.path that names its own files")
+            )
         kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
         reference = kit.parent() if len(kits) > 1 or "model" in question.layers else None
     return list(kits.values())
@@ -148,7 +150,7 @@ def _size(question: Wanted, kits: "list[_Kit]") -> Size:
     total = sum(size for size, _ in layers)
     if not total:
         what = f"selects no layers of {question.source} ({', '.join(question.layers)})"
-        raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or another ModelKit"))
+        raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or correct the source"))
     return Size(total, digest=kits[0].digest, packed=any(compressed for _, compressed in layers))
 
 
@@ -169,7 +171,7 @@ def _config(question: Wanted, kits: "list[_Kit]") -> object:
 class _Repository:
     """A client for one repository of a registry.
 
-    After the first denied request it asks for an authorization, which all later requests reuse.
+    After the first denied request, the client asks for an authorization. All later requests reuse this authorization.
     """
 
     def __init__(self, reference: str, question: Wanted, seconds: float) -> None:
@@ -203,10 +205,10 @@ class _Repository:
         return body, digest
 
     def blob(self, digest: str) -> bytes:
-        """Return the blob with a digest. Raises `_UnusableError` if its content has another digest."""
+        """Return the blob with a digest. Raises `_UnusableError` if the received content has another digest."""
         body, _ = self._get(f"blobs/{digest}", "*/*")
         if digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
-            what = f"has a Kitfile with another digest than its manifest names ({self.reference})"
+            what = f"has a Kitfile whose digest differs from the digest in the manifest ({self.reference})"
             raise _UnusableError(Unusable("source", what, f"push the Kitfile with the digest {digest} again"))
         return body
 
@@ -220,12 +222,15 @@ class _Repository:
         A registry may also answer 404 if the manifest is private and the request is anonymous.
         """
         if self._question.private and self._credentials is None:
-            return _UnknownSizeError("an anonymous request does not find it; the pods ask with credentials")
+            return _UnknownSizeError("an anonymous request did not find it; requests of the pods carry credentials")
         remedy = "push it, or correct the reference"
         return _UnusableError(Unusable("source", f"is not in its registry ({self.reference})", remedy))
 
     def _get(self, path: str, accept: str, length: int | None = None) -> tuple[bytes, str | None]:
-        """Return the body and the digest header of an answer: the whole body, or at most `length` bytes of it."""
+        """Return the body and the digest header of an answer.
+
+        At most `length` bytes of the body are read. If `length` is None, the whole body is read.
+        """
         protocol = "http" if self._question.insecure else "https"
         url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}/v2/{self._name}/{path}"
         try:
@@ -299,7 +304,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
-        """Read manifest and Kitfile. Raises `_UnusableError` if it is no manifest of a ModelKit or ModelPack."""
+        """Read manifest and Kitfile. Raises `_UnusableError` if the manifest is not of a ModelKit or ModelPack."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})
@@ -336,7 +341,7 @@ class _Kit:
         if ":" not in path and "@" not in path:
             return None
         if re.fullmatch(SCHEMES["kit"].pattern, path) is None:
-            raise _UnknownSizeError("its model.path is no complete reference of a ModelKit")
+            raise _UnknownSizeError("its Kitfile's model.path is an incomplete reference to another ModelKit")
         return path
 
 
@@ -358,7 +363,7 @@ def _docker_credentials(host: str) -> str | None:
     """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
     None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError
-    if the file exists but cannot be read, because it may contain credentials.
+    for a file that exists but cannot be read, because the file may contain credentials for this registry.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:

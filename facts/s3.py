@@ -26,9 +26,9 @@ have that configuration."""
 _NO_BUCKET = frozenset({"NoSuchBucket", "InvalidBucketName"})
 _OTHER_REGION = frozenset({"AuthorizationHeaderMalformed", "PermanentRedirect"})
 _DENIED = frozenset({"ExpiredToken", "InvalidToken"})
-"""Error codes of rejected credentials whose HTTP status is neither 401 nor 403."""
+"""Error codes that mean rejected credentials although their HTTP status is neither 401 nor 403."""
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".zip")
-"""Suffixes of archives. The downloader unpacks an archive if it is the only object under the prefix."""
+"""Suffixes of archives. The downloader unpacks an archive if no other object is under the prefix."""
 
 
 class Object(NamedTuple):
@@ -36,13 +36,13 @@ class Object(NamedTuple):
 
     size: int
     tag: str
-    """Entity tag, which follows from the content."""
+    """Entity tag. It depends on the content."""
 
 
 class Clients:
     """Factory of S3 clients for one run. The user's credentials are looked up once.
 
-    Without credentials, requests are anonymous.
+    If the user has no credentials, requests are anonymous.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -92,7 +92,7 @@ def content(question: Wanted, clients: Clients) -> Content | Unusable | Unknown:
 
 
 def listing_digest(listing: Mapping[str, Object]) -> str:
-    """Return a hash of the names, sizes and entity tags of objects. Different contents have different tags."""
+    """Return a hash of objects' names, sizes and entity tags. Objects with different contents have different tags."""
     lines = (f"{name}\t{entry.size}\t{entry.tag}\n" for name, entry in sorted(listing.items()))
     return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
 
@@ -125,7 +125,7 @@ def _listing(question: Wanted, client: Any) -> dict[str, Object] | Unusable | Un
     except importlib.import_module("botocore.exceptions").ClientError as error:
         return _refusal(question, bucket, error.response)
     if listing is None:
-        return question.unknown("the endpoint answered with something else than a listing")
+        return question.unknown("the endpoint's answer is no listing of objects")
     if not listing:
         remedy = "upload the weights there, or write the prefix of the weights; a single object is no prefix"
         return Unusable("source", f"holds no objects with content ({question.source})", remedy)

@@ -1,8 +1,10 @@
-"""Reader of the sizes of s3:// and kit:// sources. All sources are asked at the same time, within one deadline.
+"""Reader of the sizes of s3:// and kit:// sources, and of the contents of sources for a lock.
 
-Other sources are not asked. Users write the size of an hf:// source if a claim needs it; the weights of pvc:// and
-image:// are not fetched. Pods read sources with Secrets that this program does not see. A source may therefore deny
-access to the user who runs the program, and grant access to the pods. An unknown size is no error.
+All sources are asked at the same time, within one deadline. Only s3:// and kit:// sources are asked for sizes. If a
+claim needs the size of an hf:// source, users write the size; the weights of pvc:// and image:// are not fetched.
+
+Pods read sources with Secrets that this program does not see. A source may therefore deny access to the user who runs
+the program, and grant access to the pods. So an unknown size is no error.
 """
 
 import queue
@@ -28,11 +30,11 @@ DEADLINE_SECONDS = 15.0
 def add_sizes(
     loaded: Loaded, deadline: float = DEADLINE_SECONDS, known: Mapping[Wanted, Answer] = MappingProxyType({})
 ) -> tuple[Loaded, list[Problem]]:
-    """Ask sources for the sizes that are needed and that the user did not write.
+    """Ask sources for the sizes that the stack needs, unless the user wrote them.
 
     `known` are the answers of a lock. Their sources are not asked again.
     Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
-    that no pod can fetch from gives an error in the configuration.
+    from which no pod can fetch adds an error to the returned configuration.
     """
     asked = [each for each in questions(loaded).values() if each not in known and scheme(each.source) in ASKED]
     return with_answers(loaded, {**sizes(asked, deadline), **known})
@@ -48,7 +50,7 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
 
 
 def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answered]:
-    """Answer questions about contents of sources by the rules of `sizes`. The content of a claim is only its name."""
+    """Answer questions about contents of sources as `sizes` does. Of a claim, the content is only the name."""
     return _answers(questions, deadline, _ask_content)
 
 

@@ -1,4 +1,4 @@
-"""Entry point of `python -m local`, which checks Python's version before it imports modules with newer syntax."""
+"""Entry point of `python -m local`. It checks Python's version before it imports modules with newer syntax."""
 
 import sys
 

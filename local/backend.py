@@ -1,4 +1,4 @@
-"""The folder in which Pulumi's engine keeps the state of a stack, and the recovery of the state after a killed run."""
+"""The folder in which Pulumi's engine keeps the states of stacks. After a killed run, locks and states are repaired."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from local.report import Report
 
 CLOCK_TOLERANCE = 2.0
-"""Seconds by which a process may seem to start after its lock was written, because both times are rounded."""
+"""Maximum number of seconds by which a process may seem to start after it wrote its lock. Both times are rounded."""
 
 
 class Backend(Protocol):
@@ -68,9 +68,9 @@ class Folder:
         return self._directory / ".pulumi" / "stacks" / project / f"{stack}.json"
 
     def _restore(self, checkpoint: Path, report: Report) -> None:
-        """Replace a damaged checkpoint by its backup. Raises LocalError if both are damaged."""
+        """Replace a damaged checkpoint by its backup. Raises LocalError if the backup is damaged, too."""
         # The file backend writes the attributes of each file to another file, and not atomically. It works without
-        # attributes, so damaged ones are removed.
+        # attributes, so files with damaged attributes are removed.
         for attributes in self._directory.glob(".pulumi/**/*.attrs"):
             if not _is_json(attributes):
                 attributes.unlink()
@@ -80,7 +80,7 @@ class Folder:
         if not _is_checkpoint(backup):
             raise LocalError(f"{checkpoint} and its backup are damaged; `make down` removes cluster and state together")
         shutil.copyfile(backup, checkpoint)
-        report.say(f"{checkpoint.name} was damaged; its backup took its place")
+        report.say(f"{checkpoint.name} was damaged and has been replaced by its backup")
 
 
 def newest(checkpoint: str) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _is_checkpoint(path: Path) -> bool:
-    """Return whether a file has a complete checkpoint."""
+    """Return whether a file contains a complete checkpoint."""
     try:
         return "checkpoint" in json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, FileNotFoundError):
@@ -130,6 +130,6 @@ def _is_checkpoint(path: Path) -> bool:
 
 
 def _timestamp(text: str) -> float:
-    """Return an RFC 3339 time in whole seconds since the epoch. Python cannot read the fractions that Go writes."""
+    """Return the seconds from the epoch to an RFC 3339 time. Fractions are dropped, because Python cannot read Go's."""
     without_fraction = re.sub(r"\.\d+", "", text)
     return dt.datetime.fromisoformat(without_fraction).timestamp()

@@ -38,7 +38,7 @@ COMMANDS = (
 INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
 """Environment variables that a run of the engine inherits from this program."""
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
-"""Lines of a stack file with encryption settings, which are valid only with the passphrase of the file's author."""
+"""Lines with encryption settings in a stack file. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
 """Line with the salt in the copy of the stack file. The salt belongs to the passphrase of this engine."""
 
@@ -47,7 +47,7 @@ class Engine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
     The project's files are only read. Runs work on a copy of the stack file. The copy is renewed when the original
-    changes. `settings` are keys of the stack with values, which replace those of the original in the copy.
+    changes. `settings` maps keys of the stack to values. In the copy, these values replace those of the original.
     """
 
     MARK = "INFERENCE_STACKS_RUN"
@@ -120,7 +120,7 @@ class Engine:
     def popen(self, *arguments: str, output: int | IO[Any] | None = None) -> subprocess.Popen[bytes]:
         """Start a `pulumi` command in a new process group. The command is killed when the calling thread ends.
 
-        Its output goes to `output` if given, or else to the output of this program.
+        If `output` is None, the command writes to the output of this program.
         """
         self.ensure_stack()
         return self._start(arguments, str(uuid.uuid4()), stdout=output, stderr=output)
@@ -134,7 +134,7 @@ class Engine:
         return json.loads(self._call("stack", "export").stdout)
 
     def stop(self) -> None:
-        """End all processes that runs of this engine started, also those of killed runs."""
+        """End all processes that runs of this engine have started, including processes of killed runs."""
         processes.end(self._processes())
 
     def _call(self, *arguments: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -297,7 +297,7 @@ class Engine:
         return self._project / f"Pulumi.{self.stack}.yaml"
 
     def _project_name(self) -> str:
-        """Return the name in Pulumi.yaml, which is part of configuration keys and of the checkpoint's path."""
+        """Return the project's name in Pulumi.yaml. Configuration keys and the checkpoint's path contain this name."""
         match = re.search(r"^name: *[\"']?([\w.-]+)", self._read("Pulumi.yaml"), re.MULTILINE)
         if match is None:
             raise LocalError(f"{self._project / 'Pulumi.yaml'} has no name")

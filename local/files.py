@@ -43,8 +43,8 @@ def private_directory(path: Path) -> Path:
 def lock(path: Path, refusal: str | None = None) -> Generator[None]:
     """Hold an exclusive lock on a file or directory; the system releases it when the process ends for any reason.
 
-    If another process holds the lock, this function waits. With `refusal`, it does not wait, but raises LocalError with
-    that text.
+    If another process holds the lock, this function waits. If `refusal` is given, the function does not wait, but
+    raises LocalError with that text.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | (0 if path.is_dir() else os.O_CREAT), 0o600)
@@ -60,7 +60,7 @@ def lock(path: Path, refusal: str | None = None) -> Generator[None]:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the file names and contents of a directory, in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal; for a directory, that of the names and contents of its files."""
     if path.is_dir():
         listing = (f"{sha256(file)}  {file.relative_to(path)}\n" for file in sorted(path.rglob("*")) if file.is_file())
         return hashlib.sha256("".join(listing).encode()).hexdigest()

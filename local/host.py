@@ -34,7 +34,8 @@ def check(project: Path) -> None:
         free = shutil.disk_usage(_nearest_existing(folder)).free
         if free < FREE_BYTES:
             raise LocalError(
-                f"the first set-up needs {FREE_BYTES / 1000**3:.0f} GB of disk; {folder} has {free / 1000**3:.1f} GB"
+                f"the first set-up needs {FREE_BYTES / 1000**3:.0f} GB of free disk space; "
+                f"{folder} has {free / 1000**3:.1f} GB"
             )
 
 

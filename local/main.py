@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a command and return the exit code: 0, or 1 after an error, which is printed, or 130 after Ctrl-C."""
+    """Run a command, print its error if any, and return the exit code: 1 after an error, 130 after Ctrl-C, else 0."""
     parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text in COMMANDS:

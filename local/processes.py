@@ -45,7 +45,7 @@ class Process:
     started: int
     """Start time in clock ticks since the boot."""
     boot: str
-    """Id of the boot of the system in which the process started."""
+    """Id of the boot since which the process runs. After another boot, pids and start times may repeat."""
 
     @staticmethod
     def of(pid: int) -> Process | None:

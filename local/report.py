@@ -27,7 +27,7 @@ class Step:
     """Expected duration in seconds; None if unknown."""
     started: float = field(default_factory=time.monotonic)
     note: str = ""
-    """Text after the title, which the caller may change while the step runs."""
+    """Text after the title. The caller may change this text while the step runs."""
 
     def line(self) -> str:
         """Return title, elapsed seconds, expected seconds if known, and note."""

@@ -1,4 +1,4 @@
-"""A real Kubernetes control plane on loopback, whose nodes and pods are simulated by kwok."""
+"""A real Kubernetes control plane on loopback. kwok simulates its nodes and pods."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ PORT_IN_USE = "address already in use"
 
 
 class PartError(LocalError):
-    """A part ended, or did not become ready in time."""
+    """A part of the control plane ended, or did not become ready in time."""
 
 
 class ControlPlane:
     """A control plane with data, keys, logs and kubeconfig in one directory. Several control planes can run at once.
 
-    The processes get the variables in `environment`. If `tie_to_parent` is true, they are killed when the thread that
-    called `start()` ends.
+    Its processes get the variables in `environment`. If `tie_to_parent` is true, the processes are killed when the
+    thread that called `start()` ends.
     """
 
     def __init__(  # noqa: PLR0913 - a control plane consists of these arguments
@@ -74,7 +74,7 @@ class ControlPlane:
     def loopback(self) -> str:
         """Range of loopback addresses for pods. No other control plane of this machine has the same range.
 
-        The range is made from the port of the API server.
+        The two middle numbers of the range are made from the API server's port, which no other control plane has.
         """
         high, low = divmod(self._port(), 256)
         return f"127.{high}.{low}.0/24"
@@ -132,7 +132,7 @@ class ControlPlane:
         return Api(self._port(), self.directory / "pki" / "ca.crt", parts.write_credentials(self.directory))
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - the name that subprocess uses
-        """Run kubectl as the administrator and return its output. Raises LocalError with its error text."""
+        """Run kubectl as the administrator and return its output. A failure raises LocalError with the error text."""
         command = [str(self._tools["kubectl"].path), f"--kubeconfig={self.kubeconfig}", *arguments]
         result = subprocess.run(
             command, input=input or "", capture_output=True, text=True, env=self._environment(), check=False
@@ -249,7 +249,7 @@ class ControlPlane:
     def _end_parts(self) -> None:
         running = self._running()
         processes.end(running[part] for part in parts.CONTROLLERS if part in running)
-        # The API server stores nothing, so it is killed: a graceful end would take seconds.
+        # The API server is killed, because a graceful end would take seconds. It has no data to save.
         processes.end((running[part] for part in ("kube-apiserver",) if part in running), grace=0)
         processes.end(running[part] for part in ("etcd",) if part in running)
         self._end_unrecorded()
@@ -258,7 +258,7 @@ class ControlPlane:
         self._save(processes={})
 
     def _end_unrecorded(self) -> None:
-        """End processes with this directory's mark that are not recorded, because their `start()` was killed."""
+        """End the processes that have this directory's mark and no record. A killed `start()` leaves such processes."""
         recorded = set(self._running().values())
         processes.end(
             process for process in processes.find_marked(MARK, str(self.directory)) if process not in recorded

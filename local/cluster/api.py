@@ -1,4 +1,4 @@
-"""Client that reads from the control plane's API server, with the standard library only."""
+"""Client that reads from the control plane's API server. It uses only the standard library."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Api:
     def describes_kinds(self) -> bool:
         """Return whether the schema of all kinds is served.
 
-        The API server computes the schema for some seconds, and clients wait for it.
+        The API server needs some seconds to compute the schema, and clients wait for the schema.
         """
         return self.get("/openapi/v2", SCHEMA)[0] == http.HTTPStatus.OK
 

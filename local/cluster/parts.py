@@ -1,4 +1,4 @@
-"""Command lines, ports and credentials of the control plane's parts, all of which listen on loopback only."""
+"""Command lines, ports and credentials of the control plane's parts. The parts listen on loopback only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARTS = ("etcd", "kube-apiserver", *CONTROLLERS)
 
 
 def free_ports(names: Iterable[str] = PORTS) -> dict[str, int]:
-    """Return a free port for every listener in `names`. Another program may take a port before its listener does.
+    """Return a free port for every listener in `names`. Another program may take a port before the listener does.
 
     All ports are held until the last port is found, so that the ports differ.
     """
@@ -45,12 +45,12 @@ def write_credentials(directory: Path) -> str:
 
 
 def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None:
-    """Write a kubeconfig that refers to no other file, unless `path` has the same content already."""
+    """Write a kubeconfig that refers to no other file. A file that already has this content is not written again."""
     authority = (directory / "pki" / "ca.crt").read_bytes()
     cluster = {
         "server": f"https://127.0.0.1:{port}",
         "certificate-authority-data": _base64(authority),
-        # On loopback, compressing an answer takes longer than sending it; the description of all kinds has megabytes.
+        # On loopback, compressing an answer takes longer than sending it. The schema of all kinds has megabytes.
         "disable-compression": True,
     }
     config = {
@@ -128,8 +128,8 @@ def _controller_manager(directory: Path, ports: Mapping[str, int]) -> list[str]:
         "--use-service-account-credentials=false",
         # Objects of a deleted owner are deleted within seconds, so that tests can wait for the deletion.
         "--concurrent-gc-syncs=20",
-        # kwok's heartbeat (stage `node-heartbeat`) may be later than the default of 50 seconds, and a pod
-        # whose node has once counted as lost stays unready.
+        # kwok's heartbeat (stage `node-heartbeat`) may come later than after 50 seconds, the default. If a node has
+        # once counted as lost, its pods stay unready.
         "--node-monitor-grace-period=1h",
     ]
 

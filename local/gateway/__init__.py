@@ -1,4 +1,4 @@
-"""A real Istio on loopback: istiod for a control plane, and Envoy as the proxy of a Gateway."""
+"""A real Istio on loopback: an istiod that serves a `ControlPlane`, and an Envoy as the proxy of each Gateway."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Gateway:
         return self.directory / "access.log"
 
     def start(self) -> None:
-        """Start istiod, and return when it is ready. Raises LocalError with the end of its log if it does not start."""
+        """Start istiod, and return when it is ready. A failure raises LocalError with the end of istiod's log."""
         files.private_directory(self.directory)
         istiod.write_files(self.directory, self.access_log)
         self.apply([objects.namespace_object(istiod.NAMESPACE), objects.gateway_class(), objects.proxies_node()])
@@ -91,13 +91,14 @@ class Gateway:
                 ports[first.port] = port
             self.apply(objects.proxies(first.gateway, first.namespace, ports, of_services, refresh))
             found = self._start_proxy(first, ports, addresses)
-            # A proxy rejects a listener whose port another program has taken meanwhile.
+            # If another program has taken a port meanwhile, the proxy rejects the listener of this port.
             self.wait(f"envoy-{first.gateway}", lambda found=found: found.serves() or found.rejections())
             if found.serves():
                 return found
             if port is not None or attempt == ATTEMPTS:
                 tail = files.tail(self.log(f"envoy-{first.gateway}"))
-                raise LocalError(f"Envoy accepts no listener on {ports}; the end of its log:\n{tail}")
+                problem = f"Envoy rejected a listener on loopback (ports by port of the Gateway: {ports})"
+                raise LocalError(f"{problem}; the end of Envoy's log:\n{tail}")
             self.stop(f"envoy-{first.gateway}")
         raise AssertionError("the last attempt returns or raises")
 
@@ -211,7 +212,7 @@ class Proxy:
         return {name: int(count) for name, count in counts.items() if count != "0"}
 
     def ask(self, path: str) -> bytes | None:
-        """Return the answer of Envoy's administration interface; None if it does not answer."""
+        """Return the answer of Envoy's administration interface; None if the interface does not answer."""
         try:
             address = self._admin.read_text(encoding="ascii").strip()
         except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""Server that tells proxies the addresses behind Services, in the place of EndpointSlices.
+"""Server that tells proxies the addresses behind Services. It reads Services and pods from the API server.
 
-The API server refuses EndpointSlices of loopback addresses. So this server reads Services and pods itself.
+Proxies cannot use EndpointSlices, because the API server refuses loopback addresses in EndpointSlices.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 MESSAGE = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 CLUSTER = re.compile(r"outbound\|(?P<port>\d+)\|[^|]*\|(?P<name>[^.]+)\.(?P<namespace>[^.]+)\.svc\..+")
-"""Name of the Envoy cluster that Istio makes for a Service's port."""
+"""Pattern of the names that Istio gives to the Envoy clusters of Services' ports."""
 AGE = 0.25
-"""Seconds after which Services and pods are listed again, by default."""
+"""Default age in seconds at which a listing of Services and pods is replaced by a new listing."""
 Address = tuple[str, int]
 Tree = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Substitute:
-    """A process on loopback that takes the place of pods with some labels."""
+    """A process on loopback that takes the place of the pods with `labels` in a namespace."""
 
     namespace: str
     labels: Mapping[str, str]
@@ -104,7 +104,7 @@ class Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
         self._listing = Listing(-age, (), ())
         self._answered = dict[str, float]()
-        """Moment of the listing in the latest answer about each Envoy cluster."""
+        """For each Envoy cluster, the moment of the listing that the latest answer was made from."""
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self._thread.start()
 
@@ -166,7 +166,7 @@ def read(api: Api) -> Listing | None:
 
 
 def container_port(pod: Tree, target: str | int) -> int | None:
-    """Return the number of a pod's port; None if the pod has no port of that name."""
+    """Return the number of a pod's port. None if `target` is a name that no port of the pod has."""
     if isinstance(target, int):
         return target
     containers = [*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]]
@@ -175,7 +175,10 @@ def container_port(pod: Tree, target: str | int) -> int | None:
 
 
 def _ports(service: Tree, number: int) -> list[Tree]:
-    """Return the ports of a Service behind the Envoy cluster of port `number`: for the Service of a pool, all ports."""
+    """Return the ports of a Service to which the Envoy cluster of port `number` leads.
+
+    If a pool owns the Service, the Envoy cluster of `POOL_PORT` leads to all ports.
+    """
     ports = service["spec"].get("ports", ())
     owners = [owner["kind"] for owner in service["metadata"].get("ownerReferences", ())]
     if number == POOL_PORT and "InferencePool" in owners:

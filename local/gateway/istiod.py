@@ -35,10 +35,10 @@ ENVIRONMENT = {
     "PILOT_ENABLE_XDS_IDENTITY_CHECK": "false",
     "VALIDATION_WEBHOOK_CONFIG_NAME": "",
     "INJECTION_WEBHOOK_CONFIG_NAME": "",
-    # This program makes the Services of proxies, and no pod of a proxy runs.
+    # istiod must not deploy proxies: this program makes their Services, and runs them as processes.
     "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER": "false",
     "ENABLE_GATEWAY_API_INFERENCE_EXTENSION": "true",
-    # These filters are only in Istio's build of Envoy.
+    # Only Istio's build of Envoy has the filters for metadata exchange and ALPN.
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_ENABLE_ALPN_FILTER": "false",
     "PILOT_DEBOUNCE_AFTER": "30ms",
@@ -46,7 +46,7 @@ ENVIRONMENT = {
     "GOGC": "400",
 }
 MESH = {
-    # Proxies without a certificate authority would wait for certificates forever.
+    # There is no certificate authority, so proxies would wait for certificates forever.
     "enableAutoMtls": False,
     "enablePrometheusMerge": False,
     "enableTracing": False,

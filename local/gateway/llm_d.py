@@ -1,4 +1,4 @@
-"""An endpoint picker of llm-d that the user built. It is used if it is on PATH."""
+"""Finder of an endpoint picker of llm-d that the user built and put on PATH."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELEASES = ("llm-d-0.9", "llm-d-0.10")
 
 
 def find() -> tuple[str, Tool] | None:
-    """Return the picker on PATH and its release; None if PATH has no picker of a known release."""
+    """Return the release of the picker on PATH, and the picker; None if PATH has no picker of a known release."""
     path = shutil.which(NAME)
     if path is None:
         return None

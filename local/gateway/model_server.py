@@ -1,4 +1,4 @@
-"""Small servers of the OpenAI API in the place of pods. They know the names of models, and compute nothing."""
+"""Small servers of the OpenAI API, in the place of model servers' pods. They know models by name, and run none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ vllm:lora_requests_info{max_lora="0",running_lora_adapters="",waiting_lora_adapt
 
 
 def body_of(request: BaseHTTPRequestHandler) -> bytes:
-    """Return the body of a request, whole or in chunks. A proxy sends chunks if a picker has read the body before."""
+    """Return the whole body of a request. A proxy sends the body in chunks if a picker has read the body before."""
     if request.headers.get("Transfer-Encoding") != "chunked":
         return request.rfile.read(int(request.headers.get("Content-Length", "0")))
     parts = list[bytes]()
@@ -40,7 +40,7 @@ def body_of(request: BaseHTTPRequestHandler) -> bytes:
 
 
 class ModelServer(ThreadingHTTPServer):
-    """Server of one pod at its address."""
+    """Server in the place of one pod, at the pod's address."""
 
     daemon_threads = True
     request_queue_size = 128

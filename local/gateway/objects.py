@@ -13,12 +13,12 @@ CONTROLLER = "istio.io/gateway-controller"
 LABEL = "gateway.networking.k8s.io/gateway-name"
 """Label by which Istio finds the pods of a Gateway."""
 NODE = "gateway-proxies"
-"""Node of the pods that stand for proxies. These pods have no loopback addresses, which EndpointSlices would refuse."""
+"""Node of the pods that stand for proxies. EndpointSlices list these pods, and must not contain loopback addresses."""
 NODE_ADDRESSES = "10.254.0.0/24"
 POOL_PORT = 54321
 """First port of the Service that Istio adds for each pool. All endpoints of the pool are behind this port."""
 ADDRESSES = "addresses"
-"""Name of the Envoy cluster that a proxy asks for addresses: the server in `addresses.py`."""
+"""Name of an Envoy cluster with one endpoint: `addresses.Server`, which proxies ask for addresses."""
 Manifest = dict[str, Any]
 
 
@@ -33,7 +33,7 @@ class Listener:
 
 
 def listeners(manifests: Iterable[Mapping[str, Any]]) -> list[Listener]:
-    """Return the listeners that Gateways need, so that every route among objects finds its listener."""
+    """Return the listeners that Gateways need so that every route in `manifests` can attach."""
     parents = {
         (parent.get("namespace", manifest["metadata"]["namespace"]), parent["name"], _Section.of(parent))
         for manifest in manifests
@@ -57,7 +57,7 @@ class _Section:
 
     @staticmethod
     def of(parent: Mapping[str, Any]) -> _Section:
-        """Return the name and port in a reference of a route to its Gateway."""
+        """Return the name and port in a route's reference to its Gateway."""
         return _Section(parent.get("sectionName", ""), parent.get("port", 0))
 
 
@@ -76,7 +76,7 @@ def _resolve(sections: Collection[_Section]) -> list[tuple[int, str]]:
 
 
 def service_ports(manifests: Iterable[Mapping[str, Any]]) -> set[int]:
-    """Return the ports of all Services among objects, and the port of the Services that Istio adds."""
+    """Return the ports of all Services in `manifests`, and the port of the Services that Istio adds."""
     specs = (manifest["spec"] for manifest in manifests if manifest["kind"] == "Service")
     return {POOL_PORT, *(port["port"] for spec in specs for port in spec.get("ports", ()))}
 
@@ -126,13 +126,13 @@ def proxies(
 
 
 def proxies_node() -> Manifest:
-    """Return the node of the proxies' pods, on which nothing else is scheduled."""
+    """Return the node of the proxies' pods. Its taint keeps other pods away."""
     taint = {"key": NODE, "effect": "NoSchedule"}
     return _object("v1", "Node", NODE, spec={"podCIDR": NODE_ADDRESSES, "taints": [taint]})
 
 
 def node(name: str, addresses: str) -> Manifest:
-    """Return a node with the range of addresses of its pods."""
+    """Return a node whose pods get addresses from the range `addresses`."""
     return _object("v1", "Node", name, spec={"podCIDR": addresses})
 
 

@@ -24,7 +24,7 @@ VALID = "720h"
 
 @dataclass(frozen=True)
 class Command:
-    """Command line of a picker, and image, labels and ports of the pods of its Deployment."""
+    """Command line of a picker, and properties of the pods of its Deployment: image, labels and ports."""
 
     image: str
     arguments: list[str]
@@ -41,7 +41,7 @@ class Command:
 def command(
     plane: ControlPlane, namespace: str, name: str, directory: Path, changes: Mapping[str, str] | None = None
 ) -> Command:
-    """Write the files that a Deployment's picker needs to `directory`, and return the picker's command.
+    """Write to `directory` the files that the picker of a Deployment needs, and return the picker's command.
 
     Only ports, paths of files and the flags in `changes` differ from the Deployment.
     """
@@ -68,7 +68,7 @@ def command(
 
 
 def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, directory: Path) -> dict[str, str]:
-    """Write the picker's configuration to the folder, and return the flags of the picker."""
+    """Write the picker's configuration to `directory`, and return the flags of the picker."""
     (container,) = pod["containers"]
     flags = dict(argument.split("=", 1) for argument in container["args"])
     name = pod["volumes"][0]["configMap"]["name"]
@@ -80,7 +80,7 @@ def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, director
 
 
 def _object(plane: ControlPlane, path: str) -> dict[str, Any]:
-    """Return the object at a path of the API server. Raises LocalError if the server does not return it."""
+    """Return the object at a path of the API server. Raises LocalError if the server does not return the object."""
     status, body = plane.api().get(path)
     if status != http.client.OK:
         raise LocalError(f"{path}: {status} {body.decode()}")

@@ -34,7 +34,7 @@ class Request:
         return f"curl http://127.0.0.1:{self.port}{self.path}{headers} -d {shlex.quote(self.body)}"
 
     def send(self) -> tuple[int, str]:
-        """Send the request, and return status and body of the answer. Without an answer, they are 0 and the error."""
+        """Send the request, and return status and body of the answer; 0 and the error's text if there is no answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
         try:
             connection.request("POST", self.path, self.body, dict(self.headers))

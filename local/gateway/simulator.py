@@ -1,7 +1,7 @@
-"""Process in the place of model servers' pods. It tells proxies the pods' addresses: `simulator CLUSTER DIRECTORY`.
+"""Process that answers requests in the place of model servers' pods, and tells proxies the pods' addresses.
 
-It follows the pods of the control plane in the folder CLUSTER until it is killed. It writes its port to DIRECTORY, and
-reads the list of picker processes from there.
+The command line is `simulator CLUSTER DIRECTORY`. Until the process is killed, it follows the pods of the control plane
+in the folder CLUSTER. It writes its port to the folder DIRECTORY, and reads the list of pickers' processes from there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Simulator:
 
 
 def _pods(listing: addresses.Listing) -> dict[addresses.Address, addresses.Tree]:
-    """Return the pods of model servers by the addresses at which Services lead to them."""
+    """Return the pods of model servers, by the addresses to which Services send requests for them."""
     found = dict[addresses.Address, addresses.Tree]()
     for service in listing.services:
         selector = service["spec"].get("selector")
@@ -58,7 +58,7 @@ def _pods(listing: addresses.Listing) -> dict[addresses.Address, addresses.Tree]
 
 
 def _substitutes(path: Path) -> list[addresses.Substitute]:
-    """Return the processes that take the place of pods."""
+    """Read the list of processes that take the place of pods."""
     if not path.exists():
         return []
     return [

@@ -1,4 +1,4 @@
-"""Tools of the embedded default: found on PATH or built, and verified by checksum."""
+"""Tools that `python -m local` runs. A tool is found on PATH, or is built and verified by its checksum."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tool:
     """A file to run, or a directory of files."""
     sha256: str
     origin: str
-    """Source of the tool, as text for the user, such as PATH."""
+    """Source of the tool, as text for the user, such as `PATH` or `Go module`."""
     seconds: float | None = field(default=None, compare=False)
     """Duration of its build or installation on this machine; None if the duration is unknown."""
 
@@ -50,7 +50,7 @@ class Tool:
 
 
 def cache_directory() -> Path:
-    """Return the cache that all checkouts of the project share."""
+    """Return the directory of the cache. All checkouts of the project share this cache."""
     explicit = os.environ.get("INFERENCE_STACKS_CACHE")
     if explicit:
         return Path(explicit).resolve()
@@ -60,7 +60,7 @@ def cache_directory() -> Path:
 def ensure(
     names: Iterable[str] | None, report: Report, *, cache: Path | None = None, root: Path = table.ROOT
 ) -> dict[str, Tool]:
-    """Return the tools in `names`, by name, after building those that are missing or damaged.
+    """Build tools in `names` that are missing or damaged, and return all tools in `names`, by name.
 
     If `names` is None, all tools are returned. Raises LocalError if a build fails,
     or if the disk has too little space for a build.
@@ -91,7 +91,7 @@ def ensure(
 
 
 def listing(tools: Iterable[Tool]) -> list[str]:
-    """Return a table of tools by name: version, size, time of the build on this machine, checksum and place."""
+    """Return a table of tools, in order of names: version, size, duration of the build, checksum and place."""
     return [f"{'TOOL':<27} {'VERSION':<13} {'SIZE':>8} {'TIME':>6}  {'SHA-256':<64}  PLACE"] + [
         f"{tool.name:<27} {tool.version:<13} {f'{tool.size / 1000**2:.1f} MB':>8} {_duration(tool):>6}  {tool.sha256}"
         f"  {tool.path}  ({tool.origin})"
@@ -104,7 +104,7 @@ def _duration(tool: Tool) -> str:
 
 
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
-    """Return the entries of the tools in `names`, or all if it is None. Raises LocalError for an unknown name."""
+    """Return the entries of the tools in `names`; all if `names` is None. Raises LocalError for an unknown name."""
     if names is None:
         return entries
     requested = set(names)
@@ -115,7 +115,7 @@ def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
 
 
 def _needs(entry: Entry, requested: list[Entry]) -> bool:
-    """Return whether an entry is requested, or decides whether a requested entry is taken from PATH."""
+    """Return whether an entry is requested, or a requested entry names it in `together`."""
     return any(entry.name in (other.name, other.together) for other in requested)
 
 
@@ -131,7 +131,10 @@ def _problem(entry: Entry, builder: build.Builder, report: Report) -> str | None
 
 
 def _build(entries: Mapping[str, tuple[Entry, float]], builder: build.Builder, cache: Path, report: Report) -> None:
-    """Build entries with their expected seconds: one large and one small entry at a time, the longest first."""
+    """Build entries: one large and one small entry at a time, the longest first.
+
+    Each entry comes with the expected duration of its build, in seconds.
+    """
     if not entries:
         return
     cache.mkdir(parents=True, exist_ok=True)
@@ -147,7 +150,7 @@ def _build(entries: Mapping[str, tuple[Entry, float]], builder: build.Builder, c
     ]
     total = max(sum(expected for _, expected in queue) for queue in queues)
     if total >= LARGE_SECONDS:
-        report.say(f"tools to build first: {len(entries)}, in about {total / 60:.0f} minutes on this machine")
+        report.say(f"tools to build: {len(entries)}, in about {total / 60:.0f} minutes on this machine")
     pools = [ThreadPoolExecutor(1) for _ in queues]
     try:
         for result in [

@@ -1,4 +1,4 @@
-"""Builder of tools from Go modules and Python packages, whose checksums are committed."""
+"""Builder of tools from Go modules and Python packages. The checksums of modules and packages are committed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Builder:
             shutil.rmtree(self._cache / "go" / "path", ignore_errors=True)
 
     def stop(self) -> None:
-        """Kill the running builds and prevent further ones."""
+        """Kill the running builds and prevent further builds."""
         with self._lock:
             self._stopped = True
             for child in self._running:
@@ -129,7 +129,7 @@ class Builder:
             (content / name).symlink_to(binary.name)
 
     def _copy(self, entry: Entry, item: Files, module: Path, destination: Path) -> None:
-        """Copy files of a Go module, with substitutions. The committed go.sum must contain the module's checksum."""
+        """Copy files of a Go module, with substitutions. The committed `go.sum` must contain the module's checksum."""
         sums = (module / "go.sum").read_bytes()
         output = self._go_command(["mod", "download", "-json", item.module], module, entry.name)
         if (module / "go.sum").read_bytes() != sums:
@@ -237,7 +237,7 @@ class Builder:
 
 
 def metadata(directory: Path) -> dict[str, Any] | None:
-    """Return the record of the finished build in `directory`; None if it is missing or unreadable."""
+    """Return the record of the finished build in `directory`; None if the record is missing or unreadable."""
     try:
         return json.loads((directory / METADATA).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -245,7 +245,7 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Return the first difference of a build from its record; None if they do not differ."""
+    """Return the first difference between a build and its record; None if there is no difference."""
     record = metadata(directory)
     if record is None:
         return f"{METADATA} is missing or unreadable"

@@ -244,7 +244,9 @@ def test_a_run_reads_some_pages_of_nodes_and_a_file_all(server, monkeypatch):
     server.answers = ANSWERS | {
         at: items(metadata(name)) | {"metadata": {"continue": more}} for at, name, more in pages
     }
-    assert read(server, Needs(nodes=True)).nodes == Unknown("a run reads at most 2 nodes; a facts file has all nodes")
+    assert read(server, Needs(nodes=True)).nodes == Unknown(
+        "a run reads at most 2 nodes; use a facts file with all nodes"
+    )
     kinds, nodes = 2, 3
     assert len(server.seen) == kinds + nodes
     assert len(cluster.read_all(access(server)).nodes.nodes) == 1 + len(names)

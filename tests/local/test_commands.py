@@ -78,7 +78,7 @@ def test_everything_that_is_missing_is_named_at_once(monkeypatch, tmp_path):
 def test_too_little_disk_is_said_at_the_first_set_up_only(monkeypatch, tmp_path):
     monkeypatch.setenv("INFERENCE_STACKS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**12, 10**12, 7 * 10**9))
-    with pytest.raises(LocalError, match=r"needs 8 GB of disk; .* has 7\.0 GB"):
+    with pytest.raises(LocalError, match=r"needs 8 GB of free disk space; .* has 7\.0 GB"):
         host.check(tmp_path)
     (tmp_path / ".venv").mkdir()
     (tmp_path / "cache" / "tools").mkdir(parents=True)

@@ -275,7 +275,7 @@ def test_long_builds_are_announced_with_an_estimate(tmp_path, root, bin_folder):
     record(tmp_path / "cache", "greeter", "old", 600.0, at=1)
     output = io.StringIO()
     ensure(["greeter"], Report(output), cache=tmp_path / "cache", root=root)
-    assert output.getvalue().startswith("tools to build first: 1, in about 10 minutes on this machine\n")
+    assert output.getvalue().startswith("tools to build: 1, in about 10 minutes on this machine\n")
     assert "… greeter 1.0.0: building (about 600 s)" in output.getvalue()
 
 
