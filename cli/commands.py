@@ -244,7 +244,7 @@ def _add_comment(parser: argparse.ArgumentParser) -> None:
 
 def _comment(options: argparse.Namespace) -> int:
     """Publish a report and return the exit code: 0, or 1 if the forge refuses it."""
-    from cli import comment  # noqa: PLC0415, it imports urllib, which is slow, and no other command needs it
+    from cli import comment  # noqa: PLC0415, it needs urllib, whose import is slow; other commands do not need urllib
     from cli.forges import ForgeError  # noqa: PLC0415, as above
 
     try:
@@ -266,7 +266,7 @@ def _summarize(options: argparse.Namespace) -> int:
 def _print_facts(options: argparse.Namespace) -> int:
     """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read.
 
-    Parts that could not be read, and differences from the facts of `--previewed`, go to standard error.
+    The names of facts that could not be read, and differences from the facts of `--previewed`, go to standard error.
     """
     facts = cluster.read_all(cluster.Access(None, options.context), secrets=options.secrets)
     for name in ("apis", *PARTS):

@@ -137,7 +137,7 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
 
 
 def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
-    """Return the fit on the smallest number of devices that suffices; if no number suffices, on the largest number."""
+    """Return the fit on the smallest sufficient number of devices; if none suffices, on the largest number tried."""
     tensor, heads = 1, source.architecture.heads
     while True:
         request = Request(source.architecture, source.weights, devices, source.tokens, tensor=tensor)
@@ -149,7 +149,7 @@ def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
 
 
 def _source(options: Options, model: str) -> Request:
-    """Return the request for a model. Its devices are a placeholder."""
+    """Return the request for a model. The devices in the request are a placeholder."""
     at, path = ConfigPath("--model"), Path(model)
     size = None if options.size is None else int(amount(options.size))
     if path.suffix == ".json":

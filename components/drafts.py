@@ -25,7 +25,7 @@ _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an inference stack that are no part of its configuration."""
+    """Settings of an inference stack that its configuration does not have."""
 
     kubeconfig: str | None = None
     platform: Outputs | None = None
@@ -129,7 +129,7 @@ def _late_platform(platform: Outputs | None) -> Iterator[Problem]:
 
 
 def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
-    """Yield a problem if the options have a Kubernetes provider, because the cluster of that provider is unknown."""
+    """Yield a problem if the options have or inherit a provider of Kubernetes, because its cluster is unknown."""
     if opts is None:
         return
     given = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())
@@ -145,7 +145,8 @@ def _without_collection(work: Callable[[], Composition | Refusal]) -> Compositio
     """Compose without garbage collection.
 
     Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
-    the time for a large stack. Afterwards `gc.freeze` makes the collections during registration skip them.
+    the time for a large stack. Afterwards `gc.freeze` makes the collections during registration skip plans and
+    manifests.
     """
     gc.disable()
     try:
