@@ -106,7 +106,7 @@ def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
 
 
 def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
-    """Return the outputs of a platform. The values in the lock replace newer values."""
+    """Return the outputs of a platform. Values in the lock replace the values in `outputs`, which may be newer."""
     named = None if lock is None or lock.cluster is None or not lock.cluster.platform else sources.reference(tree)
     if named is None or lock is None or lock.cluster is None:
         return outputs
@@ -200,7 +200,7 @@ def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:
 
 
 def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loaded) -> None:
-    """Reject names of blocks that the stack does not have. `places` are the paths of its sources and profiles."""
+    """Reject names of blocks that the stack lacks. `places` are the paths of the stack's sources and profiles."""
     known = [*dict.fromkeys(map(block_of, places)), CLUSTER]
     for name in request.updated:
         if name in known:
@@ -218,8 +218,8 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
 def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str) -> LockedCluster | None:
     """Return the answers of cluster and platform.
 
-    The answers are those of the earlier lock, if it has them and `--update` does not name the block of the cluster.
-    Otherwise cluster and platform are asked.
+    If the earlier lock has these answers, and `--update` does not name the block of the cluster, the earlier answers
+    remain. Otherwise the cluster is asked, and the answers of the platform are those of the request.
     """
     if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
         return earlier.cluster
@@ -242,10 +242,10 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
 def _running(
     request: Request, loaded: Loaded, plan: StackPlan, lockables: Sequence[Lockable]
 ) -> tuple[frozenset[Path], tuple[Problem, ...]]:
-    """Return the paths of sources that pods or Jobs in the cluster already fetch, and warnings.
+    """Return the paths of sources that workloads or Jobs in the cluster already fetch, and warnings.
 
-    Such a pod or Job contains the source exactly as the configuration has it. The warnings are about pods and Jobs that
-    could not be read.
+    The manifest of such a workload or Job contains the text of the source exactly as the configuration has it. The
+    warnings are about workloads and Jobs that could not be read.
     """
     requested = set(map(_fetched_by, lockables))
     fetchers = [each for each in _fetchers(plan) if (each.block, each.by_pods) in requested]
@@ -290,7 +290,7 @@ class _Fetcher:
     block: str
     """Name of the block of the lock that has the sources."""
     by_pods: bool
-    """Whether serving pods fetch the sources. If not, a Job does."""
+    """Whether serving pods fetch the sources. If not, a Job fetches them."""
     kind: str
     """`apiVersion/Kind`"""
     namespace: str

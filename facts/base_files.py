@@ -46,7 +46,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def read_all(self, paths: Sequence[str], above: tuple[str, ...]) -> None:
-        """Read files, each after the files that it extends. `above` are the files whose `extends` lead to this list."""
+        """Read files, each after the files that it extends. `above` is the chain of files that leads to `paths`."""
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
             at, name = Path(_KEY, index), posixpath.normpath(text)
