@@ -55,7 +55,7 @@ def _config_keys() -> set[str]:
 def _configuration() -> object:
     """Return the configuration of the stack as plain values. Raises `RunError` if a value in it is secret."""
     if pulumi.runtime.is_config_secret(ROOT):
-        what = "holds a secret value (the key is encrypted as a whole)"
+        what = "holds a secret value (Pulumi then treats every value below this key as secret)"
         remedy = (
             "put a credential into an existing Secret and name the Secret here; "
             "put a kubeconfig into inference-stacks:kubeconfig"

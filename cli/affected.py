@@ -131,7 +131,7 @@ def _changed_files(ref: str) -> frozenset[str]:
                 Problem(
                     ConfigPath("--since"),
                     f"names no commit that shares history with HEAD ({ref})",
-                    "fetch it, or name another",
+                    "fetch the commit, or name another commit",
                 )
             ]
         )

@@ -110,9 +110,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_lint(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `lint`."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; none for the default")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; absent: the default")
     parser.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.10")
-    parser.add_argument("--app-protocol", metavar="P", help="appProtocol of the pool, which the parsers must accept")
+    parser.add_argument("--app-protocol", metavar="P", help="the pool's appProtocol; parsers must accept it")
 
 
 def _add_render(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +137,7 @@ def _add_lock(parser: argparse.ArgumentParser) -> None:
         metavar="SERVICE",
         action="append",
         default=[],
-        help="ask again: the sources of a service or of a cache (caches.NAME), or the cluster (cluster)",
+        help="key of a service, caches.NAME or cluster: ask again for what the lock already has of it",
     )
     parser.add_argument(
         "--check",
@@ -165,7 +165,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME|FILE", help=model)
     parser.add_argument("--class", dest="accelerator", metavar="CLASS", help="class of the devices; absent: all")
     parser.add_argument("--size", type=_size, metavar="BYTES", help="bytes of the weights, such as 16Gi")
-    parser.add_argument("--context", type=int, metavar="TOKENS", help="longest context; absent: the model's")
+    parser.add_argument("--context", type=int, metavar="TOKENS", help="longest context; absent: that of the model")
 
 
 def _size(text: str) -> str:

@@ -63,7 +63,7 @@ def parse(path: pathlib.Path) -> StackFile:
     for key in _TREE:
         tree = _mapping(tree).get(key)
     if engine_yaml.holds_secret(tree):
-        what = "holds a secret value (the key is encrypted as a whole)"
+        what = "holds a secret value (Pulumi then treats every value below this key as secret)"
         remedy = (
             "put a credential into an existing Secret and name the Secret here; "
             "put a kubeconfig into inference-stacks:kubeconfig"

@@ -43,7 +43,7 @@ def _project(file: Path) -> str:
         raise _mistake(str(path), f"cannot be read ({type(error).__name__})") from None
     name = cast("dict[str, object]", content).get("name") if isinstance(content, dict) else None
     if not isinstance(name, str):
-        raise _mistake(str(path), "has no name of the project")
+        raise _mistake(str(path), "does not name the project")
     return name
 
 

@@ -137,8 +137,9 @@ def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
     providers = [opts.provider, *values]
     inherited = None if opts.parent is None else opts.parent.get_provider(_AN_OBJECT)
     if inherited is not None or any(provider and provider.package == "kubernetes" for provider in providers):
-        what, remedy = "have a provider of Kubernetes, whose cluster is unknown", "leave it out, and pass kubeconfig"
-        yield Problem(ConfigPath("opts"), what, f"{remedy}; this component makes its own provider")
+        what = "have a provider of Kubernetes, whose cluster is unknown"
+        remedy = "leave out the provider, and pass kubeconfig; this component makes its own provider"
+        yield Problem(ConfigPath("opts"), what, remedy)
 
 
 def _without_collection(work: Callable[[], Composition | Refusal]) -> Composition | Refusal:

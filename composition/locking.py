@@ -268,7 +268,7 @@ def _fetched_by(each: Lockable) -> tuple[str, bool]:
 
 
 def _unknown_pods(reason: str) -> Problem:
-    what = f"running pods went unchecked, so the next deployment replaces pods that fetch weights: {reason}"
+    what = f"running pods went unchecked ({reason}), so the next deployment replaces pods that fetch weights"
     return warning(Path(), what)
 
 
@@ -277,9 +277,8 @@ def _refused_kind(kind: str) -> Problem:
     reason = f"access was denied to {kind}"
     if kind != _JOB:
         return _unknown_pods(reason)
-    what = (
-        f"Jobs went unchecked, so the outputs name a digest even for claims that were filled before the lock: {reason}"
-    )
+    claims = "claims that were filled before the lock was written"
+    what = f"Jobs went unchecked ({reason}), so the outputs name a digest even for {claims}"
     return warning(Path(), what)
 
 
