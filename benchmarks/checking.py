@@ -1,16 +1,16 @@
 """Cost of the checks of a cluster in `pulumi preview`: preflight and capacity.
 
-Run from the root of the repository: `.venv/bin/python -m benchmarks.checking [SERVICES ...]` (100 if absent). The same
-stack is composed and previewed with four configurations. `checked` has `checks.capacity: strict`. `skipped` has `skip`
-for the checks `preflight` and `capacity`, and still reads the cluster. `unread` also has `cluster.facts.type: none`,
-and reads nothing from the cluster. `again` equals `checked`. All use one control plane, on which nothing is deployed.
-The configurations alternate, each round in another order. Both tables show medians: of wall-clock times, and of the
-differences within a round.
+Run from the root of the repository: `.venv/bin/python -m benchmarks.checking [SERVICES ...]` (100 if absent). Four
+stacks are composed and previewed, which differ only in their checks. `checked` has `checks.capacity: strict`. `skipped`
+has `skip` for the checks `preflight` and `capacity`, and still reads the cluster. `unread` also has
+`cluster.facts.type: none`, and reads nothing from the cluster. `again` equals `checked`. All stacks use one control
+plane, on which nothing is deployed. The stacks alternate, each round in another order. Both tables show medians: of
+wall-clock times, and of the differences within a round.
 
-All configurations must plan the same resources. Then the checks make composing take longer, but not registering. The
-first table shows how long composing took, in twenty rounds in this process. The second table shows how
-long whole previews took, in five rounds; each configuration has its own engine. A preview takes half a minute, and its
-time varies by more than the time of the checks; `checked - again` shows the variation.
+All stacks must plan the same resources. Then the checks make composing take longer, but not registering. The first
+table shows how long composing took, in twenty rounds in this process. The second table shows how long whole previews
+took, in five rounds; each stack has its own engine. A preview takes half a minute, and its time varies by more than the
+time of the checks; `checked - again` shows the variation.
 """
 
 import statistics
@@ -37,7 +37,7 @@ _VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "again": _CHECKED,
 }
 _Rounds = Sequence[Mapping[str, float]]
-"""Seconds of each round, by configuration."""
+"""Seconds of each round, by name of the stack in `_VARIANTS`."""
 
 
 def main(sizes: tuple[int, ...]) -> None:
@@ -72,13 +72,13 @@ def _compositions(shared: Cluster, services: int) -> _Rounds:
 def _previews(shared: Cluster, services: int) -> _Rounds:
     """Return the seconds of whole previews.
 
-    The first preview of each configuration is not measured. All first previews must plan the same resources.
+    The first preview of each stack is not measured. All first previews must plan the same resources.
     """
     engines = {name: shared.program_engine(f"{name}-{services}", tree) for name, tree in _trees(services).items()}
     with shared.report.step(f"first previews of {services} services"):
         first, *further = (planned_resources(engine) for engine in engines.values())
         if any(resources != first for resources in further):
-            raise AssertionError("the configurations register different resources")
+            raise AssertionError("the stacks register different resources")
     works = {
         name: partial(engine.run, "preview", "--suppress-progress", "--suppress-outputs")
         for name, engine in engines.items()

@@ -25,7 +25,7 @@ _SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A control plane, the tools of control plane and engine, and a directory for the projects of a benchmark."""
+    """A control plane, the installed tools, and a directory for the projects of a benchmark."""
 
     directory: Path
     tools: Mapping[str, Tool]

@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 def processor_seconds(work: Callable[[], object], runs: int) -> float:
-    """Return the lowest processor time of several runs, because other work on the machine hardly changes the lowest."""
+    """Return the lowest processor time of several runs. Other work on the machine hardly changes the lowest time."""
     return min(_processor_seconds(work) for _ in range(runs))
 
 

@@ -1,7 +1,7 @@
 """Command `comment`: publishes the report of an environment as a comment on a pull request or a merge request.
 
-Each environment has one comment. A later report replaces the earlier report in this comment. The command takes the
-token, and the request to comment on, from variables of the environment in GitHub Actions or GitLab CI.
+Each environment has one comment. A later report replaces the earlier report in this comment. The token and the number
+of the pull or merge request come from environment variables of GitHub Actions or GitLab CI.
 """
 
 import re

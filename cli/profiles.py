@@ -45,7 +45,7 @@ A service gets only `optimized` profiles, unless its `selection.minimumType` all
 - `--trust-remote-code`, if another source serves the model without this flag. The embedding models of jinaai need the
   flag: their pods run code from the model's repository.
 - Revisions: [the lock](operations.md#the-lock) pins the content of each source.
-- Groups that may open AMD's device files: their numbers depend on your nodes. Write them as `pod.supplementalGroups`.
+- Groups that may open AMD's device files, because their numbers depend on your nodes: `pod.supplementalGroups`.
 
 A profile that does not fit the memory of its devices is not shipped: weights, and the cache of one request of the
 longest context, are compared with the memory that the driver shows (`tests/contracts/test_catalogue.py`). No simulated

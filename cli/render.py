@@ -1,6 +1,6 @@
 """Command `render`: prints the objects of a stack in the order of registration.
 
-The same configuration always gives the same bytes. The YAML output has a header of comments (`release`, `facts`,
+The same inputs always give the same bytes. The YAML output has a header of comments (`release`, `facts`,
 `objects`) and one document for each object. The JSON output is one document in ASCII with the keys `release`,
 `factsDigest` (null if the facts are unknown) and `objects`.
 """

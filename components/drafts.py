@@ -20,7 +20,7 @@ from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
 _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
-"""Any resource type of the Kubernetes provider. With this type, a parent is asked for its Kubernetes provider."""
+"""A resource type of the Kubernetes provider. For any such type, `get_provider` returns that provider of a parent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Conflicts between the inference stacks of one Pulumi stack.
 
-All inference stacks of a Pulumi stack set the same mark, so an object in the cluster does not show which of them made
-the object.
+All inference stacks of a Pulumi stack set the same mark, so the mark of an object in the cluster does not show which
+inference stack made the object.
 """
 
 from collections.abc import Iterable, Iterator

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from models.platform import Outputs
 
 CLUSTER = "cluster"
-"""Name of the block of the cluster, as `--update` takes it."""
+"""Name of the cluster's block in the lock, as users pass it to `--update`."""
 _STAND_IN = sizes.Size(2**30, digest=None)
 _JOB = "batch/v1/Job"
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -40,7 +40,7 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 @dataclass(frozen=True, slots=True)
 class GivenLock:
-    """The lock of a stack, or the problems of its file."""
+    """The lock of a stack, or the problems of the lock's file."""
 
     lock: Lock | None
     problems: tuple[Problem, ...] = ()

@@ -26,7 +26,7 @@ class Target(Protocol):
         ...
 
     def earlier_facts(self) -> ClusterFacts | None:
-        """Return the facts of an earlier preview; None if there are none to compare with."""
+        """Return the facts of an earlier preview, to compare with; None if no earlier preview is known."""
         ...
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:

@@ -225,8 +225,8 @@ def test_who_may_not_list_jobs_is_told_and_pods_stay_as_they_are(tmp_path, monke
     }
     assert [each.what for each in result.warnings] == [
         (
-            "Jobs went unchecked (access was denied to batch/v1/Job), so the outputs name a digest even for claims that "
-            "were filled before the lock was written"
+            "Jobs went unchecked (access was denied to batch/v1/Job), so the outputs name a digest even for claims "
+            "that were filled before the lock was written"
         )
     ]
 
