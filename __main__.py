@@ -26,7 +26,7 @@ def main() -> None:
 
 
 async def _deploy_on_platform(tree: object) -> None:
-    """Deploy the stack on a platform, whose outputs are read first."""
+    """Read the outputs of the platform that the stack names, then deploy the stack."""
     with program.without_traceback():
         _deploy(tree, await read_platform(tree))
 
@@ -53,9 +53,9 @@ def _config_keys() -> set[str]:
 
 
 def _configuration() -> object:
-    """Return the configuration of the stack as plain values. Raises RunError if the whole value is encrypted."""
+    """Return the configuration of the stack as plain values. Raises `RunError` if a value in it is secret."""
     if pulumi.runtime.is_config_secret(ROOT):
-        what = "holds a secret value (the key is encrypted as a whole)"
+        what = "holds a secret value (Pulumi then treats every value below this key as secret)"
         remedy = (
             "put a credential into an existing Secret and name the Secret here; "
             "put a kubeconfig into inference-stacks:kubeconfig"

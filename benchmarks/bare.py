@@ -1,7 +1,7 @@
 """A Pulumi program that reads resources from a JSON file and registers them. It decides nothing.
 
-The program of this project cannot be faster than this program, because both register the same resources with the same
-arguments and options. `benchmarks/preview.py` writes these resources to `registrations.json` beforehand.
+The program that this project ships cannot be faster than the bare program, because both register the same resources
+with the same arguments and options. Beforehand, `benchmarks/preview.py` writes these resources to `registrations.json`.
 """
 
 import json

@@ -1,16 +1,16 @@
 """Cost of the checks of a cluster in `pulumi preview`: preflight and capacity.
 
-Run from the root of the repository: `.venv/bin/python -m benchmarks.checking [SERVICES ...]` (100 if absent). The same
-stack is composed and previewed in four variants. `checked` has `checks.capacity: strict`. `skipped` has `skip` for the
-checks `preflight` and `capacity`, and still reads the cluster. `unread` has `cluster.facts` of type none in addition,
-and reads nothing from the cluster. `again` equals `checked`. All use one control plane, on which nothing is deployed.
-The variants alternate, each round in another order. Both tables show medians: of wall-clock times, and of the
-differences within a round.
+Run from the root of the repository: `.venv/bin/python -m benchmarks.checking [SERVICES ...]` (100 if absent). Four
+stacks are composed and previewed, which differ only in their checks. `checked` has `checks.capacity: strict`. `skipped`
+has `skip` for the checks `preflight` and `capacity`, and still reads the cluster. `unread` also has
+`cluster.facts.type: none`, and reads nothing from the cluster. `again` equals `checked`. All stacks use one control
+plane, on which nothing is deployed. The stacks alternate, each round in another order. Both tables show medians: of
+wall-clock times, and of the differences within a round.
 
-All variants must plan the same resources. The checks then cost time only while the program composes the stack, before
-it registers the first resource. The first table shows how long composing took, in twenty rounds in this process. The
-second table shows how long whole previews took, in five rounds; each variant has its own engine. A preview takes half a
-minute, and its time varies by more than the time of the checks; `checked - again` shows the variation.
+All stacks must plan the same resources. Then the checks make composing take longer, but not registering. The first
+table shows how long composing took, in twenty rounds in this process. The second table shows how long whole previews
+took, in five rounds; each stack has its own engine. A preview takes half a minute, and its time varies by more than the
+time of the checks; `checked - again` shows the variation.
 """
 
 import statistics
@@ -37,11 +37,11 @@ _VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "again": _CHECKED,
 }
 _Rounds = Sequence[Mapping[str, float]]
-"""Seconds of each round, by variant."""
+"""Seconds of each round, by name of the stack in `_VARIANTS`."""
 
 
 def main(sizes: tuple[int, ...]) -> None:
-    """Print the costs for stacks of some sizes."""
+    """Print the costs for each number of services in `sizes`."""
     with cluster() as shared:
         composed = {size: _compositions(shared, size) for size in sizes}
         previewed = {size: _previews(shared, size) for size in sizes}
@@ -62,7 +62,7 @@ def _row(services: int, rounds: _Rounds, others: Sequence[str]) -> tuple[object,
 
 
 def _compositions(shared: Cluster, services: int) -> _Rounds:
-    """Return the seconds of composing. A composition that is not measured comes first, and reads tables and schemas."""
+    """Return the seconds of composing. The first composition is not measured, because it reads tables and schemas."""
     target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
     works = {name: partial(_compose, tree, target) for name, tree in _trees(services).items()}
     _compose(_trees(services)["checked"], target)
@@ -70,12 +70,15 @@ def _compositions(shared: Cluster, services: int) -> _Rounds:
 
 
 def _previews(shared: Cluster, services: int) -> _Rounds:
-    """Return the seconds of whole previews. First previews, not measured, must plan the same resources."""
+    """Return the seconds of whole previews.
+
+    The first preview of each stack is not measured. All first previews must plan the same resources.
+    """
     engines = {name: shared.program_engine(f"{name}-{services}", tree) for name, tree in _trees(services).items()}
     with shared.report.step(f"first previews of {services} services"):
         first, *further = (planned_resources(engine) for engine in engines.values())
         if any(resources != first for resources in further):
-            raise AssertionError("the variants register different resources")
+            raise AssertionError("the stacks register different resources")
     works = {
         name: partial(engine.run, "preview", "--suppress-progress", "--suppress-outputs")
         for name, engine in engines.items()
@@ -96,7 +99,7 @@ def _compose(tree: Mapping[str, Any], target: Live) -> None:
 
 
 def _alternating(works: Mapping[str, Callable[[], object]], rounds: int) -> _Rounds:
-    """Return the seconds of each work by name, for each round. Every round begins with another work."""
+    """Return the seconds of each function in `works`, by name, for each round. Each round begins with another one."""
     order, found = list(works), list[Mapping[str, float]]()
     for _ in range(rounds):
         found.append({name: wall_seconds(works[name])[0] for name in order})

@@ -19,13 +19,13 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "composition", "facts")
 STACK = "dev"
 _IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "outputs"}
-"""Fields of a resource in a preview that are not registered, or that only one of the compared programs has."""
+"""Fields of a previewed resource that no program registers, or that only one of the compared programs has."""
 _SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A control plane, the tools that it runs, and a directory for the projects of a benchmark."""
+    """A control plane, the installed tools, and a directory for the projects of a benchmark."""
 
     directory: Path
     tools: Mapping[str, Tool]
@@ -39,7 +39,10 @@ class Cluster:
         tree: Mapping[str, Any],
         environment: Mapping[str, str] | None = None,
     ) -> Engine:
-        """Return an engine for a new project. `program` maps names of files to their targets, `tree` is the stack."""
+        """Return an engine for a new project.
+
+        `program` maps the name of each file in the project to the file that it links to. `tree` is the configuration.
+        """
         project = self.directory / name / "project"
         project.mkdir(parents=True)
         for file, target in {**program, **{file: ROOT / file for file in ("Pulumi.yaml", ".venv")}}.items():
@@ -65,20 +68,20 @@ class Cluster:
 
 
 def planned_resources(engine: Engine) -> dict[str, Any]:
-    """Return the resources that a preview would create, by URN."""
+    """Return the resources that a preview plans, by URN."""
     steps = json.loads(engine.run("preview", "--json").stdout)["steps"]
     return {step["urn"]: _comparable(step["newState"]) for step in steps if "newState" in step}
 
 
 def _comparable(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a resource of a preview without the fields that differ from run to run."""
+    """Return a previewed resource without the fields in `_IGNORED`, and with sorted dependencies."""
     fields = {key: value for key, value in state.items() if key not in _IGNORED}
     return {**fields, "dependencies": sorted(state.get("dependencies") or ())}
 
 
 @contextlib.contextmanager
 def cluster() -> Generator[Cluster]:
-    """Run a control plane during a `with` block. Its nodes have devices for hundreds of services."""
+    """Run a control plane during a `with` block. The nodes have devices for hundreds of services."""
     report = Report(sys.stderr)
     tools = ensure(TOOLS, report)
     with tempfile.TemporaryDirectory(prefix="inference-stacks-bench-") as temporary:

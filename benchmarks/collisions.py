@@ -1,11 +1,11 @@
 """Cost of the check that the routes of two stacks on one gateway do not collide.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.collisions [SERVICES]` (200 if absent). Two stacks
-with SERVICES services each share a gateway. The first stack counts as deployed, the second stack is checked. The column
-`share` divides the time of the check by the time for planning and rendering the whole stack. The first column `growth`
-divides the time of the check by the time for half the services. The second column `growth` divides the time for twice
-as many services by the time of the check. 2.0 is linear, 4.0 is quadratic. All times are processor times, so that other
-work on the machine does not count.
+share a gateway, and each stack has SERVICES services. The first stack counts as deployed, the second stack is checked.
+The column `share` divides the time of the check by the time for planning and rendering the whole stack. The column
+`growth from …` divides the time of the check by the time for half the services. The column `growth to …` divides the
+time for twice as many services by the time of the check. A growth of 2.0 is linear, 4.0 is quadratic. All times are
+processor times, so that other work on the machine does not count.
 """
 
 import sys
@@ -31,7 +31,7 @@ def main(services: int) -> None:
     seconds = {count: _check_seconds(count) for count in counts}
     whole = processor_seconds(lambda: list(objects(render(_plan("new", services)))), runs=3)
     show(
-        "Requests claimed twice, two stacks of n services each on one gateway, milliseconds of processor time",
+        "Requests claimed twice, two stacks on one gateway with n services each, milliseconds of processor time",
         ("n", "check", "plan and render", "share", f"growth from {services // 2}", f"growth to {services * 2}"),
         [
             (
@@ -47,7 +47,7 @@ def main(services: int) -> None:
 
 
 def _check_seconds(services: int) -> float:
-    """Return the seconds of the whole check. No route of one stack claims requests of the other."""
+    """Return the seconds of the whole check, which must find nothing: the two stacks claim different requests."""
     plan, live = _plan("new", services), _live_routes(_plan("old", services))
 
     def check() -> None:
@@ -66,7 +66,7 @@ def _plan(namespace: str, services: int) -> StackPlan:
 
 
 def _live_routes(plan: StackPlan) -> Routes:
-    """Return the routes of a stack as facts of a cluster."""
+    """Return the routes of a planned stack as facts of a cluster in which the stack is deployed."""
     routes = (item.manifest for item in objects(render(plan)) if item.manifest["kind"] == "HTTPRoute")
     return Routes(tuple(map(gateways.route, routes)))
 

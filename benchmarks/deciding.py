@@ -1,4 +1,4 @@
-"""Time and memory from a configuration to checked manifests, without Pulumi and without a cluster.
+"""Time and memory to turn a configuration into checked manifests, without Pulumi and without a cluster.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deciding [SERVICES ...]` (10, 100 and 1000 if
 absent). Each size runs in a separate process. The process first plans and renders a small stack, so that reading
@@ -38,7 +38,7 @@ _MEASURE = "--measure"
 
 
 def main(sizes: tuple[int, ...]) -> None:
-    """Print the figures of stacks of some sizes. `sizes` are in ascending order."""
+    """Print the figures for each number of services in `sizes`. The numbers are in ascending order."""
     figures = {size: _measured_apart(size) for size in sizes}
     milliseconds = {size: of_size["whole"] * 1000 / size for size, of_size in figures.items()}
     growths = {more: f"{milliseconds[more] / milliseconds[fewer]:.2f}" for fewer, more in pairwise(sizes)}
@@ -61,7 +61,7 @@ def main(sizes: tuple[int, ...]) -> None:
     more = {more: (seconds[more] - seconds[fewer]) / (more - fewer) for fewer, more in pairwise(_RENDERED)}
     show(
         "`python -m cli render` of stacks of n services as YAML, processor time, start of Python included",
-        ("n", "seconds", "milliseconds for each service more"),
+        ("n", "seconds", "milliseconds for each additional service"),
         [(size, f"{seconds[size]:.2f}", f"{more[size] * 1000:.1f}" if size in more else "") for size in _RENDERED],
     )
 
@@ -83,7 +83,7 @@ def _child_seconds(command: Sequence[str]) -> float:
 
 
 def _measured_apart(services: int) -> dict[str, float]:
-    """Measure a size in a separate process, and return the figures."""
+    """Measure a stack of `services` services in a separate process, and return the figures."""
     command = [sys.executable, "-m", "benchmarks.deciding", _MEASURE, str(services)]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 

@@ -1,10 +1,11 @@
 """Times of `pulumi up` and of `kubectl apply --server-side` with the same objects.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deploying [SERVICES ...]` (10 and 50 if absent).
-Both commands run on one control plane, one after the other: the namespace of the stack is deleted before kubectl
-applies the rendered YAML of the same services in another namespace. `pulumi up` orders the objects, and ends when
-weights, pods, pickers and routes are ready. `kubectl apply` only sends the objects and waits for none. The column
-`Available` therefore gives the time until `kubectl wait` finds all Deployments Available.
+Both commands use one control plane, one after the other. After `pulumi up`, the namespace of the stack is deleted. Then
+kubectl applies the rendered YAML of the same services to another namespace. `pulumi up` orders the objects, and ends
+when weights, pods, pickers and routes are ready. `kubectl apply` sends the objects, and ends before they are ready. The
+column `Available` therefore gives the time from the start of `kubectl apply` until `kubectl wait` finds all Deployments
+Available.
 """
 
 import sys
@@ -22,7 +23,7 @@ _AVAILABLE = ("wait", "deployments", "--all", "--for=condition=Available", "--ti
 
 
 def main(sizes: tuple[int, ...]) -> None:
-    """Print the times of stacks of some sizes."""
+    """Print the times for each number of services in `sizes`."""
     with cluster() as shared:
         rows = [_row(shared, size) for size in sizes]
     columns = ("n", "objects", "up, s", "apply, s", "Available, s", "up / apply", "up / Available")
@@ -48,8 +49,8 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
 def _up_seconds(shared: Cluster, services: int) -> float:
     """Deploy a stack, delete its namespace, and return the seconds of the deployment.
 
-    `pulumi destroy` would take as long as the deployment, because the engine writes its whole state before and after
-    every object.
+    kubectl deletes the namespace, because `pulumi destroy` would take as long as the deployment: the engine writes its
+    whole state before and after every object.
     """
     name = f"pulumi-{services}"
     engine = shared.program_engine(name, stacks.tree(services, name, create_namespace=True))
@@ -60,7 +61,11 @@ def _up_seconds(shared: Cluster, services: int) -> float:
 
 
 def _apply_seconds(shared: Cluster, services: int) -> tuple[int, float, float]:
-    """Return the number of objects, and the seconds until they are applied and until Deployments are Available."""
+    """Apply a stack, delete its objects, and return three numbers.
+
+    These are the number of objects, the seconds until they are applied, and the seconds until all Deployments are
+    Available.
+    """
     namespace = f"kubectl-{services}"
     composition = compose(stacks.tree(services, namespace, create_namespace=True), Given(NOTHING_READ), stacks.NAME)
     if isinstance(composition, Refusal):

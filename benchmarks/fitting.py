@@ -1,8 +1,8 @@
 """Time to compute the fit of the roles of a stack, and the messages about roles that do not fit.
 
-Run from the root of the repository: `.venv/bin/python -m benchmarks.fitting`. Services differ in model and context, so
-that no answer is used twice. Garbage collection is off, as in the program. The column `growth` divides
-the milliseconds per service by those in the row above: 1.0 is linear.
+Run from the root of the repository: `.venv/bin/python -m benchmarks.fitting`. Services differ in model and in
+`maxModelLen`, so that no result is used twice. Garbage collection is off, as in the program. The column `growth`
+divides the milliseconds per service by those in the row above: 1.0 is linear.
 """
 
 import gc
@@ -27,12 +27,12 @@ _MODELS = (
     "openai/gpt-oss-20b",
     "Qwen/Qwen3-30B-A3B-FP8",
 )
-"""Models with grouped heads, windows and experts."""
+"""Models of different architectures, some with grouped heads, sliding windows or experts."""
 _LARGE, _SMALL = "nvidia-h200", "nvidia-t4"
 
 
 def tree(services: int, accelerator: str) -> dict[str, Any]:
-    """Return a stack whose services take different amounts of memory of the devices of one class."""
+    """Return a stack of services on devices of one class. The services need different amounts of memory."""
     return {
         "namespace": "models",
         "gateway": {"name": "inference-gateway", "namespace": "gateways", "provider": "istio"},
@@ -47,7 +47,7 @@ def _service(number: int) -> dict[str, Any]:
 
 
 def seconds(services: int, accelerator: str, work: Callable[[RoleContext], object]) -> float:
-    """Return the processor time of some work on each role of a stack."""
+    """Return the seconds of processor time that `work` takes for all roles of a stack."""
     roles = tuple(resolve(load(tree(services, accelerator)).stack).contexts.roles.values())
     if len(roles) != services:
         raise ValueError("a service has no role")
@@ -66,7 +66,7 @@ def _message(context: RoleContext) -> None:
 
 
 def main() -> None:
-    """Print the times, and how they grow with services."""
+    """Print the times, and how they grow with the number of services."""
     gc.disable()
     for accelerator, work in ((_LARGE, _fit), (_SMALL, _message)):
         seconds(len(_MODELS), accelerator, work)

@@ -1,4 +1,4 @@
-"""Cost of `pulumi preview`, compared with the cost of a bare program that registers the same resources.
+"""Cost of `pulumi preview` for this program, and for a bare program that registers the same resources.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.preview [SERVICES ...]` (1, 10 and 100 if absent).
 The bare program (`benchmarks/bare.py`) reads every resource with its arguments and options from a file. The ratio
@@ -50,7 +50,7 @@ class _Program:
 
 
 def main(sizes: tuple[int, ...]) -> None:
-    """Print the costs of stacks of some sizes."""
+    """Print the costs for each number of services in `sizes`."""
     with cluster() as shared:
         rows = [_row(shared, size) for size in sizes]
     columns = ("n", "resources", "ours, s", "bare, s", "ratio", "ours, processor", "bare, processor", "difference")
@@ -76,7 +76,7 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
 
 
 def _program(shared: Cluster, name: str, tree: Mapping[str, Any], registrations: Mapping[str, Any] | None) -> _Program:
-    """Return this program if `registrations` is None, otherwise the bare program with these registrations."""
+    """Return the program of this project if `registrations` is None, else the bare program with these registrations."""
     directory = shared.directory / name
     directory.mkdir()
     times = directory / "times"

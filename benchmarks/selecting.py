@@ -1,7 +1,7 @@
 """Time to select profiles, by the number of profiles of one model, and by the number of services.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.selecting`. Services ask for different properties,
-so that no answer is used twice. Garbage collection is off, as in the program. The column `growth` divides the seconds
+so that no result is used twice. Garbage collection is off, as in the program. The column `growth` divides the seconds
 per pair of profile and service by those of the previous row: 1.0 is linear.
 """
 
@@ -20,7 +20,7 @@ from planning.ground.cluster_facts import NOTHING_READ
 _MODEL = "org/model"
 _PROFILES, _SERVICES = 50, 200
 _BEST = 4
-"""Number of the profile that is the default, so that it wins against equal profiles."""
+"""Number of the profile that has `default: true`, and therefore wins against equal profiles."""
 _RUNS = 3
 _CLASSES = ("nvidia-h100-80gb", "nvidia-l40s", "amd-mi300x", "nvidia-a100-80gb", "amd-mi325x")
 
@@ -58,7 +58,7 @@ def _select(stack: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Print the time, and how it grows with profiles and with services."""
+    """Print the times, and how they grow with the number of profiles and with the number of services."""
     gc.disable()
     _select(tree(1, 1))
     _table("profiles of one model, 200 services", [(number, _SERVICES) for number in (25, _PROFILES, 100)])

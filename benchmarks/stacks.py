@@ -15,13 +15,13 @@ _COMMIT = "b968826d9c46dd6066d109eabc6255188de91218"
 """Placeholder for the commit of every model, because a source without a commit gives a warning."""
 _LONGEST_REQUEST = "10m"
 _HOST, _HEADER = 8, 9
-"""Last digits of the numbers of services with a separate host, and of services that a header selects."""
+"""Last digits of service numbers: with `_HOST`, the route has a separate host; with `_HEADER`, it matches a header."""
 
 
 def tree(services: int, namespace: str = "models", *, create_namespace: bool = False) -> dict[str, Any]:
     """Return a stack. Most routes differ by path, some by host or by header, so that every kind of check runs.
 
-    No two stacks of different namespaces claim the same requests.
+    Stacks of different namespaces never claim the same requests.
     """
     return {
         "namespace": namespace,

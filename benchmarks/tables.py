@@ -1,4 +1,4 @@
-"""Figures of the benchmarks as Markdown, ready for `docs/measurements.md`."""
+"""Results of the benchmarks as Markdown tables, ready for `docs/measurements.md`."""
 
 import os
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Times of the benchmarks."""
+"""Clocks for the benchmarks: they measure the processor time or the wall-clock time of a function."""
 
 import gc
 import time
@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 def processor_seconds(work: Callable[[], object], runs: int) -> float:
-    """Return the lowest processor time of several runs. Other work on the machine hardly changes it."""
+    """Return the lowest processor time of several runs. Other work on the machine hardly changes the lowest time."""
     return min(_processor_seconds(work) for _ in range(runs))
 
 

@@ -1,1 +1,1 @@
-"""Command line that renders a stack, prints cluster facts and prints the JSON schema, without Pulumi's engine."""
+"""Command line of this project: commands that need no run of Pulumi's engine, such as `render`, `lock` and `lint`."""

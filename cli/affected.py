@@ -1,8 +1,8 @@
 """Command `affected`: prints the stacks that a change of files touches.
 
 A stack is touched by its own file, by the files that it extends, by the files of its catalogue, by its lock, by its
-facts file, and by every file of the program except the tables of other release channels. Shipped profiles touch the
-stacks that may select a profile. Documents, tests and the commands in `cli/` touch no stack.
+facts file, and by every file of the program except the tables of other release channels. A file of shipped profiles
+touches every stack that may select a shipped profile. Documents, tests and the commands in `cli/` touch no stack.
 """
 
 import posixpath
@@ -30,7 +30,7 @@ _SHIPPED = "catalogue/"
 
 
 def since(ref: str) -> list[str]:
-    """Return the names of the stacks that are touched by the changes since a commit, sorted.
+    """Return the sorted names of the stacks that the changes since a commit touch.
 
     The stacks are those of the working directory. Uncommitted changes count. Raises `ConfigError` if there is no such
     commit.
@@ -79,7 +79,7 @@ def _tree(file: Path) -> Mapping[str, Any]:
 def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, frozenset[str]]:
     """Return the release of a stack, the path of its facts file, and the files from which it selects profiles.
 
-    The release is None if a base file cannot be read. The path is None if the stack has no facts file. `_SHIPPED`
+    Release and path are None if a base file cannot be read. The path is None if the stack has no facts file. `_SHIPPED`
     stands for all shipped files.
     """
     try:
@@ -122,7 +122,7 @@ def _below(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _changed_files(ref: str) -> frozenset[str]:
     """Return the changed files, relative to the working directory.
 
-    Changes on the branch of `ref` since the common ancestor do not count.
+    Changes that `ref` has since its common ancestor with HEAD do not count.
     """
     base = [] if ref.startswith("-") else _git("merge-base", ref, "HEAD")
     if not base:
@@ -131,7 +131,7 @@ def _changed_files(ref: str) -> frozenset[str]:
                 Problem(
                     ConfigPath("--since"),
                     f"names no commit that shares history with HEAD ({ref})",
-                    "fetch it, or name another",
+                    "fetch the commit, or name another commit",
                 )
             ]
         )
@@ -141,7 +141,7 @@ def _changed_files(ref: str) -> frozenset[str]:
 
 
 def _outside(names: Iterable[str]) -> Iterator[str]:
-    """Yield the files outside of the working directory, as paths relative to it."""
+    """Yield the files outside of the working directory, as paths relative to the working directory."""
     top = "".join(_git("rev-parse", "--show-prefix")).strip() or "."
     for name in names:
         relative = posixpath.relpath(name, top)

@@ -110,9 +110,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_lint(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `lint`."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; none for the default")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; absent: the default")
     parser.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.10")
-    parser.add_argument("--app-protocol", metavar="P", help="appProtocol of the pool, which the parsers must accept")
+    parser.add_argument("--app-protocol", metavar="P", help="the pool's appProtocol; parsers must accept it")
 
 
 def _add_render(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +137,7 @@ def _add_lock(parser: argparse.ArgumentParser) -> None:
         metavar="SERVICE",
         action="append",
         default=[],
-        help="ask again: the sources of a service or of a cache (caches.NAME), or the cluster (cluster)",
+        help="a block of the lock to ask again: key of a service, caches.NAME or cluster",
     )
     parser.add_argument(
         "--check",
@@ -165,7 +165,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME|FILE", help=model)
     parser.add_argument("--class", dest="accelerator", metavar="CLASS", help="class of the devices; absent: all")
     parser.add_argument("--size", type=_size, metavar="BYTES", help="bytes of the weights, such as 16Gi")
-    parser.add_argument("--context", type=int, metavar="TOKENS", help="longest context; absent: the model's")
+    parser.add_argument("--context", type=int, metavar="TOKENS", help="longest context; absent: that of the model")
 
 
 def _size(text: str) -> str:
@@ -244,7 +244,7 @@ def _add_comment(parser: argparse.ArgumentParser) -> None:
 
 def _comment(options: argparse.Namespace) -> int:
     """Publish a report and return the exit code: 0, or 1 if the forge refuses it."""
-    from cli import comment  # noqa: PLC0415, it imports urllib, which is slow, and no other command needs it
+    from cli import comment  # noqa: PLC0415, it needs urllib, whose import is slow; other commands do not need urllib
     from cli.forges import ForgeError  # noqa: PLC0415, as above
 
     try:
@@ -266,7 +266,7 @@ def _summarize(options: argparse.Namespace) -> int:
 def _print_facts(options: argparse.Namespace) -> int:
     """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read.
 
-    Parts that could not be read, and differences from the facts of `--previewed`, go to standard error.
+    The names of facts that could not be read, and differences from the facts of `--previewed`, go to standard error.
     """
     facts = cluster.read_all(cluster.Access(None, options.context), secrets=options.secrets)
     for name in ("apis", *PARTS):

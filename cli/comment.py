@@ -1,7 +1,7 @@
 """Command `comment`: publishes the report of an environment as a comment on a pull request or a merge request.
 
-Each environment has one comment. A later report replaces the earlier report in this comment. The command reads a token,
-and variables that GitHub Actions and GitLab CI set.
+Each environment has one comment. A later report replaces the earlier report in this comment. The token and the number
+of the pull or merge request come from environment variables of GitHub Actions or GitLab CI.
 """
 
 import re
@@ -36,7 +36,7 @@ def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
 def forge(variables: Mapping[str, str]) -> Forge:
     """Return the client for comments on the pull or merge request of this pipeline.
 
-    It is GitLab's client in a pipeline of GitLab, else GitHub's.
+    In a pipeline of GitLab, the client is GitLab's. In all other pipelines, the client is GitHub's.
     """
     if "CI_API_V4_URL" in variables:
         names = ("CI_API_V4_URL", "GITLAB_TOKEN", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID")

@@ -1,7 +1,7 @@
 """Descriptions of configuration keys: the docstrings below the fields of the specs.
 
-pydantic can collect these docstrings when a spec is defined. It would then read the sources at every start of the
-program. This module reads the sources only for the schema and for the reference page.
+pydantic could collect these docstrings when a spec is defined, but then pydantic would read the sources at every start
+of the program. This module reads the sources only for the schema and for the reference page.
 """
 
 import ast

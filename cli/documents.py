@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "|<>`*_#"})
-"""Characters that Markdown, or HTML inside Markdown, would interpret."""
+"""Escapes of the characters that Markdown, or HTML inside Markdown, would interpret."""
 _STRONG = "**"
-"""Mark around words that are set in bold face."""
+"""Markdown's sign before and after words in bold face."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ Block = Heading | Table | Items | Line
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Return a document as Markdown of GitHub's and GitLab's flavours."""
+    """Return a document as Markdown that both GitHub and GitLab can show."""
     return "\n\n".join(_markdown(block) for block in blocks) + "\n"
 
 

@@ -33,7 +33,7 @@ class Options:
     service: str | None = None
     """Key of the service; None for all."""
     name: str | None = None
-    """`project/stack`; None to take them from Pulumi.yaml and the file."""
+    """`project/stack`; None to take the project from `Pulumi.yaml`, and the stack from the name of the stack file."""
     facts: str | None = None
     """Path of a file with the facts of the cluster; None to read the cluster."""
     platform: str | None = None

@@ -28,7 +28,7 @@ from planning.report import fitting
 
 _TITLES = ("weights", "overhead", "usable", "cache", "free", "context", "longest", "sequences")
 _NOTE = (
-    "Bytes are of one device. usable: memory that the engine may use; cache: KV cache of one sequence of maximum "
+    "All sizes are for one device. usable: memory that the engine may use; cache: KV cache of one sequence of maximum "
     "length; sequences: number of such sequences that fit."
 )
 _MOST_DEVICES = 8
@@ -59,7 +59,7 @@ def run(options: Options) -> tuple[str, int]:
     Raises `ConfigError` with all mistakes of the user.
     """
     if (options.stack is None) == (options.model is None):
-        raise ConfigError([Problem(ConfigPath("fit"), "needs a stack or --model", "write one of them")])
+        raise ConfigError([Problem(ConfigPath("fit"), "needs a stack or --model", "write exactly one of the two")])
     if options.model is not None:
         return documents.text(_of_model(options, options.model)), 0
     return _of_stack(options, str(options.stack))
@@ -137,7 +137,7 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
 
 
 def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
-    """Return the fit on the smallest number of devices that suffices; if no number suffices, on the largest number."""
+    """Return the fit on the smallest sufficient number of devices; if none suffices, on the largest number tried."""
     tensor, heads = 1, source.architecture.heads
     while True:
         request = Request(source.architecture, source.weights, devices, source.tokens, tensor=tensor)
@@ -149,7 +149,7 @@ def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
 
 
 def _source(options: Options, model: str) -> Request:
-    """Return the request for a model. Its devices are a placeholder."""
+    """Return the request for a model. The devices in the request are a placeholder."""
     at, path = ConfigPath("--model"), Path(model)
     size = None if options.size is None else int(amount(options.size))
     if path.suffix == ".json":
@@ -158,7 +158,7 @@ def _source(options: Options, model: str) -> Request:
         public = models.find(model)
         architecture, published = (None, None) if public is None else (public.architecture, public.bytes)
     if architecture is None:
-        remedy = "name the path of its config.json, or a repository of planning/fit/models.yaml"
+        remedy = "name the path of the model's config.json, or a repository that planning/fit/models.yaml lists"
         raise ConfigError([Problem(at, f"is unknown ({model})", remedy)])
     weights = memory.loaded_bytes(architecture, size or published, memory.HALF)
     tokens = options.context or architecture.context_length

@@ -50,7 +50,7 @@ class _Api:
     root: str
     """Address of the API, without a slash at its end."""
     headers: Mapping[str, str]
-    """Headers of every request, with the token."""
+    """Headers of every request, including the header with the token."""
 
     def send(self, method: str, url: str, body: str | None = None) -> tuple[Any, str | None]:
         """Return the JSON of the answer, and the address of the next page; the address is None after the last page."""
@@ -126,9 +126,9 @@ def gitlab(root: str, token: str, project: str, number: int) -> Forge:
 
 
 def publish(forge: Forge, environment: str, report: str) -> bool:
-    """Create or update the comment with the report of an environment. Return whether the comment is new.
+    """Publish the report of an environment in the environment's only comment. Return whether the comment is new.
 
-    A hidden mark at the beginning of the comment names the environment.
+    The text of the comment begins with the name of the environment in an HTML comment, which readers do not see.
     """
     mark = f"<!-- inference-stacks report: {environment} -->"
     body = f"{mark}\n{report}"

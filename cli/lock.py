@@ -1,5 +1,6 @@
-"""Command `lock`: writes the lock of a stack, or lists the sources that have moved since the lock was written.
+"""Command `lock`: writes the lock of a stack, or lists the sources that have moved.
 
+A source has moved if its content is no longer the content that the lock pins.
 The command asks registries, hubs, buckets and the cluster of the kubeconfig once, with the credentials of the user.
 """
 
@@ -22,8 +23,9 @@ class Options:
     stack: str
     """Path of a stack file, or name of a stack."""
     name: str | None = None
-    """`project/stack`; None to take them from Pulumi.yaml and the file."""
+    """`project/stack`; None to take the project from `Pulumi.yaml`, and the stack from the name of the stack file."""
     updated: tuple[str, ...] = ()
+    """Names of the blocks whose sources are asked again."""
     facts: str | None = None
     """Path of a file with the facts of the cluster; None to read the cluster."""
     platform: str | None = None

@@ -16,13 +16,13 @@ This page is generated from [the shipped files](../catalogue): `python -m cli re
 
 ## Shipped profiles
 
-The cells have the precisions of the weights; a dash means that the source states none.
+The cells have the precisions of the weights; a dash means that the source states no precision.
 """
 _LIST = """
 ## Each profile
 
-*Devices* are the devices of one replica, *for* is the purpose that the source states, and the link of a profile leads
-to the source of its numbers. Comments in the file name further sources.
+*Devices* is the number of devices of one replica, *For* is the purpose that the source states, and the link of a
+profile leads to the source of its numbers. Comments in the shipped files name further sources.
 """
 _TAIL = """
 ## What a type means
@@ -38,14 +38,14 @@ A service gets only `optimized` profiles, unless its `selection.minimumType` all
 
 ## What profiles leave out
 
-- Arguments for measurements: sources turn prefix caching off so that runs can be compared; the endpoint picker
-  relies on prefix caching.
+- Arguments that only measurements need. For example, sources turn prefix caching off so that runs can be compared, but
+  the endpoint picker relies on prefix caching.
 - Arguments that repeat what this program or the engine does anyway: logs, ports, executors, types, swap space.
 - Variables that the engine of the release does not know.
 - `--trust-remote-code`, if another source serves the model without this flag. The embedding models of jinaai need the
   flag: their pods run code from the model's repository.
 - Revisions: [the lock](operations.md#the-lock) pins the content of each source.
-- Groups that open AMD's device files: `pod.supplementalGroups` is a number of your nodes.
+- Groups that may open AMD's device files, because their numbers depend on your nodes: `pod.supplementalGroups`.
 
 A profile that does not fit the memory of its devices is not shipped: weights, and the cache of one request of the
 longest context, are compared with the memory that the driver shows (`tests/contracts/test_catalogue.py`). No simulated
@@ -74,9 +74,10 @@ The place of a profile decides first: profiles of the stack file win over profil
 over shipped profiles. A profile replaces a shipped profile with the same id; `catalogue: {shipped: false}` leaves out
 all shipped profiles.
 
-To ship a profile, add it to the model's file in `catalogue/`. As the source of its numbers, name a public file with its
-commit, or a page with the day. Add its weights to `tests/contracts/catalogue-weights.yaml`. Profiles of a model for
-one class differ in type, metric or precision, so that no two profiles tie.
+To ship a profile, add it to the model's file in `catalogue/`. As the source of the profile's numbers, name a public
+file at a commit, or a page and the day on which you read the page. Add the profile's weights to
+`tests/contracts/catalogue-weights.yaml`. Profiles of a model for one class differ in type, metric or precision, so that
+no two profiles tie.
 """
 
 

@@ -21,11 +21,12 @@ _HEAD = f"""# Configuration
 Every key of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
 All keys are below `config: {{{ROOT}: …}}`; `*` in a path stands for a name that you choose.
 
-- A key without a default is **required**. The default `none` means absent; the meaning of the key states the effect.
-- `defaults` holds the keys of a service. Layers merge from `defaults` to the service to its `prefill` and its `canary`:
-  maps merge key by key, a list or a scalar replaces that of an earlier layer, and `null` removes the earlier value.
-- `extends` names files with the same keys, without `config`. Each layer merges over the same layer of those files, and
-  `null` removes their values as well.
+- A key without a default is **required**. The default `none` means that the key is absent; the column *Meaning* states
+  the effect.
+- `defaults` holds the keys of a service. The service merges over `defaults`, and its `prefill` and its `canary` merge
+  over the service: maps merge key by key, a list or a scalar replaces the earlier value, and `null` removes it.
+- `extends` names files with the same keys, without `config`. Each layer of the stack file merges over the same layer of
+  these files, and `null` also removes values of these files.
 - Unknown keys are errors. `python -m cli schema` prints the same rules as a JSON schema for editors.
 """
 
@@ -45,7 +46,7 @@ class _Section:
 
     @property
     def anchor(self) -> str:
-        """Return the fragment that GitHub gives to the title."""
+        """Return the URL fragment that GitHub gives to the title."""
         return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
 
 
@@ -74,7 +75,7 @@ def _sections(tree: dict[str, Any]) -> dict[str, _Section]:
 
 
 def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
-    """Yield path and name of the definition for every group of keys in the value at `place`."""
+    """Yield each group of keys in the value at `place`: the path of the group, and the name of its definition."""
     name = node.get("$ref", "").removeprefix(_DEFINITIONS)
     if name not in {"", _ANY}:
         yield place, name
@@ -102,7 +103,7 @@ def _lines(section: _Section, sections: dict[str, _Section]) -> Iterator[str]:
     yield from ("| Key | Type | Default | Meaning |", "|---|---|---|---|")
     for key, node in section.definition["properties"].items():
         default = "**required**" if key in required else _default(node)
-        kind = f"{_link(sections['Service'])}, any part of it" if key == "defaults" else _type(node, sections)
+        kind = f"keys of {_link(sections['Service'])}" if key == "defaults" else _type(node, sections)
         cells = (f"`{key}`", kind, default, _meaning(node))
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield ""

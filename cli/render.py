@@ -1,6 +1,6 @@
 """Command `render`: prints the objects of a stack in the order of registration.
 
-The same configuration always gives the same bytes. The YAML output has a header of comments (`release`, `facts`,
+The same inputs always give the same bytes. The YAML output has a header of comments (`release`, `facts`,
 `objects`) and one document for each object. The JSON output is one document in ASCII with the keys `release`,
 `factsDigest` (null if the facts are unknown) and `objects`.
 """
@@ -24,10 +24,11 @@ from planning.ground.marks import StackName
 def render(
     file_or_stack: str, facts_path: str | None, name: str | None = None, platform_path: str | None = None
 ) -> str:
-    """Return the rendered stack as YAML, with a header that names release, facts and number of objects.
+    """Return the rendered stack as YAML. Its header states the release, the digest of the facts and the object count.
 
-    `name` is `project/stack`; None takes them from Pulumi.yaml and the file. `platform_path` leads to a file with the
-    outputs of the platform. Raises `ConfigError` with all mistakes of the user.
+    `name` is `project/stack`; if it is None, `Pulumi.yaml` names the project, and the stack file names the stack.
+    `platform_path` is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of
+    the user.
     """
     composition = _composition(file_or_stack, facts_path, name, platform_path)
     manifests = [rendered.manifest for rendered in composition.objects]
@@ -42,8 +43,9 @@ def render_json(
 ) -> str:
     """Return the rendered stack as one JSON document.
 
-    `name` is `project/stack`; None takes them from Pulumi.yaml and the file. `platform_path` leads to a file with the
-    outputs of the platform. Raises `ConfigError` with all mistakes of the user.
+    `name` is `project/stack`; if it is None, `Pulumi.yaml` names the project, and the stack file names the stack.
+    `platform_path` is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of
+    the user.
     """
     composition = _composition(file_or_stack, facts_path, name, platform_path)
     document = {

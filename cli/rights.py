@@ -24,7 +24,7 @@ _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purp
 def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: str | None = None) -> str:
     """Return YAML of the Roles that suffice for a purpose: one Role for each namespace, and a ClusterRole.
 
-    `platform_path` leads to a file with the outputs of the stack's platform. Raises `ConfigError` with all mistakes of
+    `platform_path` is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of
     the user.
     """
     file = stackfile.locate(file_or_stack)
@@ -35,14 +35,14 @@ def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: 
 
 
 def of_composition(composition: Composition, purpose: Purpose, options: Options) -> Rights:
-    """Return the rights that a composed stack needs."""
+    """Return the rights that a purpose needs for a composed stack."""
     rendered = composition.objects
     needed = needs.of(rendered, acceptance.gateways(composition.plan.routes))
     return rights.rights(purpose, giving.of_components(composition.components), needed, options)
 
 
 def roles(found: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
-    """Yield the manifests of the Roles."""
+    """Yield the manifests of the Roles and of the ClusterRole."""
     for namespace, rules in found.rules.items():
         name = _NAMES[purpose]
         if namespace:

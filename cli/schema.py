@@ -118,10 +118,10 @@ def text(kind: str = "stack") -> str:
 
 
 def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """Make `defaults`, `prefill` and `canary` partial: their keys are not required.
+    """Let `defaults`, `prefill` and `canary` leave out required keys, except the `weight` of a canary.
 
-    In a stack with `defaults`, the services are partial, too. No service requires `accelerator`, because a profile may
-    name the accelerator.
+    In a stack with `defaults`, services may leave out required keys, too. Every service may leave out `accelerator`,
+    because a profile may name the accelerator.
     """
     properties = tree["properties"]
     if "accelerator" in definitions.get("Service", {}).get("required", ()):
@@ -142,7 +142,11 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
 
 
 def _base(tree: dict[str, Any], partial: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a base file. Only layers, and values that are replaced as a whole, have required keys."""
+    """Return the schema of a base file.
+
+    `defaults`, `services` and `gateway` require the same keys as in a stack file. The values of all other keys require
+    no key; `partial` has their schemas.
+    """
     properties = {key: _or_null(node) for key, node in partial.items()}
     whole = {key: _or_null(tree["properties"][key]) for key in ("defaults", "services", "gateway")}
     return {
@@ -178,7 +182,7 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
 
 
 def _partials(tree: object, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a partial twin of each definition that a schema refers to, directly or through other definitions."""
+    """Return a partial copy of each definition that a schema refers to, directly or through other definitions."""
     names, twins = ["Service", *_references(tree)], dict[str, Any]()
     for name in names:
         if f"{_PARTIAL}{name}" not in twins:
@@ -201,9 +205,10 @@ def _references(node: object) -> Iterator[str]:
 
 
 def _partial(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a twin of a schema in which nothing is required, at any depth.
+    """Return a partial copy of a schema: at every depth, keys may be absent or null.
 
-    A group without its `type` may fit several alternatives, so the twin has `anyOf` and no discriminator.
+    Where `type` selects an alternative in the schema, `type` may be absent from the value. The value may then fit
+    several alternatives, so the copy has `anyOf` and no discriminator.
     """
     twin = dict[str, Any]()
     for key, value in node.items():

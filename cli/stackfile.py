@@ -1,4 +1,4 @@
-"""Reader of stack files: it returns the values that Pulumi's engine reads, and rejects ambiguous text."""
+"""Reader of stack files. It returns the same values as Pulumi's engine, and rejects ambiguous text."""
 
 import pathlib
 from collections.abc import Callable
@@ -25,12 +25,12 @@ class StackFile:
     document: Document
     """The whole file."""
     unknown_keys: tuple[Problem, ...] = ()
-    """Problems of other keys of the namespace `inference-stacks`."""
+    """Problems of unknown keys of the namespace `inference-stacks`."""
 
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.
 
-        Raises `ConfigError` with the problems that `work` raises, and with the problems of the file.
+        If `work` raises a `ConfigError`, or the file has problems, raises one `ConfigError` with the problems of both.
         """
         try:
             result = work(self.tree)
@@ -63,7 +63,7 @@ def parse(path: pathlib.Path) -> StackFile:
     for key in _TREE:
         tree = _mapping(tree).get(key)
     if engine_yaml.holds_secret(tree):
-        what = "holds a secret value (the key is encrypted as a whole)"
+        what = "holds a secret value (Pulumi then treats every value below this key as secret)"
         remedy = (
             "put a credential into an existing Secret and name the Secret here; "
             "put a kubeconfig into inference-stacks:kubeconfig"

@@ -21,8 +21,9 @@ _REMEDY = "give project and stack with --as, such as --as inference-stacks/prod"
 def of(file: Path, explicit: str | None) -> StackName:
     """Return the name of a stack: `explicit` (`project/stack`) if it is given, or else the name from the stack file.
 
-    The project is named by the nearest Pulumi.yaml in or above the file's folder, or else in the working directory. The
-    stack is `prod` for `Pulumi.prod.yaml` and for `prod.yaml`. Raises `ConfigError` if project or stack is unknown.
+    Without `explicit`, the nearest `Pulumi.yaml` names the project: in the folder of the stack file, in a folder above,
+    or else in the working directory. The stack is `prod` for `Pulumi.prod.yaml` and for `prod.yaml`. Raises
+    `ConfigError` if project or stack is unknown.
     """
     path = f"{_project(file)}/{file.stem.removeprefix('Pulumi.')}" if explicit is None else explicit
     if re.fullmatch(STACK_PATH, path) is None:
@@ -42,7 +43,7 @@ def _project(file: Path) -> str:
         raise _mistake(str(path), f"cannot be read ({type(error).__name__})") from None
     name = cast("dict[str, object]", content).get("name") if isinstance(content, dict) else None
     if not isinstance(name, str):
-        raise _mistake(str(path), "has no name of the project")
+        raise _mistake(str(path), "does not name the project")
     return name
 
 

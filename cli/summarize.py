@@ -39,13 +39,19 @@ class Options:
     log: str
     """Path of the event log; `-` for standard input."""
     facts: str | None
+    """Path of a file with the facts of the cluster; None if there is none."""
     platform: str | None
+    """Path of a file with the outputs of the platform."""
     format: str
     longest: int = summary_blocks.LONGEST
 
 
 def report(options: Options) -> str:
-    """Return the report on a run. Raises `ConfigError` if the log or a file that an option names cannot be read."""
+    """Return the report on a run.
+
+    Raises `ConfigError` if the log or a file that an option names cannot be read, or if the stack has mistakes and the
+    log has no errors.
+    """
     found, known = _events(options.log), NOTHING_READ
     if options.facts is not None:
         known = facts_file.from_option(options.facts, "--facts")
@@ -90,7 +96,7 @@ def _events(log: str) -> Events:
 
 
 def _plan(options: Options, known: ClusterFacts) -> Composed:
-    """Return the stack as planned. Raises `ConfigError` with its mistakes."""
+    """Return the stack and its plan. Raises `ConfigError` with the mistakes of the stack."""
     file = stackfile.locate(options.stack)
     platform = None if options.platform is None else platform_file.read(Path(options.platform))
     composition = stackfile.parse(file).apply(partial(_compose, known, stackname.of(file, None), platform))

@@ -29,7 +29,8 @@ Writer = Callable[[Sequence[Block]], str]
 def fitting(summary: Summary, write: Writer, longest: int = LONGEST) -> str:
     """Return the report as text of at most `longest` characters.
 
-    Lists are shortened, and end with the number of items that are left out.
+    Lists are shortened until the report is short enough, and end with the number of items that are left out. If even
+    the shortest lists make a longer report, that report is returned.
     """
     texts = (write(tuple(blocks(summary, length))) for length in _LENGTHS)
     shortest = ""

@@ -20,12 +20,12 @@ from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
 _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
-"""Any resource type of the Kubernetes provider. With this type, a parent is asked for its Kubernetes provider."""
+"""A resource type of the Kubernetes provider. For any such type, `get_provider` returns that provider of a parent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an inference stack that are no part of its configuration."""
+    """Settings of an inference stack that its configuration does not have."""
 
     kubeconfig: str | None = None
     platform: Outputs | None = None
@@ -129,7 +129,7 @@ def _late_platform(platform: Outputs | None) -> Iterator[Problem]:
 
 
 def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
-    """Yield a problem if the options have a Kubernetes provider, because the cluster of that provider is unknown."""
+    """Yield a problem if the options have or inherit a provider of Kubernetes, because its cluster is unknown."""
     if opts is None:
         return
     given = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())
@@ -137,15 +137,17 @@ def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
     providers = [opts.provider, *values]
     inherited = None if opts.parent is None else opts.parent.get_provider(_AN_OBJECT)
     if inherited is not None or any(provider and provider.package == "kubernetes" for provider in providers):
-        what, remedy = "have a provider of Kubernetes, whose cluster is unknown", "leave it out, and pass kubeconfig"
-        yield Problem(ConfigPath("opts"), what, f"{remedy}; this component makes its own provider")
+        what = "have a provider of Kubernetes, whose cluster is unknown"
+        remedy = "leave out the provider, and pass kubeconfig; this component makes its own provider"
+        yield Problem(ConfigPath("opts"), what, remedy)
 
 
 def _without_collection(work: Callable[[], Composition | Refusal]) -> Composition | Refusal:
     """Compose without garbage collection.
 
     Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
-    the time for a large stack. Afterwards `gc.freeze` makes the collections during registration skip them.
+    the time for a large stack. Afterwards `gc.freeze` makes the collections during registration skip plans and
+    manifests.
     """
     gc.disable()
     try:

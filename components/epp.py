@@ -11,7 +11,7 @@ from planning.plans import VariantPlan
 
 @dataclass(frozen=True, slots=True)
 class EPPArgs:
-    """A variant's plan, its picker's rendered objects, and the registered resources of the stack."""
+    """The plan of a variant, the rendered objects of its picker, and the registered resources of the stack."""
 
     plan: VariantPlan
     objects: tuple[Rendered, ...]

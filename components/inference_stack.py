@@ -21,13 +21,13 @@ from planning.ground.instances import TYPE, Instance
 from planning.plans import ServicePlan, VariantPlan
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
-"""Requests a second to the API server; the client's default limit of about 50 slows large previews down."""
+"""Limit of requests per second to the API server. The client's default limit of about 50 slows large previews down."""
 
 
 class InferenceStack(pulumi.ComponentResource):
     """All objects that one configuration describes: services, endpoint pickers, routes, and the objects they need.
 
-    A program may make several inference stacks. If any inference stack has a mistake, none is registered, and the
+    A program may make several inference stacks. If any of them has a mistake, no inference stack is registered, and the
     mistakes of all inference stacks are reported together.
     """
 
@@ -35,7 +35,7 @@ class InferenceStack(pulumi.ComponentResource):
     """Outputs by name; empty after a mistake. `awaited` of a service is an Output, which resolves when all awaited
     objects of the service are up."""
 
-    def __init__(  # noqa: PLR0913 - each is a setting that is no part of the configuration
+    def __init__(  # noqa: PLR0913 - each is a setting that the configuration does not have
         self,
         name: str,
         tree: object,
@@ -53,8 +53,9 @@ class InferenceStack(pulumi.ComponentResource):
         `kubeconfig` is the text of a kubeconfig; by default the environment names the cluster. `platform` are the
         outputs of the platform that the tree names, as `read_platform` returns them, or their values by name. All
         logical names begin with `prefix`; the default prefix is the name and a hyphen. With an empty prefix, each
-        child has an alias: its URN without a parent. `previewed` is the path of a file with the facts of an approved
-        preview. `problems` are mistakes that the caller found; they are reported together with those of the tree.
+        child has an alias: the URN that it would have without a parent. `previewed` is the path of a file with the
+        facts of an approved preview. `problems` are mistakes that the caller found; they are reported together with
+        those of the tree.
         `lock` is the path of the lock, relative to the program's folder. Without `lock`, an inference stack with an
         empty prefix uses the lock inference.<Pulumi stack>.lock.yaml, if that file exists. An inference stack with
         another prefix then has no lock.
@@ -82,7 +83,7 @@ class InferenceStack(pulumi.ComponentResource):
     def _cluster(self, drafted: Draft) -> k8s.Provider:
         """Make the explicit provider.
 
-        The state identifies the cluster by its name, so that new credentials do not replace the resources.
+        The state identifies the cluster by the cluster's name, so that new credentials do not replace the resources.
         """
         text = drafted.access.kubeconfig
         return k8s.Provider(

@@ -9,7 +9,7 @@ from models.platform import Outputs, Reference
 
 
 async def read_platform(tree: object) -> Outputs | None:
-    """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends names one."""
+    """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends has `platform`."""
     reference = sources.reference(tree)
     return None if reference is None else await read(reference)
 

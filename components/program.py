@@ -1,4 +1,4 @@
-"""The inference stacks of one run of a Pulumi program, which are registered together or not at all."""
+"""The inference stacks of one run of a Pulumi program. All of them are registered, or none."""
 
 import asyncio
 import contextlib
@@ -33,15 +33,15 @@ class Program:
         return taken
 
     def sound(self) -> pulumi.Output[list[pulumi.Resource]]:
-        """Return an Output on which all inference stacks depend, so that none is registered after a mistake.
+        """Return an Output on which every inference stack depends.
 
         The Output resolves after the program has made its last inference stack. If any inference stack has a mistake,
-        the Output fails with the mistakes of all inference stacks.
+        the Output fails with the mistakes of all inference stacks, so that no inference stack is registered.
         """
         return pulumi.Output.from_input(self._check())
 
     async def _check(self) -> list[pulumi.Resource]:
-        """Raise `RunError` if there is a mistake. This coroutine runs when the program awaits or ends."""
+        """Raise `RunError` if there is a mistake. This coroutine starts when the program awaits something, or ends."""
         if self._mistakes:
             raise pulumi.RunError("\n".join(report(headline, lines) for headline, lines in self._mistakes.items()))
         return []

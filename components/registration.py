@@ -11,7 +11,7 @@ from planning.ground.order import Id
 _SECRET_OUTPUTS = ["data", "stringData"]
 """Fields of a Secret that are encrypted in the state."""
 _FORCED = {"pulumi.com/patchForce": "true"}
-"""Annotation with which an update overwrites fields of the manifest that another field manager has changed.
+"""Annotation that makes an update overwrite the manifest's fields, even if another field manager has changed them.
 
 Without this annotation, such an update fails with a conflict. Fields that the manifest lacks, such as the replicas of
 an autoscaled workload, keep their values and managers.

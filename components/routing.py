@@ -19,7 +19,7 @@ class RoutingArgs:
 
 
 class RoutingStack(pulumi.ComponentResource):
-    """The HTTPRoutes, objectives and rewrites of all services, and the grants of mirrors and the interceptor."""
+    """The HTTPRoutes, objectives and rewrites of all services, and the grants for mirrors and for the interceptor."""
 
     paths: pulumi.Output[dict[str, list[str]]]
     """Paths of each routed service, by service key."""

@@ -1,6 +1,7 @@
 """Conflicts between the inference stacks of one Pulumi stack.
 
-All of them set the same mark, so an object in the cluster does not show which inference stack made it.
+All inference stacks of a Pulumi stack set the same mark, so the mark of an object in the cluster does not show which
+inference stack made the object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +34,7 @@ class Sibling:
 def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
     """Return the conflicts of an inference stack with earlier ones.
 
-    A conflict is an equal name in the state, an equal object, or a route for the same requests.
+    Two inference stacks conflict if they share a name in the state, make the same object, or claim the same requests.
     """
     siblings = list(earlier)
     neighbours = [sibling for sibling in siblings if sibling.cluster == new.cluster]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from models.platform import Outputs
 
 CLUSTER = "cluster"
-"""Name of the block of the cluster, as `--update` takes it."""
+"""Name of the cluster's block in the lock, as users pass it to `--update`."""
 _STAND_IN = sizes.Size(2**30, digest=None)
 _JOB = "batch/v1/Job"
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -40,7 +40,7 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 @dataclass(frozen=True, slots=True)
 class GivenLock:
-    """The lock of a stack, or the problems of its file."""
+    """The lock of a stack, or the problems of the lock's file."""
 
     lock: Lock | None
     problems: tuple[Problem, ...] = ()
@@ -106,7 +106,7 @@ def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
 
 
 def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
-    """Return the outputs of a platform. The values in the lock replace newer values."""
+    """Return the outputs of a platform. Values in the lock replace the values in `outputs`, which may be newer."""
     named = None if lock is None or lock.cluster is None or not lock.cluster.platform else sources.reference(tree)
     if named is None or lock is None or lock.cluster is None:
         return outputs
@@ -200,7 +200,7 @@ def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:
 
 
 def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loaded) -> None:
-    """Reject names of blocks that the stack does not have. `places` are the paths of its sources and profiles."""
+    """Reject names of blocks that the stack lacks. `places` are the paths of the stack's sources and profiles."""
     known = [*dict.fromkeys(map(block_of, places)), CLUSTER]
     for name in request.updated:
         if name in known:
@@ -218,8 +218,8 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
 def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str) -> LockedCluster | None:
     """Return the answers of cluster and platform.
 
-    The answers are those of the earlier lock, if it has them and `--update` does not name the block of the cluster.
-    Otherwise cluster and platform are asked.
+    If the earlier lock has these answers, and `--update` does not name the block of the cluster, the earlier answers
+    remain. Otherwise the cluster is asked, and the answers of the platform are those of the request.
     """
     if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
         return earlier.cluster
@@ -242,10 +242,10 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
 def _running(
     request: Request, loaded: Loaded, plan: StackPlan, lockables: Sequence[Lockable]
 ) -> tuple[frozenset[Path], tuple[Problem, ...]]:
-    """Return the paths of sources that pods or Jobs in the cluster already fetch, and warnings.
+    """Return the paths of sources that workloads or Jobs in the cluster already fetch, and warnings.
 
-    Such a pod or Job contains the source exactly as the configuration has it. The warnings are about pods and Jobs that
-    could not be read.
+    The manifest of such a workload or Job contains the text of the source exactly as the configuration has it. The
+    warnings are about workloads and Jobs that could not be read.
     """
     requested = set(map(_fetched_by, lockables))
     fetchers = [each for each in _fetchers(plan) if (each.block, each.by_pods) in requested]
@@ -268,7 +268,7 @@ def _fetched_by(each: Lockable) -> tuple[str, bool]:
 
 
 def _unknown_pods(reason: str) -> Problem:
-    what = f"running pods went unchecked, so the next deployment replaces pods that fetch weights: {reason}"
+    what = f"running pods went unchecked ({reason}), so the next deployment replaces pods that fetch weights"
     return warning(Path(), what)
 
 
@@ -277,9 +277,8 @@ def _refused_kind(kind: str) -> Problem:
     reason = f"access was denied to {kind}"
     if kind != _JOB:
         return _unknown_pods(reason)
-    what = (
-        f"Jobs went unchecked, so the outputs name a digest even for claims that were filled before the lock: {reason}"
-    )
+    claims = "claims that were filled before the lock was written"
+    what = f"Jobs went unchecked ({reason}), so the outputs name a digest even for {claims}"
     return warning(Path(), what)
 
 
@@ -290,7 +289,7 @@ class _Fetcher:
     block: str
     """Name of the block of the lock that has the sources."""
     by_pods: bool
-    """Whether serving pods fetch the sources. If not, a Job does."""
+    """Whether serving pods fetch the sources. If not, a Job fetches them."""
     kind: str
     """`apiVersion/Kind`"""
     namespace: str

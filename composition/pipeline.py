@@ -181,7 +181,7 @@ def _with_contents(
 
 
 def _name(components: tuple[Component, ...], instance: Instance) -> tuple[Component, ...]:
-    """Return the components with the logical names of an inference stack."""
+    """Return the components with the inference stack's prefix before their logical names."""
     if not instance.prefix:
         return components
     return tuple(replace(component, name=f"{instance.prefix}{component.name}") for component in components)
@@ -223,7 +223,7 @@ def _preflight(
 
 
 def _resource_id_problems(plan: StackPlan, components: Sequence[Component]) -> Iterator[Problem]:
-    """Yield an error for each service that the interceptor would not find among the rendered Services."""
+    """Yield an error for each resource id that the interceptor cannot resolve among the rendered Services."""
     services = (rendered.manifest for rendered in objects(components) if rendered.api == "v1/Service")
     return preflight.unresolved_ids(plan, services)
 
@@ -273,7 +273,7 @@ def _ownership(
     live: LiveObjects | Unknown,
     instance: Instance,
 ) -> list[Problem]:
-    """Return the problems of objects whose names others use in the cluster."""
+    """Return the problems of objects whose names belong to objects of others in the cluster."""
     named = [
         NamedObject(
             rendered.place,
@@ -310,8 +310,8 @@ def _take_back(
 ) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
     """Return components that undo changes of others in the cluster, and warnings about these changes.
 
-    If the objects in the cluster could not be read, return only a warning about that. If no facts could be read
-    either, return no warning, because preflight reports that.
+    If the objects in the cluster could not be read, return the components unchanged, and a warning about the failed
+    read. If the kinds of the cluster are unknown, too, return no warning, because preflight reports the failed read.
     """
     if isinstance(live, Unknown):
         what = f"changes by others to objects went unchecked: {live.reason}"

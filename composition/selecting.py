@@ -1,6 +1,7 @@
 """Selection of profiles for a configuration.
 
-The catalogue is read. The nodes of the cluster are read only if the lock does not answer all questions.
+A question asks which profile a service, a canary or a prefill gets. If the lock answers all questions, the nodes of the
+cluster are not read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,8 +82,8 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
 ) -> Selecting:
     """Return the profiles for the services of a stack. A profile in the lock is used instead of a new selection.
 
-    `stack_name` is the last part of the name of the stack. `updated` is None in a run. When a lock is made, `updated`
-    has the names of the blocks whose profiles are selected again. If a file of the catalogue cannot be read, raises
+    `stack_name` is the name of the stack without organization and project. Only the command `lock` passes `updated`:
+    the names of the blocks whose profiles are selected again. If a file of the catalogue cannot be read, raises
     `ConfigError` with that problem and the `earlier` problems.
     """
     if not isinstance(tree, dict) or not tree:
@@ -118,7 +119,7 @@ def explain(tree: object, files: Sources, lock: Lock | None, stack_name: str, ta
 
 
 def _answers(lock: Lock | None, updated: Sequence[str] | None) -> Mapping[Path, LockedProfile]:
-    """Return the answers of a lock, without those of `updated` blocks."""
+    """Return the profiles in a lock, without the profiles of `updated` blocks."""
     if lock is None:
         return {}
     return {path: locked for path, locked in lock.profiles.items() if path[1] not in (updated or ())}
@@ -192,7 +193,7 @@ def _classes(merged: Layer) -> dict[str, UserClass]:
 
 
 def _nodes(merged: Layer, catalogue: Catalogue, target: Target) -> ClusterFacts:
-    """Read the nodes of the cluster."""
+    """Read the nodes of the cluster. If the key `cluster` is invalid, read nothing; the validation reports it."""
     try:
         spec = Cluster.model_validate(merged.tree.get("cluster", {}))
     except ValidationError:

@@ -19,20 +19,20 @@ _KEY = "platform"
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The trees below the tree of a stack file, the lowest first, and the files that hold them."""
+    """The layers below a stack file, the lowest first, and the files from which they were read."""
 
     sources: tuple[Source, ...] = ()
     documents: "tuple[Document, ...]" = ()
 
     def complete(self, problems: Iterable[Problem]) -> ConfigError:
-        """Return an error with `problems`, and with the problems of ambiguous text in the files."""
+        """Return a `ConfigError` that has `problems` and the problems of ambiguous text in the files."""
         found = list(problems)
         for document in self.documents:
             found = document.complete(found)
         return ConfigError(found)
 
     def refuse_ambiguities(self) -> None:
-        """Raise an empty `ConfigError` if a file has ambiguous text. `complete` adds the problems to the error."""
+        """Raise a `ConfigError` if a file has ambiguous text. The error has no problems; `complete` adds them."""
         if any(document.ambiguities for document in self.documents):
             raise ConfigError(())
 
@@ -40,7 +40,7 @@ class Sources:
 def reference(tree: object) -> "Reference | None":
     """Return the reference to the platform of a stack, from the stack file or from the files that it extends.
 
-    Return None if these files name no platform, or if they have a mistake. `read` reports the mistake.
+    Return None if these files name no platform, or if these files have a mistake, which `read` reports.
     """
     if not _may_have(tree, "extends", _KEY):
         return None

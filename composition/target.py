@@ -11,11 +11,11 @@ from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Permissions
 from planning.ground.needs import Needs
 
 ListedKind = tuple[str, str]
-"""Kind (`apiVersion/Kind`) and namespace of objects; an empty namespace for cluster-scoped objects."""
+"""Kind (`apiVersion/Kind`) and namespace of objects. The namespace of cluster-scoped objects is empty."""
 
 
 class Target(Protocol):
-    """A source of cluster facts. Its methods raise no exception if a read fails."""
+    """A source of cluster facts. If a read fails, no method raises an exception: results have `Unknown` or None."""
 
     def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:
         """Return the facts of the cluster: its kinds, and the objects that `needs` lists."""
@@ -26,7 +26,7 @@ class Target(Protocol):
         ...
 
     def earlier_facts(self) -> ClusterFacts | None:
-        """Return the facts of an earlier preview; None if there are none to compare with."""
+        """Return the facts of an earlier preview, to compare with; None if no earlier preview is known."""
         ...
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
@@ -46,7 +46,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Facts from the source that `cluster.facts` of the configuration names: a live cluster, a file or none."""
+    """Facts from the source that `cluster.facts` names: the live cluster, or a file, or no source at all."""
 
     kubeconfig: str | None
     """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or else the default file."""
@@ -74,17 +74,17 @@ class Live:
         return None if self.previewed_file is None else facts_file.read(self.root / self.previewed_file)
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
-        """Read the InferencePools of some namespaces. `Unknown` if `cluster.facts` is not of type live."""
+        """Read the InferencePools of some namespaces. Return `Unknown` unless `cluster.facts.type` is `live`."""
         return cluster.pools(spec, self.access(spec), namespaces)
 
     def objects(
         self, spec: Cluster, kinds: Iterable[ListedKind], names: Mapping[ListedKind, Collection[str]]
     ) -> LiveObjects | Unknown:
-        """Read objects and marks. `Unknown` if `cluster.facts` is not of type live."""
+        """Read objects and marks. Return `Unknown` unless `cluster.facts.type` is `live`."""
         return cluster.objects(spec, self.access(spec), kinds, names)
 
     def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> Permissions | Unknown | None:
-        """Read the user's RBAC rules; None in a preview, and if `cluster.facts` is not of type live."""
+        """Read the user's RBAC rules. Return None in a preview, and unless `cluster.facts.type` is `live`."""
         is_asked = self.deploys and isinstance(spec.facts, LiveFacts)
         return cluster.permissions(self.access(spec), namespaces) if is_asked else None
 

@@ -46,7 +46,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def read_all(self, paths: Sequence[str], above: tuple[str, ...]) -> None:
-        """Read files, each after the files that it extends. `above` are the files whose `extends` lead to this list."""
+        """Read files, each after the files that it extends. `above` is the chain of files that leads to `paths`."""
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
             at, name = Path(_KEY, index), posixpath.normpath(text)
@@ -59,7 +59,7 @@ class _Reader:
     def _read(self, name: str, above: tuple[str, ...]) -> None:
         """Read a file after the files that it extends."""
         try:
-            document = yaml_file.read(self.root / name, f"write it, or correct {_KEY}", file=name)
+            document = yaml_file.read(self.root / name, f"add this file, or correct {_KEY}", file=name)
             content = _content(document)
         except ConfigError as error:
             self.problems += (with_name(problem, self.root / name, name) for problem in error.problems)
@@ -81,7 +81,7 @@ def _content(document: Document) -> Mapping[str, Any]:
         raise engine_yaml.mistake(name, what, "write keys of a stack, such as namespace and services")
     if engine_yaml.holds_secret(cast("object", content)):
         what = "holds a secret value, which only a stack file can hold"
-        raise engine_yaml.mistake(name, what, "put it into an existing Secret and give its name")
+        raise engine_yaml.mistake(name, what, "put a credential into an existing Secret and name the Secret here")
     mapping = cast("dict[str, Any]", content)
     if "config" in mapping:
         what = "has the key config, which only a stack file has"

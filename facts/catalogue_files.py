@@ -34,7 +34,7 @@ def read(names: Iterable[str], root: File) -> tuple[Document, ...]:
 
 def _read(root: File, name: str) -> Document:
     try:
-        document = yaml_file.read(root / name, "write it, or correct catalogue.files", file=name)
+        document = yaml_file.read(root / name, "add this file, or correct catalogue.files", file=name)
     except ConfigError as error:
         raise ConfigError(base_files.with_name(problem, root / name, name) for problem in error.problems) from None
     content: object = document.tree
@@ -43,5 +43,5 @@ def _read(root: File, name: str) -> Document:
         raise engine_yaml.mistake(name, what, "write the key `profiles`, with profiles by their ids")
     if engine_yaml.holds_secret(document.tree):
         what = "holds a secret value, which only a stack file can hold"
-        raise engine_yaml.mistake(name, what, "put it into an existing Secret and give its name")
+        raise engine_yaml.mistake(name, what, "put a credential into an existing Secret and name the Secret here")
     return document

@@ -117,7 +117,7 @@ def test_what_the_other_branch_did_meanwhile_is_no_change(program):
 def test_a_commit_that_is_not_there_is_told(program, ref):
     with pytest.raises(ConfigError, match="--since: names no commit that shares history with HEAD") as error:
         affected.since(ref)
-    assert "fetch it" in str(error.value)
+    assert "fetch the commit" in str(error.value)
 
 
 def test_a_stack_that_cannot_be_read_is_touched_by_what_it_may_read(program):

@@ -75,13 +75,13 @@ def test_a_config_json_is_read_with_a_size_and_a_context(tmp_path):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "fit: needs a stack or --model; write one of them"),
-        ({"stack": "s", "model": "m"}, "fit: needs a stack or --model; write one of them"),
+        ({}, "fit: needs a stack or --model; write exactly one of the two"),
+        ({"stack": "s", "model": "m"}, "fit: needs a stack or --model; write exactly one of the two"),
         (
             {"model": "org/m"},
             (
-                "--model: is unknown (org/m); name the path of its config.json, "
-                "or a repository of planning/fit/models.yaml"
+                "--model: is unknown (org/m); name the path of the model's config.json, "
+                "or a repository that planning/fit/models.yaml lists"
             ),
         ),
         ({"model": "nowhere.json"}, "--model: could not be read (FileNotFoundError); name a config.json"),

@@ -46,7 +46,7 @@ def test_a_name_that_pulumi_would_not_take_is_refused(explicit):
 
 @pytest.mark.parametrize(
     ("content", "what"),
-    [("name: [", "cannot be read (ParserError)"), ("runtime: python", "has no name of the project")],
+    [("name: [", "cannot be read (ParserError)"), ("runtime: python", "does not name the project")],
 )
 def test_a_project_file_without_a_name_is_told(folder, content, what):
     (folder / "Pulumi.yaml").write_text(content)

@@ -206,7 +206,7 @@ def test_a_cluster_that_cannot_be_asked_is_told_and_the_digest_is_fetched(tmp_pa
     answer(monkeypatch, content("hf"))
     result = make(serving("hf"), tmp_path, Running(objects))
     assert [each.what for each in result.warnings] == [
-        f"running pods went unchecked, so the next deployment replaces pods that fetch weights: {reason}"
+        f"running pods went unchecked ({reason}), so the next deployment replaces pods that fetch weights"
     ]
     (pin,) = result.lock.pins.values()
     assert pin.deployed is False
@@ -223,8 +223,12 @@ def test_who_may_not_list_jobs_is_told_and_pods_stay_as_they_are(tmp_path, monke
         "services.claimed.model": False,
         "services.qwen.model": True,
     }
-    what = "Jobs went unchecked, so the outputs name a digest even for claims that were filled before the lock"
-    assert [each.what for each in result.warnings] == [f"{what}: access was denied to batch/v1/Job"]
+    assert [each.what for each in result.warnings] == [
+        (
+            "Jobs went unchecked (access was denied to batch/v1/Job), so the outputs name a digest even for claims "
+            "that were filled before the lock was written"
+        )
+    ]
 
 
 def test_the_lock_has_name_and_accepted_gateways_of_the_cluster_until_they_are_updated(tmp_path, monkeypatch):
