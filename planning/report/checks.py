@@ -60,7 +60,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
 
 
 def _restarts(place: Place, template: object, old: LiveObject) -> bool:
-    """Tell whether a change replaces the pods of a workload, because fields of their template change or are removed."""
+    """Tell whether a change replaces the pods of a workload: whether fields of their template change or are removed."""
     fields = (running.template_fields(place[1], each) for each in old.ours)
     return not growth.is_contained(template, running.template(place[1], old.content)) or any(
         growth.lacks(template, each) for each in fields
@@ -68,7 +68,7 @@ def _restarts(place: Place, template: object, old: LiveObject) -> bool:
 
 
 def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, Running]:
-    """Return the workloads of a stack that run in its cluster."""
+    """Return the running workloads of a stack, by their place in the cluster."""
     found = dict[Place, Running]()
     for service in plan.services:
         for variant in service.variants:
@@ -104,7 +104,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
 
 
 def _uncertain(found: Capacity) -> Iterator[Problem]:
-    """Warn about pods that may get no devices: if the scheduler spreads pods, or if an autoscaler adds replicas."""
+    """Warn about pods that may get no devices, because the scheduler spreads pods or an autoscaler adds replicas."""
     for devices in found.devices:
         if devices.low is Verdict.TIGHT:
             what = f"{_demand(devices)}, and nodes may have no places for all of them: {_free(devices)}"
@@ -132,7 +132,7 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
 
 
 def _free(devices: DeviceCapacity) -> str:
-    """Return the number of free devices as text. If devices of other pods are unknown, the text has an upper bound."""
+    """Return the number of free devices as text. If this number is uncertain, the text names it as an upper bound."""
     nodes = f"nodes of {', '.join(devices.classes)}"
     return f"{devices.free} are free on {nodes}" if devices.is_certain else f"{nodes} have {devices.free} at most"
 
