@@ -48,7 +48,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
     if mode == "skip":
         return ()
     if isinstance(facts.nodes, Unknown):
-        what = f"whether nodes have the devices of this change went unchecked: {facts.nodes.reason}"
+        what = f"capacity of the nodes for this change went unchecked: {facts.nodes.reason}"
         return (warning(Path(), what),) if mode == "strict" else ()
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
         found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
@@ -96,7 +96,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
     for devices in found.devices:
         # If no node takes the pods of a role, preflight warns already.
         if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
-            what = f"{_demand(devices)}, and nodes have no places for all of them: {_free(devices)}"
+            what = f"{_demand(devices)}, but nodes lack places for some of these pods: {_free(devices)}"
             yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
     for lack in found.lacks:
         if lack.verdict is Verdict.SHORT:
@@ -107,11 +107,11 @@ def _uncertain(found: Capacity) -> Iterator[Problem]:
     """Warn about pods that may get no devices, because the scheduler spreads pods or an autoscaler adds replicas."""
     for devices in found.devices:
         if devices.low is Verdict.TIGHT:
-            what = f"{_demand(devices)}, and nodes may have no places for all of them: {_free(devices)}"
+            what = f"{_demand(devices)}, but nodes may lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "free whole nodes, or add nodes")
         elif devices.low is Verdict.FITS and devices.high is Verdict.SHORT:
-            needed = f"at its largest number of replicas, {_demand(devices, largest=True)}"
-            what = f"{needed}, and nodes have no places for them: {_free(devices)}"
+            needed = f"with the largest number of replicas, {_demand(devices, largest=True)}"
+            what = f"{needed}, but nodes lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "add nodes, or lower maxReplicas")
     for lack in found.lacks:
         if lack.verdict is Verdict.TIGHT:
@@ -121,8 +121,8 @@ def _uncertain(found: Capacity) -> Iterator[Problem]:
 def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
     """Return the additional pods as text."""
     pods = [
-        f"{replicas * change.workload.layout.pods_per_replica} × {change.workload.layout.chips_per_pod} for "
-        f"{change.workload.name}"
+        f"pods of {change.workload.name}: {replicas * change.workload.layout.pods_per_replica} × "
+        f"{change.workload.layout.chips_per_pod}"
         for change in devices.changes
         if (replicas := change.additional.high if largest else change.additional.low)
     ]
@@ -133,8 +133,8 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
 
 def _free(devices: DeviceCapacity) -> str:
     """Return the number of free devices as text. If this number is uncertain, the text names it as an upper bound."""
-    nodes = f"nodes of {', '.join(devices.classes)}"
-    return f"{devices.free} are free on {nodes}" if devices.is_certain else f"{nodes} have {devices.free} at most"
+    limit = "" if devices.is_certain else "at most "
+    return f"{limit}{devices.free} are free on nodes of {', '.join(devices.classes)}"
 
 
 def _remedy(devices: DeviceCapacity) -> str:
