@@ -101,7 +101,7 @@ class Checks(Spec):
     preflight: Literal["strict", "warn", "skip"] = "strict"
     """Check that the cluster has the kinds, namespaces, classes and listeners that the stack needs, and that its routes
     collide with no other routes. A problem that only a person can solve is an error (strict) or a warning (warn); with
-    skip, nothing is checked."""
+    skip, none of this is checked."""
     capacity: Literal["strict", "warn", "skip"] = "warn"
     """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,

@@ -175,8 +175,13 @@ def _cluster(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 def _nodes(candidate: Candidate, situation: Situation) -> Verdict | None:
     found, chips, pods = situation.nodes(candidate), candidate.chips_per_pod, candidate.pods_per_replica
-    if found is None or not chips or sum(node.allocatable // chips for node in found) >= pods:
+    if found is None or not chips:
         return None
+    room = sum(node.allocatable // chips for node in found)
+    if room >= pods:
+        return None
+    if room:
+        return Verdict(Reason.NODES, f"a replica needs {pods} pods of {chips} devices, but nodes have room for {room}")
     largest = max((node.allocatable for node in found), default=0)
     replica = f"{chips} devices in a pod" if pods == 1 else f"{pods} pods of {chips} devices"
     return Verdict(Reason.NODES, f"a replica needs {replica}, but the largest node has {largest}")
