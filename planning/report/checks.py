@@ -119,7 +119,7 @@ def _uncertain(found: Capacity) -> Iterator[Problem]:
 
 
 def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
-    """Return the additional pods as text."""
+    """Return the additional pods as text: for each workload, the number of pods, times the devices of a pod."""
     pods = [
         f"pods of {change.workload.name}: {replicas * change.workload.layout.pods_per_replica} × "
         f"{change.workload.layout.chips_per_pod}"

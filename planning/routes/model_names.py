@@ -16,7 +16,7 @@ from planning.variant.context import VariantContext
 
 
 def plan(variant: VariantContext) -> ModelNames | None:
-    """Return the names of a service; None if its route matches no model."""
+    """Return the model names of a service; None if no match of the service's route has a model."""
     base = _base_model(variant)
     if base is None:
         return None

@@ -1,4 +1,4 @@
-"""Validation of routes and rewrites, which also resolves the routes of a stack."""
+"""Validation of routes and rewrites. `resolve` returns the routes of a stack together with their problems."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ from planning.variant.context import Contexts, VariantContext
 _MAX_RULES = 16
 """Maximum number of rules in an HTTPRoute."""
 _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
-"""Headers with the length or the destination of a message. If a route changes them, proxies refuse or misread it."""
+"""Headers with the length or destination of a message. If a route changes them, proxies refuse or misread messages."""
 
 
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
-    """Return the routes of the services that have one, by service key, and every problem of routes and rewrites.
+    """Return the planned routes by service key, and every problem of routes and rewrites.
 
-    A service whose route has a problem has no route in the result. Its route stays if all its problems count only for
-    explicit values (`explicit_only`).
+    A route with a problem is left out, unless all problems of the route count only for explicit values
+    (`explicit_only`).
     """
     routes, sound_routes, found = dict[str, Route](), list[Route](), list[Problem]()
     for variant in contexts.of(PRIMARY):
@@ -81,7 +81,7 @@ def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
-    """Return a service's route and its problems. None stands for no route, and for a route with problems."""
+    """Return a service's route and its problems. The route is None if there is no route, or if it has problems."""
     spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
     mirror_problems = list(_mirror(variant, at))
     if gateway is None:
@@ -188,7 +188,7 @@ def _catch_all(variant: VariantContext, match: Match, gateway: Gateway) -> Itera
 
 
 def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iterator[Problem]:
-    """Reject a header that occurs twice among the headers of the match, of its model and of the canary.
+    """Reject a header that occurs twice: in the match, as the header of the match's model, or in the canary's headers.
 
     Also reject a match that has too many headers in all.
     """
@@ -209,7 +209,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject a second change of a header, and changes of the picker's headers and of headers that frame messages.
+    """Reject a second change of one header, changes of the picker's headers, and changes of `_FRAMING_HEADERS`.
 
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
