@@ -101,9 +101,9 @@ def _gateway_warnings(
 ) -> Iterator[Problem]:
     at = Path(str(ref))
     if isinstance(live, Unknown):
-        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: {live.reason}")
+        yield warning(at, f"acceptance of the routes of {services} went unchecked: {live.reason}")
     elif gateway is None and ref.kind != _KIND:
-        what = f"whether anybody accepts the routes of {services} went unchecked: the parent is not a Gateway"
+        what = f"acceptance of the routes of {services} went unchecked: the parent is not a Gateway"
         yield warning(at, f"{what} ({ref.kind})")
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")

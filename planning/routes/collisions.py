@@ -130,7 +130,7 @@ def cluster_problems(
         return []
     if isinstance(live, Unknown):
         gateways = ", ".join(sorted({str(reference(route).gateway) for route in planned}))
-        what = f"whether other routes on {gateways} claim the same requests went unchecked: {live.reason}"
+        what = f"collisions with other routes on {gateways} went unchecked: {live.reason}"
         return [warning(Path(), what)]
     planned_names = {(route.namespace, route.name) for route in planned}
     indices = {verdict: _Index() for verdict in Verdict}

@@ -132,7 +132,9 @@ def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ..
         at = top / index
         if spec.model is not None and not gateway.body_router:
             what = "is matched in a header that nobody sets (gateway.bodyRouter is false)"
-            remedy = "put a payload processor in front and set gateway.bodyRouter: true, or match a header"
+            remedy = (
+                "put a payload processor in front of the gateway, and set gateway.bodyRouter: true, or match a header"
+            )
             found.append(Problem(at / "model", what, remedy, (Path("gateway"), variant.path / "route" / "gateway")))
         found += _match_headers(variant, spec, at)
         try:
@@ -286,10 +288,9 @@ def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Ite
     """Reject more rules than an HTTPRoute may have. The spec itself limits the number of matches and hostnames."""
     canary = variant.service.canary
     if len(rules) > _MAX_RULES:
-        rules_per_path = (
-            "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
-        )
-        what = f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} (each rewritten path: {rules_per_path})"
+        of_canary = "" if canary is None or not canary.headers else ", one of them for canary.headers"
+        per_path = f"{'two rules' if of_canary else 'a rule'} for each rewritten path{of_canary}"
+        what = f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} ({per_path})"
         yield Problem(at / "matches", what, "remove some matches", (variant.path / "canary",))
 
 

@@ -214,7 +214,7 @@ def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, 
         return _Named(name, text) if is_explicit else None
     if len(models) > 1:
         what = f"is the image of several models of the catalogue ({', '.join(models)})"
-        raise _MistakeError(Problem(path, what, "choose one with model.name"))
+        raise _MistakeError(Problem(path, what, "set model.name to one of these models"))
     if not models and is_explicit:
         what = f"is the image of no model of the catalogue{echo(path, text)}"
         raise _MistakeError(Problem(path, what, "remove selection, or add a profile with this image"))
