@@ -75,7 +75,7 @@ def read(sources: dict[str, bytes]) -> Knowledge:
     known = Knowledge(frozenset(flags), frozenset(_variables(trees[VARIABLES])), frozenset(values))
     is_whole = flags >= _EVERYWHERE and "VLLM_API_KEY" in known.variables and "--kv-transfer-config.kv_role" in values
     if not is_whole:
-        raise ValueError("the files lack flags, variables or JSON keys that every earlier version has in them")
+        raise ValueError("the files lack flags, variables or JSON keys that the files of every earlier version have")
     return known
 
 

@@ -83,7 +83,7 @@ def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]
 def _fetched_by_name(at: Path, pin: Pin) -> Problem:
     """Return the warning about pods from before the lock. Only a rollout can make them fetch the locked content."""
     what = f"is fetched by its name, as before the lock, so a pod that starts later may serve other weights ({pin.was})"
-    remedy = f"run `python -m cli lock` with --update {block_of(at)} to pin it, and deploy, which replaces the pods"
+    remedy = f"run `python -m cli lock` with --update {block_of(at)}, then deploy; the deployment replaces the pods"
     return warning(at, what, remedy)
 
 
@@ -94,7 +94,7 @@ def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
     """
     if pin.digest is None:
         what = f"was fetched to its claim before the lock, so the claim may hold other weights ({pin.was})"
-        yield warning(at, what, f"write {pin.source}, which fills another claim")
+        yield warning(at, what, f"write {pin.source}; a Job then fills another claim")
 
 
 def _by_name(at: Path, source: str) -> Iterator[Problem]:
