@@ -295,7 +295,7 @@ def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
             what = f"{name} wakes in up to {start}s, and without a defaultRequestTTL requests may fail before that"
             yield warning(at, what)
         elif 0 < seconds(ttl) < start:
-            yield warning(at, f"{name} wakes in up to {start}s, and requests wait {ttl} (defaultRequestTTL)")
+            yield warning(at, f"{name} wakes in up to {start}s, but requests wait only {ttl} (defaultRequestTTL)")
         reason = _unscraped_queue(variant)
         if reason is not None:
             yield warning(at, f"{name} is woken by the picker's queue, which nobody scrapes ({reason})")
