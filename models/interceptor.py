@@ -73,8 +73,8 @@ class Emit(Spec):
     stream_name: StreamName = "phoebe:metering"
     """Name of the stream."""
     wal_path: NestedPath = "/var/lib/phoebe/metering-wal.jsonl"
-    """Directory of the write-ahead log, which keeps events until they are in the stream. A volume is mounted at the
-    parent directory, and lasts as long as the pod."""
+    """File of the write-ahead log, which keeps events until they are in the stream. A volume that lasts as long as the
+    pod is mounted at the directory of the file."""
 
 
 class InterceptorDeployment(Spec):
@@ -88,34 +88,35 @@ class InterceptorDeployment(Spec):
     """Requests and limits. The interceptor holds whole bodies of HTTP requests in memory. If you set these keys, none
     of the default requests and limits remain."""
     settings_secret: DnsSubdomain | None = Field(default=None, examples=["phoebe-settings"])
-    """Existing Secret in the interceptor's namespace with all settings under the key settings.yaml, for settings that
-    contain a credential, such as the address of a database. The settings must have the same port, and the same
-    namespace of models, as this section. Absent: the settings follow from this section."""
+    """Existing Secret in the interceptor's namespace. Its key settings.yaml has all settings of the interceptor. Use a
+    Secret if the settings contain a credential, for example in the address of a database. The port in the settings must
+    be that of this section. In mode label, their k8sNamespace must be the namespace of the metered services. Absent:
+    the settings follow from this section."""
     emit: Emit = Emit.default()
-    """Events of metering. With settingsSecret, these keys decide only the volume and the network policy."""
+    """Events of metering. If settingsSecret is set, these keys decide only the volume and the network policy."""
     drain_timeout: DrainTime = "75s"
-    """Grace period in which a pod terminates. Running requests get 30s of it; longer requests are cut off when the pods
-    are replaced."""
+    """Grace period of a terminating pod. Running requests have 30s of this period to finish. Longer requests are cut
+    off when the pods are replaced."""
 
 
 class Interceptor(Spec):
-    """Token metering in the request path: routes lead to the interceptor, which forwards to the Service of a model.
+    """Token metering in the request path: routes lead to the interceptor, which forwards requests to a model's Service.
 
     Requests of metered services bypass endpoint pickers, pools and prefill.
     """
 
     mode: Annotated[Literal["label", "header"], Field(examples=["label"])]
-    """How the interceptor finds the Service of a model: by its labels (label), which requires the right to list
-    the Services of one namespace, or by a header that the route sets (header)."""
+    """How the interceptor finds the Service of a model. label: by the labels of the Service; the interceptor then needs
+    the right to list the Services of one namespace. header: by a header that the route sets."""
     namespace: Annotated[DnsLabel, Field(examples=["metering"])]
     """Namespace that the interceptor runs in."""
     service_account_name: DnsSubdomain = "phoebe-interceptor"
-    """ServiceAccount of the interceptor. In mode label it gets the right to get and list the Services in the models'
-    namespace."""
+    """ServiceAccount of the interceptor. In mode label, this account gets the right to get and list the Services in the
+    models' namespace."""
     service_name: Dns1035Label = "phoebe-interceptor"
-    """Name of the interceptor's Service, to which routes lead, and of its Deployment."""
+    """Name of the interceptor's Service and of its Deployment. Routes lead to this Service."""
     port: Port = 8080
-    """Port of the interceptor's Service. With deploy, the interceptor listens on the same port."""
+    """Port of the interceptor's Service. If deploy is set, the interceptor listens on the same port."""
     deploy: InterceptorDeployment | None = Field(
         default=None, examples=[{"image": f"registry.example/phoebe@sha256:{'0f' * 32}"}]
     )

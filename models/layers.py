@@ -1,9 +1,9 @@
 """Merge of the configuration's layers, with a record of the path and the file at which each value was written.
 
 The layers are `defaults`, the profile that is selected for a service, the service, its `prefill` and its `canary`. Each
-may stand in several files: the platform's outputs, base files, and the stack file above them. Layers merge by RFC 7386:
-mappings merge by key, scalars and lists are replaced, and null removes a value, from lower files and from lower layers.
-An explicit false, 0 or "" wins like any other value.
+layer may stand in several files: the platform's outputs, base files, and the stack file above them. Layers merge by RFC
+7386: mappings merge by key, scalars and lists are replaced, and null removes a value, from lower files and from lower
+layers. An explicit false, 0 or "" wins like any other value.
 
 Three rules are added. `engine.args` merges by flag name. A few mappings are replaced whole: `gateway`, `verify`,
 `allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`
@@ -171,8 +171,9 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
 def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
     """Merge two mappings.
 
-    The origin of the result is that of the higher layer. Its `below` has entries only for keys of the lower layer, and
-    for keys whose values are merged mappings or lists. Every other key has its path in the higher layer.
+    The origin of the result is that of the higher layer, with further entries in `below`: for each key that only the
+    lower layer has, and for each key of both layers whose higher value is a mapping or a list. Any other value was
+    written at its key in the higher layer.
     """
     tree, below = dict[str, Any](), dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW
@@ -200,7 +201,7 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
 
 
 def _is_of_wrong_type(low: object, path: Path) -> bool:
-    """Return whether the lower value is no mapping although it has to be one. The value of a variable may be text."""
+    """Return whether the lower value should be a mapping, but is not. Only the value of a variable may be text."""
     return not isinstance(low, dict) and path[-2:-1] != ("env",)
 
 
@@ -244,9 +245,9 @@ def ineffective_null(path: Path, file: str) -> Problem:
 
 
 def _copy_without_nulls(value: Value, origin: Origin, problems: list[Problem]) -> Value:
-    """Copy a value that has no counterpart in a lower layer, and report its nulls, which remove nothing.
+    """Copy a value that has no counterpart in a lower layer, and report the nulls in it, which remove nothing.
 
-    A patch keeps its nulls: they remove keys of the rendered object.
+    The nulls in a patch are kept, because they remove keys of the rendered object.
     """
     return _copy_below(value, origin.at, origin.file, problems)
 

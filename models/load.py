@@ -37,7 +37,7 @@ _NOUNS = {
     "model_type": ("a mapping", "write keys with values below it"),
     "model_attributes_type": ("a mapping", "write keys with values below it"),
 }
-"""Noun of the expected value, and remedy, by pydantic's error type."""
+"""Noun for the expected value, and the remedy, by pydantic's error type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,10 @@ class Loaded:
     stack: Stack
     problems: tuple[Problem, ...]
     repaired: tuple[Path, ...]
-    """Paths of repaired values: those in the merged tree, and those at which the user wrote the values."""
+    """Paths of repaired values, in the merged tree and in the files that the user wrote.
+
+    A credential that is written as text counts as repaired.
+    """
     merged: Layer
     """Merged tree of the stack, with the origin of each value."""
     profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
@@ -88,11 +91,11 @@ class Loaded:
         return self.stack
 
     def is_repaired(self, path: Path) -> bool:
-        """Return whether the value at a path of the merged tree, or a value around it or in it, was repaired."""
+        """Return whether a repaired value is at a path of the merged tree, contains that value, or is inside it."""
         return _overlaps_repaired(path, self.repaired)
 
     def locate(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """Return distinct problems with the places at which their values were written, such as those in `defaults`."""
+        """Return distinct problems, each with the place at which its value was written, for example in `defaults`."""
         return tuple(_distinct(map(self._at_origin, problems)))
 
     def _at_origin(self, problem: Problem) -> Problem:
@@ -155,8 +158,8 @@ def load(
 ) -> Loaded:
     """Read a configuration tree of plain values. `earlier` are problems that are reported as well.
 
-    `sources` are the files below the stack file, the lowest first; `selected` are profiles below its services. Raises
-    `ConfigError` if the tree cannot be repaired, such as a tree without services.
+    `sources` are the files below the stack file, the lowest first; `selected` has the profiles, which are layers below
+    the services. Raises `ConfigError` if the tree cannot be repaired, for example because it has no services.
     """
     if not isinstance(tree, dict) or not tree:
         missing = Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")
@@ -207,7 +210,7 @@ def _names(message: str, path: str) -> bool:
 
 
 def _enumeration(names: Sequence[str]) -> str:
-    """Return names as text. Of many names, the text has only the first ones and the number of the others."""
+    """Return names as text. If there are many, the text has only the first names and the number of the others."""
     shown = names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1]
     *others, last = [*shown, *([f"{len(names) - len(shown)} more"] if len(shown) < len(names) else [])]
     return f"{', '.join(others)} and {last}" if others else last
@@ -226,7 +229,7 @@ def _overlaps_repaired(path: Path, repaired: Sequence[Path]) -> bool:
 def validation_problems(tree: object, error: ValidationError, top: Path, file: str) -> list[Problem]:
     """Return the problems of a file that was validated separately.
 
-    The file has the keys that a stack has below the path `top`. Paths of the problems are those in the file.
+    The file has the keys that a stack has below the path `top`. The problems have paths in the file, not in the stack.
     """
     found = list[Problem]()
     for details in error.errors(include_url=False):
@@ -236,7 +239,10 @@ def validation_problems(tree: object, error: ValidationError, top: Path, file: s
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
-    """Return the path of a validation error in the merged tree, and the problem with the path that the user wrote."""
+    """Return a validation error as a path and a problem.
+
+    The path is in the merged tree. The problem has the path at which the user wrote the value.
+    """
     path = _path(merged.tree, details)
     at, file = merged.locate(path, absent=details["type"] == "missing")
     return path, Problem(at or Path(ROOT), *_verdict(path, details), file=file)
@@ -261,7 +267,7 @@ def _path(tree: object, details: ErrorDetails) -> Path:
 
 
 def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
-    """Return the message of a validation error and its remedy."""
+    """Return the message and the remedy for a validation error."""
     kind, value, context = details["type"], details["input"], details.get("ctx", {})
     shown = echo(path, value)
     match kind:
@@ -349,7 +355,7 @@ def _suggestion(path: Path, tag: tuple[str | int, ...]) -> str:
 
 
 def _example(path: Path) -> str:
-    """Return the field's example as YAML on one line, or "" if it has none."""
+    """Return the field's example as YAML on one line, or "" if the field has no example."""
     field = fields.field_at(path)
     return _flow_yaml(field.examples[0]) if field is not None and field.examples else ""
 
@@ -365,9 +371,10 @@ def _flow_yaml(value: object) -> str:
 
 
 def _repair(tree: dict[str, Any], path: Path) -> Path:
-    """Repair a value and return its path. A required value is replaced by its field's example, any other is removed.
+    """Repair the value at a path and return the path of the repaired value.
 
-    If the path leads into a list, the whole list is repaired: removing an item would change the indices of the others.
+    A required value is replaced by its field's example; any other value is removed. If the path leads into a list, the
+    whole list is repaired, because removing one item would change the indices of the others.
     """
     first_index = next((index for index, part in enumerate(path) if isinstance(part, int)), len(path))
     path = Path(*path[:first_index])

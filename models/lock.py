@@ -23,7 +23,7 @@ from models.selection import LockedProfile
 
 VERSION = 1
 _END = "..."
-"""Last line of the file, with which YAML ends a document. A file without this line is cut off."""
+"""Last line of the file; in YAML it ends a document. A file without this line is cut off."""
 _HEADER = "# Written by `python -m cli lock`, which alone changes this file.\n"
 _MARKERS = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
 _BLOCKS = ("services", "caches")
@@ -32,7 +32,7 @@ _CHECK = "check"
 _CHECK_LENGTH = 12
 _PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
-"""Keys in a service's block that have further pins, or a profile, as their values."""
+"""Keys in a service's block whose values are not fields of a pin: further pins, or a profile."""
 _RESTORE = "restore it from git"
 _NUMERIC = re.compile(r"[-+.0-9]")
 """Beginning of a text that YAML may read as a number or a time."""
@@ -53,10 +53,10 @@ _Dumper.add_representer(str, _text_node)
 
 
 class LockedCluster(Spec):
-    """Answers of the cluster and of the platform of a stack."""
+    """Answers of a stack's cluster and platform, given at the time `asked`."""
 
     name: str | None = None
-    """Name of the cluster in the state."""
+    """Name that identifies the cluster in the state of Pulumi."""
     gateways: tuple[str, ...] | None = None
     """Gateways that a controller has accepted, as namespace/name; None if the cluster was not asked."""
     platform: dict[str, JsonValue] = Field(default={})
@@ -147,7 +147,7 @@ def _check(block: Mapping[str, Any]) -> str:
 def read(content: str, file: str, stack: str, formerly: Collection[str] = ()) -> Lock:
     """Return the lock in the text of a file.
 
-    `stack` is the name of the stack that reads the lock, `formerly` are earlier names of the stack. Raises
+    `stack` is the name of the stack that reads the lock; `formerly` has earlier names of this stack. Raises
     `ConfigError` with all mistakes of the file.
     """
     if marker := _MARKERS.search(content):
@@ -188,9 +188,8 @@ def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str
     if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
         return
     what = f"is the lock of another stack ({found}, and not {stack})"
-    remedy = (
-        f"write a lock with `python -m cli lock {stack.rpartition('/')[2]}`, or add the name in this lock to formerly"
-    )
+    command = f"`python -m cli lock {stack.rpartition('/')[2]}`"
+    remedy = f"write a lock with {command}, or add that name to formerly if this stack had that name before"
     raise engine_yaml.mistake(file, what, remedy)
 
 
@@ -271,7 +270,7 @@ def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
 
 def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:
     keys = sorted({".".join(map(str, details["loc"])) for details in error.errors(include_url=False)})
-    what = f"has keys or values that this version never writes ({', '.join(keys)})"
+    what = f"has keys or values that this version of the program never writes ({', '.join(keys)})"
     return [Problem(at, what, "upgrade this program, or restore the file from git", file=file)]
 
 

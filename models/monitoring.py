@@ -9,7 +9,10 @@ from models.vocabulary import AbsolutePath, Interval, LabelKey, LabelValue
 
 
 class Monitors(Spec):
-    """Objects that name endpoints to a scraper. `metrics` of a service selects the endpoints of that service."""
+    """Objects that tell a scraper which endpoints to scrape.
+
+    `metrics` of a service selects the endpoints of that service.
+    """
 
     type: Literal["none", "prometheus-operator", "gmp"] = "none"
     """The kind of monitor objects: ServiceMonitor and PodMonitor of the Prometheus operator, PodMonitoring of Google's

@@ -57,16 +57,17 @@ class NetworkPolicies(Spec):
         default={}, examples=[{"gateway.networking.k8s.io/gateway-name": "inference-gateway"}]
     )
     """Labels of the gateway's pods, in their namespace; absent: any pod there. The load balancer of provider gke has no
-    pods. Connections are allowed from the addresses of its front ends and health checks, and from proxyCIDRs."""
+    pods: instead, connections are allowed from the addresses of its front ends and health checks, and from
+    proxyCIDRs."""
     gateway_namespace: DnsLabel | None = Field(default=None, examples=["istio-ingress"])
-    """Namespace of the gateway's pods; absent: the namespace of the Gateway, or of the object that takes its place. For
-    a ListenerSet, set this key if the Gateway's pods are in another namespace than the ListenerSet."""
+    """Namespace of the gateway's pods; absent: the namespace of the object that the key gateway names. If that object
+    is a ListenerSet and the Gateway's pods are in another namespace, set this key."""
     proxy_cidrs: Items[Cidr] = Field(default=(), alias="proxyCIDRs", examples=[["10.129.0.0/23"]])
     """Addresses of proxies that are not pods and forward the gateway's requests, such as the proxy-only subnet of
     provider gke. They are allowed in addition to the known addresses of the provider."""
     prometheus_namespace: DnsLabel = "monitoring"
-    """Namespace of the Prometheus that scrapes. It has no effect with observability.metrics.type gmp, whose collectors
-    have fixed namespaces."""
+    """Namespace of the Prometheus that scrapes the pods. This key has no effect if observability.metrics.type is gmp,
+    because Google's collectors have fixed namespaces."""
     dns_namespace: DnsLabel = "kube-system"
     """Namespace of the DNS server's pods."""
     dns_port: Port = 53

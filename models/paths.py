@@ -43,5 +43,5 @@ class Path(tuple[str | int, ...]):
         return Path(*self[len(top) :])
 
     def is_within(self, top: "Path") -> bool:
-        """Return whether the path is `top` or leads to a value below it."""
+        """Return whether the path is `top` or leads to a value below `top`."""
         return self[: len(top)] == top

@@ -129,7 +129,7 @@ class LatencyPredictor(Spec):
 
 
 class Traffic(Spec):
-    """Expected traffic of the pool at its busiest."""
+    """Expected traffic of the pool in its busiest time."""
 
     requests_per_second: Annotated[
         float, Between(0, 100_000, "write the number of requests in a busy second, such as 20"), Field(examples=[20])
@@ -157,15 +157,15 @@ class PickerContainer(Spec):
     """Environment variables of the container. A value is a text, or a reference to a Secret, a ConfigMap or a field of
     the pod."""
     ports: Items[Port] = Field(default=(), examples=[[8000]])
-    """Ports that the container listens on. The containers of a pod share an address, so that two containers cannot
-    listen on the same port. The picker calls the container at localhost."""
+    """Ports that the container listens on. Two containers of a pod cannot listen on the same port, because all
+    containers of a pod share one address. The picker calls the container at localhost."""
     resources: Resources = Resources.default()
     """Requests and limits of the container."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
         default=None, examples=[1000]
     )
     """User id of the container's processes. Absent: the user of the image. The container then starts only if the image
-    names its user by number, and the user is not root."""
+    names a user by number, and this user is not root."""
 
 
 class SelfSigned(Spec):
@@ -181,11 +181,12 @@ class Certificate(Spec):
     type: Literal["certificate"]
     """TLS with a certificate of yours. The picker reloads it after a renewal."""
     secret: Annotated[DnsSubdomain, Field(examples=["picker-certificate"])]
-    """Existing Secret of type kubernetes.io/tls, in the namespace of the service. Its certificate is for the DNS name
-    of the picker's Service."""
+    """Existing Secret of type kubernetes.io/tls, in the namespace of the service. The certificate must be for the DNS
+    name of the picker's Service."""
     ca_secret: DnsSubdomain | None = Field(default=None, examples=["picker-ca"])
     """Existing Secret with the CA certificate (key ca.crt), in the namespace of the gateway. Istio verifies the
-    picker's certificate by the CA certificate. Absent: Istio does not verify it. For provider istio only."""
+    picker's certificate by the CA certificate. Absent: Istio does not verify the picker's certificate. For provider
+    istio only."""
 
 
 class NoTls(Spec):
@@ -210,8 +211,8 @@ class EndpointPicker(Spec):
     )
     """Plugins and profiles that score the pods. approximate-prefix-cache: by the prompt prefixes that the picker sent
     to each pod; precise-prefix-cache: by the KV cache blocks that each pod reports; predicted-latency: by the
-    latency that latencyPredictor predicts; custom: by config. With prefill, a preset also has profiles for both roles.
-    Not every release has every preset."""
+    latency that latencyPredictor predicts; custom: as config says. If the service has prefill, a preset has profiles
+    for both roles. Not every release has every preset."""
     scorer_weights: dict[Text, Weight] = Field(default={}, examples=[{"prefix-cache-scorer": 3}])
     """Weights by type of scorer. They replace the weights of the preset. A scorer that the preset lacks is added.
     Refused with preset custom."""
@@ -220,10 +221,10 @@ class EndpointPicker(Spec):
         examples=[{"plugins": [{"type": "queue-scorer"}], "schedulingProfiles": []}],
     )
     """The whole EndpointPickerConfig; apiVersion and kind may be left out. Required with preset custom, refused with
-    any other."""
+    any other preset."""
     flow_control: FlowControl | None = Field(default=None, examples=[{"defaultRequestTTL": "2m"}])
-    """Flow control: requests wait in the picker, by priority, while the pool is saturated. {} for the picker's default
-    limits; absent: none, unless config has it."""
+    """Flow control: requests wait in the picker, by priority, while the pool is saturated. {}: flow control with the
+    picker's default limits; absent: no flow control, unless config has it."""
     latency_predictor: LatencyPredictor | None = Field(
         default=None,
         examples=[
@@ -253,18 +254,19 @@ class EndpointPicker(Spec):
     )
     """Further containers of the picker pods, by name."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
-    """Requests and limits of the picker container. If you set them, none of the default requests and limits remain."""
+    """Requests and limits of the picker container. If you set these keys, none of the default requests and limits
+    remain."""
     traffic: Traffic | None = Field(default=None, examples=[{"requestsPerSecond": 20}])
     """Traffic from which the resource requests and limits of the picker container follow; absent: resources decides
     them. Refused together with resources."""
     replicas: Count = 1
     """Number of picker pods."""
     replication: Literal["active-passive", "active-active"] = "active-passive"
-    """Division of work between picker pods. active-passive: they elect a leader, which alone is ready and answers; if
-    it fails, another pod becomes the leader. A change of the picker's pods replaces all of them at the same
-    time. active-active: all pods answer, each with a queue and with knowledge of its own requests only. A change
-    replaces the pods one after another.
-    Refused with preset approximate-prefix-cache, and in releases whose pickers do not support it."""
+    """Division of work between picker pods. active-passive: the pods elect a leader, the only pod that is ready and
+    answers. If the leader fails, another pod takes its place. A change of the picker's pods replaces all of them at the
+    same time. active-active: all pods answer, each with a queue and with knowledge of its own requests only. A change
+    replaces the pods one after another. active-active is refused with preset approximate-prefix-cache, and in releases
+    whose pickers do not support it."""
     failure_mode: Literal["FailClose", "FailOpen"] = "FailClose"
     """Behaviour of the gateway while no picker answers. FailClose: it refuses requests; FailOpen: it sends them to any
     pod of the pool, which requires failOpenReason."""

@@ -16,7 +16,7 @@ Time = Annotated[str, Shape("is no time in UTC", r"[0-9-]{10}T[0-9:]{8}Z", "writ
 
 
 class Settings(Spec):
-    """Settings of a source on which its digest or its bytes depend. A source with other settings is another source."""
+    """Settings that decide the digest or the bytes of a source. A source with other settings is another source."""
 
     endpoint: str | None = None
     filter: tuple[str, ...] | None = None
@@ -31,7 +31,7 @@ class Pin(Spec):
     was: ModelSource
     """The source in the configuration."""
     source: ModelSource
-    """The same source with its digest: the manifest's digest of a ModelKit or an image, the commit of a repository."""
+    """The same source with its digest: the manifest's digest (ModelKit, image), or the commit (repository)."""
     digest: Digest | None = None
     """Hash of the listing of an S3 prefix; None for sources whose digest is in `source`, and for claims."""
     bytes: int | None = Field(default=None, gt=0)
@@ -59,7 +59,7 @@ class Pin(Spec):
 
     @property
     def pinned_source(self) -> str:
-        """Return the source to fetch: with its digest, unless it was deployed before the first lock."""
+        """Return the source to fetch: with its digest, unless `deployed` is true."""
         return self.was if self.deployed else self.source
 
     @property
@@ -114,5 +114,5 @@ def origin(source: str, endpoint: str | None) -> str:
 
 
 def plain(spec: Spec) -> dict[str, Any]:
-    """Return a spec as plain values, without the fields that have their default."""
+    """Return a spec as plain values, without the fields whose values are the defaults."""
     return spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)

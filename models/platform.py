@@ -19,7 +19,7 @@ _KUBECONFIG = Path("platform", "kubeconfig")
 
 
 class Reference(NamedTuple):
-    """The stack of a platform, and the names of its outputs that a stack reads."""
+    """The stack of a platform, and the names of the outputs that another stack reads from it."""
 
     stack: str
     output: str
@@ -70,7 +70,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
         found.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
     value, name = outputs.values.get(read.output), f"{read.output} of {read.stack}"
     if read.output in outputs.secrets:
-        remedy = "export it in plain text there, and secrets, such as a kubeconfig, as separate outputs"
+        remedy = "export it there in plain text, and export secrets, such as a kubeconfig, as separate outputs"
         return [*found, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
     if value is None:
         what, remedy = f"is no output of {read.stack} ({read.output})", "export it there, or name another output"
@@ -88,7 +88,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
 
 
 def _version_problem(version: object, name: str) -> Problem:
-    """Return the problem of a contract of another version."""
+    """Return the problem of outputs whose contract has another version, or none."""
     if version is None:
         return Problem(_OUTPUT, f"has no contractVersion ({name})", f"export contractVersion: {CONTRACT_VERSION} there")
     is_newer = isinstance(version, int | float) and version > CONTRACT_VERSION

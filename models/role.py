@@ -49,7 +49,7 @@ class Engine(Spec):
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = Field(default=None, examples=["Always"])
     """Pull policy of the engine's image; absent: the default of Kubernetes."""
     port: Port = 8000
-    """Port of the pods to which the pool and the Service send requests."""
+    """Port of the pods. The pool and the Service send requests to this port."""
     max_num_seqs: Count | None = Field(default=None, examples=[256])
     """Maximum number of sequences in a batch (`--max-num-seqs`); absent: the engine's default."""
     gpu_memory_utilization: Share = 0.9
@@ -69,18 +69,18 @@ class Parallelism(Spec):
 
     tensor: Count | None = Field(default=None, examples=[4])
     """Number of devices over which each layer is split (`--tensor-parallel-size`). Absent: the smallest power of two
-    with which the devices together have acceleratorMemory, or 1 if acceleratorMemory is absent."""
+    for which that many devices together have acceleratorMemory; 1 if acceleratorMemory is absent."""
     pipeline: Count = 1
     """Number of stages into which the layers are divided. A pod has as many stages as fit on a node, or one
     stage if the number of devices of a node is unknown."""
     data: Count = 1
-    """Number of copies of the model in a replica (`--data-parallel-size`). They share the replica's requests."""
+    """Number of copies of the model in a replica (`--data-parallel-size`). The copies share the replica's requests."""
     data_local: Count | None = Field(default=None, examples=[8])
     """Number of copies in one pod (`--data-parallel-size-local`); absent: all of them."""
     load_balancing: Literal["internal", "external"] = "internal"
     """Choice of the copy for a request. internal: vLLM chooses, behind one port of the pod; external: the endpoint
     picker chooses. Every copy in a pod is then an endpoint with a separate port, counted up from engine.port.
-    external is for mixture-of-experts models, and for replicas of one pod with two to eight copies."""
+    external works only for mixture-of-experts models, in replicas of one pod with two to eight copies."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
 
@@ -127,8 +127,9 @@ class Pod(Placed):
     """Placement, metadata, identity and shared memory of the serving pods."""
 
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["models"])
-    """Existing ServiceAccount, such as one with a workload identity; absent: with prefill, decode pods get an account
-    that may only read pods and their pool. All other pods have the namespace's default account, without a token."""
+    """Existing ServiceAccount, such as one with a workload identity; absent: if the variant has prefill, decode pods
+    get an account that may only read pods and their pool. All other pods have the namespace's default account, without
+    a token."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] = 1000
     """User id of all containers. Root is refused."""
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000
@@ -136,8 +137,8 @@ class Pod(Placed):
     supplemental_groups: (
         Items[Annotated[int, Within(1, 2**31 - 1, "write the number of a group of the nodes, above 0")]] | None
     ) = Field(default=None, examples=[[109]])
-    """Further groups of all containers, by number, such as the number of the nodes' group render: only its members may
-    open AMD's devices. []: no group is needed."""
+    """Numbers of further groups that the processes of all containers belong to. For example, only members of the nodes'
+    group render may open AMD's devices. []: no group is needed."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload is added for
     vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""
@@ -180,7 +181,7 @@ class RollingUpdate(Spec):
     type: Literal["RollingUpdate"]
     """Replace pods step by step."""
     max_surge: CountOrNone = 0
-    """Number of additional replicas that may exist during a rollout. Without free devices for these replicas, the
+    """Number of additional replicas that may exist during a rollout. If no devices are free for these replicas, the
     rollout does not finish."""
     max_unavailable: CountOrNone = 1
     """Number of replicas that may be unavailable during a rollout."""
@@ -220,7 +221,7 @@ class Role(Spec):
     """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
     accelerator_memory: Bytes | None = Field(default=None, examples=["160Gi"])
     """Device memory that one copy of the model needs. If parallelism.tensor is absent, the number of devices follows
-    from this memory. Otherwise a check compares the memory of the devices with this memory."""
+    from this memory. If parallelism.tensor is set, a check compares the memory of the devices with this memory."""
     parallelism: Parallelism = Parallelism.default()
     """Layout of one replica over devices."""
     replicas: CountOrNone = 1

@@ -67,22 +67,23 @@ class Gateway(Spec):
     namespace: DnsLabel | None = Field(default=None, examples=["gateways"])
     """Namespace of the Gateway; absent: the stack's."""
     section_name: DnsSubdomain | None = Field(default=None, examples=["https"])
-    """Listener of the Gateway; absent: all of them."""
+    """Listener of the Gateway; absent: all listeners."""
     port: Port | None = Field(default=None, examples=[443])
-    """Port of the listeners; absent: all of them."""
+    """Port of the listeners; absent: listeners of all ports."""
     group: DnsSubdomain = "gateway.networking.k8s.io"
-    """API group of the Gateway, or of the object that takes its place."""
+    """API group of the Gateway, or of the object that takes the Gateway's place."""
     kind: Annotated[str, _KIND] = "Gateway"
-    """Kind of the Gateway, or of the object that takes its place, such as ListenerSet."""
+    """Kind of the object that routes attach to: Gateway, or the kind that takes its place, such as ListenerSet."""
     provider: Annotated[Literal["istio", "gke", "agentgateway", "none"], Field(examples=["istio"])]
-    """Implementation of the Gateway. istio adds a DestinationRule for the picker's TLS; gke adds the policies of its
+    """Implementation of the Gateway. istio adds a DestinationRule for the picker's TLS; gke adds the policies of GKE's
     load balancer for the pool."""
     version: Annotated[str, _VERSION] | None = Field(default=None, examples=["1.31.2"])
     """Version of the implementation. It decides which features a route may use. Absent: features that some versions
     lack are refused, or give a warning."""
     body_router: bool = False
     """Whether a payload processor of the gateway reads the model from the request's body and writes the base model into
-    a header. route.matches[].model needs it. The processor must watch ConfigMaps in the namespaces of the services."""
+    a header. route.matches[].model needs such a processor, which must watch ConfigMaps in the namespaces of the
+    services."""
 
 
 class RouteMatch(Spec):
@@ -95,16 +96,16 @@ class RouteMatch(Spec):
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
     """Headers with their exact values."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
-    """Served model name of the service. The match then needs a request whose body names this model, one of its adapters
-    or a rewrite. A payload processor writes the name of the base model into a header (gateway.bodyRouter)."""
+    """Served model name of the service. Only requests whose body names this model, one of its adapters or a rewrite
+    then match. A payload processor writes the name of the base model into a header (gateway.bodyRouter)."""
 
 
 class RouteMirror(Spec):
     """A service that receives copies of the requests."""
 
     service: Annotated[Dns1035Label, Field(examples=["qwen-next"])]
-    """Key of the service. Copies bypass its endpoint picker and go to its Kubernetes Service; responses are
-    discarded."""
+    """Key of the service. Copies go to the Kubernetes Service of this service, past its endpoint picker. The gateway
+    discards the responses."""
     percent: Annotated[int, Within(0, 100, "write the percentage of requests that are copied")] = 100
     """Percentage of the requests that are copied."""
 

@@ -49,7 +49,7 @@ class Question(Selection):
 
 
 class LockedProfile(Spec):
-    """The profile that was selected, in a lock."""
+    """A selected profile, as the lock records it."""
 
     id: ProfileId
     reasons: Items[Text]

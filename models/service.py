@@ -69,8 +69,8 @@ class Adapter(Source):
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
         default=None, examples=[["hf-token"]]
     )
-    """The existing Secret with the credentials for the source, with the same keys as under model.secrets. Absent: the
-    model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
+    """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets.
+    Absent: the model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub. Absent: the model's if adapter and model have the same scheme;
     otherwise the vendor's."""
@@ -107,11 +107,12 @@ class Model(Source):
     name: Text | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
     """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
-    """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
-    them, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of
+    """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim with the
+    weights, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of
     the cache."""
     size: Bytes | None = Field(default=None, examples=["16Gi"])
-    """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from it."""
+    """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from this
+    size."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
@@ -140,22 +141,22 @@ class Model(Source):
     architecture: Architecture | None = Field(
         default=None, examples=[{"layers": 36, "hiddenSize": 4096, "heads": 32, "kvHeads": 8, "headDim": 128}]
     )
-    """Numbers of the model, from which checks.fit computes its memory. Absent: the numbers of the lock, or of
-    the shipped table for the name in an hf:// source."""
+    """Numbers of the model, from which checks.fit computes the memory that the model needs. Absent: the numbers in the
+    lock, or else those that the shipped table has for the name in an hf:// source."""
 
 
 class KvCache(Spec):
-    """Settings of the KV cache, which all roles and the picker share."""
+    """Settings of the KV cache. All roles and the picker have the same settings."""
 
     block_size: Count | None = Field(default=None, examples=[128])
-    """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number, else the
+    """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number; otherwise the
     engine's default."""
     connector: Literal["nixlv2", "mooncake"] = "nixlv2"
     """Connector that transfers the cache from prefill pods to decode pods."""
     events: bool = False
     """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
     cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
-    """Host memory of each pod for blocks that no longer fit its devices."""
+    """Host memory of each pod for cache blocks that no longer fit the memory of the pod's devices."""
 
 
 class SidecarTls(Spec):
@@ -163,8 +164,8 @@ class SidecarTls(Spec):
 
     prefill: bool = False
     """Serve prefill with the certificate, and send requests to prefill over TLS. The requests are encrypted. The
-    certificate is not verified, because no certificate names pod addresses. With this key, pickers before llm-d-0.9
-    read no metrics of prefill."""
+    certificate is not verified, because no certificate names pod addresses. If prefill is true, pickers before
+    llm-d-0.9 read no metrics of prefill."""
     certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
     """The existing Secret of type kubernetes.io/tls."""
 
@@ -182,7 +183,7 @@ class Sidecar(Spec):
     log_level: Literal["debug", "info", "error"] | None = Field(default=None, examples=["debug"])
     """Verbosity (`--zap-log-level`); absent: the sidecar's default."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
-    """Requests and limits of the sidecar. If you set them, none of the default requests and limits remain."""
+    """Requests and limits of the sidecar. If you set these keys, none of the default requests and limits remain."""
     tls: SidecarTls = SidecarTls.default()
     """TLS between the sidecar and prefill."""
 
@@ -201,10 +202,11 @@ class ServiceInterceptor(Spec):
     """Token metering of the service."""
 
     enabled: bool = True
-    """Lead the route to the interceptor. It bills the requests and forwards them to the Kubernetes Service."""
+    """Lead the route to the interceptor. The interceptor bills the requests and forwards them to the Kubernetes
+    Service."""
     resource_id: ResourceId | None = Field(default=None, examples=["chat-7f3a"])
-    """Id by which requests are billed, unique in the stack and, in mode label, in the namespace; absent: the service's
-    key."""
+    """Id by which requests are billed. It must be unique in the stack, and in mode label also in the namespace. Absent:
+    the service's key."""
 
 
 class Variant(Role):
@@ -228,8 +230,8 @@ class Variant(Role):
     """The served model."""
     selection: Selection | None = Field(default=None, examples=[{"metric": "latency"}])
     """Wishes for the serving profile. The profile decides the keys that the service lacks. If this key is absent, or
-    only in `defaults`, a profile is selected for services without model.source, and for services without accelerator
-    whose model is in the catalogue."""
+    only in `defaults`, a profile is selected for a service that has no model.source, and for a service that has no
+    accelerator but a model of the catalogue."""
     storage: Storage = Ephemeral(type="ephemeral")
     """Storage of the weights in the cluster."""
     kv_cache: KvCache = KvCache.default()
@@ -268,7 +270,7 @@ class Service(Variant):
     """One model service. The keys for a role apply to its decode role, or to its only role."""
 
     name: Dns1035Label | None = Field(default=None, examples=["chat"])
-    """First part of the objects' names; absent: the service's key."""
+    """Beginning of the objects' names; absent: the service's key."""
     namespace: DnsLabel | None = Field(default=None, examples=["search"])
     """Namespace of the objects; absent: the stack's."""
     canary: Canary | None = Field(default=None, examples=[{"weight": 10}])

@@ -37,13 +37,13 @@ class NamespaceOptions(Spec):
     """Create the namespaces, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
     changed."""
     retain: bool = False
-    """Keep created namespaces and all objects in them when the stack no longer uses them."""
+    """Keep created namespaces, and all objects in them, when the stack no longer uses these namespaces."""
     protect: bool = False
     """Fail a run that would delete a created namespace."""
 
 
 class Platform(Spec):
-    """A stack of a platform, whose outputs are the lowest layer of this stack."""
+    """The stack of a platform. Its outputs are the lowest layer of this stack."""
 
     stack: Annotated[FullStackPath, Field(examples=["organization/platform/prod"])]
     """Name of the platform's stack: organization/project/stack."""
@@ -52,7 +52,7 @@ class Platform(Spec):
     these except contractVersion may be absent. The output may not be secret."""
     kubeconfig: Text | None = Field(default=None, examples=["kubeconfig"])
     """Name of the platform's output with the kubeconfig of the cluster. The output may be secret. The key
-    inference-stacks:kubeconfig takes precedence. Absent: no output is read."""
+    inference-stacks:kubeconfig takes precedence. Absent: no kubeconfig is read from the platform."""
 
 
 class LiveFacts(Spec):
@@ -81,12 +81,12 @@ class NoFacts(Spec):
 class Cluster(Spec):
     """The cluster to deploy to.
 
-    Its kubeconfig is the value of the secret configuration key inference-stacks:kubeconfig. Without that key, the files
-    that KUBECONFIG names are read, or the default file.
+    Its kubeconfig is the value of the secret configuration key inference-stacks:kubeconfig. If that key is absent, the
+    kubeconfig is read from the files that the variable KUBECONFIG names, or else from the default file.
     """
 
     name: DnsSubdomain | None = Field(default=None, examples=["prod-eu"])
-    """Identity of the cluster in the state; absent: its name in the context of the kubeconfig."""
+    """Name that identifies the cluster in Pulumi's state; absent: the cluster's name in the kubeconfig's context."""
     context: Text | None = Field(default=None, examples=["prod"])
     """Context of the kubeconfig; absent: the current one."""
     domain: DnsSubdomain = "cluster.local"
@@ -99,9 +99,9 @@ class Checks(Spec):
     """Severity of failed checks."""
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
-    """Check that the cluster has the kinds, namespaces, classes and listeners that the stack needs, and that its routes
-    collide with no other routes. A problem that only a person can solve is an error (strict) or a warning (warn); with
-    skip, none of this is checked."""
+    """Check that the cluster has the kinds, namespaces, classes and listeners that the stack needs, and that the
+    stack's routes collide with no other routes. A problem that only a person can solve is an error (strict) or a
+    warning (warn); with skip, none of this is checked."""
     capacity: Literal["strict", "warn", "skip"] = "warn"
     """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,
@@ -112,7 +112,7 @@ class Checks(Spec):
     the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); with skip, nothing
     is checked. If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
     lock: Literal["strict", "warn", "skip"] = "warn"
-    """Check of the lock (inference.STACK.lock.yaml) for sources that are missing or outdated in it. They are errors
+    """Check that no source is missing or outdated in the lock (inference.STACK.lock.yaml). Such sources are errors
     (strict) or warnings (warn); with skip, nothing is checked. If there is no lock, only strict reports that."""
 
 
@@ -195,7 +195,7 @@ class Stack(Spec):
     """The platform that this stack runs on. Its outputs give gateway, cluster, observability and storageClassName, and
     values in files override them. Absent: no outputs are read."""
     namespace: Annotated[DnsLabel, Field(examples=["models"])]
-    """Namespace of the services that set none."""
+    """Namespace of the services that set no namespace."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claims that the stack creates; absent: the cluster's default."""
     namespace_options: NamespaceOptions = NamespaceOptions.default()
@@ -234,15 +234,16 @@ class Stack(Spec):
     """Network policies: which connections to and from the pods are allowed. Absent: no policies. {}: policies that
     allow the known connections."""
     interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
-    """Token metering: the routes of services lead to the interceptor. Absent: none."""
+    """Token metering: the routes of services lead to the interceptor. Absent: no metering."""
     caches: dict[Dns1035Label, Cache] = Field(
         default={}, examples=[{"mistral": {"source": "s3://acme-models/mistral-small-24b", "size": "48Gi"}}]
     )
-    """Claims that services share, each with weights that are fetched once. A service names a cache by its key."""
+    """Claims that services share, each with weights that are fetched once. A service names a cache in storage.cache, by
+    the cache's key."""
     defaults: dict[str, JsonValue] = Field(default={}, examples=[{"route": {"hostnames": ["llm.example.com"]}}])
     """Keys of a service that every service inherits."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
-    """The services by key. The key is the identity of a service: renaming it replaces the service."""
+    """The services by key. The key is the identity of a service: renaming the key replaces the service."""
 
     @model_validator(mode="before")
     @classmethod

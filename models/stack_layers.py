@@ -65,7 +65,7 @@ class _Below:
     def merge(self, at: Path, layers: Sequence[Layer]) -> Layer:
         """Return the layers of a service, merged over `defaults` and a profile.
 
-        The profile is that of the service, prefill or canary at the path `at`, or else of the closest path above.
+        The profile is that of the service, prefill or canary at the path `at`, or else of the closest path above it.
         """
         profile = next((self.profiles[path] for path in _holders(at) if path in self.profiles), None)
         merged = self.defaults.without() if profile is None else merge(self.defaults.without(), profile)
@@ -91,13 +91,14 @@ def _children(layers: Iterable[Layer], key: str) -> list[Layer]:
 
 
 class _Above(NamedTuple):
-    """The layers above the highest null, and the problems of mistaken layers."""
+    """Layers that are merged, and the problems of layers that are left out."""
 
     layers: list[Layer]
     problems: tuple[Problem, ...]
 
 
 def _above_null(layers: Iterable[Layer]) -> _Above:
+    """Return the layers above the highest null, and the problem of a null that has no layer to remove."""
     above, problems = list[Layer](), list[Problem]()
     for layer in layers:
         if layer.tree is not None:
@@ -116,7 +117,7 @@ def _mappings(layers: Iterable[Layer]) -> _Above:
 
 
 def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
-    """Return `defaults` without its prefill as a layer, and the layers of its prefill.
+    """Return two values: `defaults` without prefill, as one layer, and the layers of the prefill in `defaults`.
 
     Nulls in the prefill are kept, because they may remove values of a service.
     """
@@ -131,7 +132,7 @@ def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
 
 
 def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
-    """Return `defaults` with its prefill. If only one file has `defaults`, return the value in this file unchanged."""
+    """Return `defaults` with its prefill; if only one file has `defaults`, the value as that file has it."""
     if len(explicit) == 1:
         return Layer(copy_value(explicit[0].tree), explicit[0].origin)
     layers, _ = _mappings(prefills)
@@ -166,7 +167,7 @@ def _services(below: _Below, explicit: _Above) -> Layer:
 def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
     """Return the service at a path, merged over the layers below services; the tree is None if a null removes it.
 
-    A value that is not a mapping is returned unchanged, and reported by the validation.
+    A value that is not a mapping is returned unchanged. The validation reports it.
     """
     if not explicit.layers:
         return Layer(None, Origin(Path()), explicit.problems)
@@ -186,7 +187,7 @@ def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
 
 
 def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
-    """Return the service as the prefill or canary at a path inherits it; None without a profile for that path."""
+    """Return the service as the prefill or canary at a path inherits it; None if that path has no profile."""
     return below.merge(at, layers) if below.has_other(at) else None
 
 
@@ -209,7 +210,8 @@ def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
 def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
     """Return prefill, merged over the keys that it inherits.
 
-    A null in the prefill of `defaults` that removes nothing is no problem: it may remove a value of another service.
+    A null in the prefill of `defaults` may remove nothing here. This is no problem, because it may remove a value of
+    another service.
     """
     highest: object = layers[-1].tree
     if not isinstance(highest, dict):
@@ -226,8 +228,8 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
 def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
     """Return the canary at a path, merged over its service.
 
-    Its prefill is merged over the layers of the service's prefill. `services` are the layers of the service, `layers`
-    are the layers of the canary.
+    The canary's prefill is merged over the layers of the service's prefill. `services` are the layers of the service,
+    and `layers` are the layers of the canary.
     """
     highest = layers[-1]
     if not is_mapping(highest.tree):
@@ -252,7 +254,10 @@ def _merge_canary(service: Layer, explicit: Sequence[Layer], at: Path) -> Layer:
 
 
 def _without_sizes_of_another_source(service: Layer, canary: Iterable[Layer]) -> Layer:
-    """Return a service without its sizes of weights, claim and volume if the canary has another source."""
+    """Return the service as a canary inherits it.
+
+    If the canary has another source, the sizes of the weights, of the claim and of the volume are not inherited.
+    """
     source = highest = mapping_of(service.tree.get("model")).get("source")
     for layer in canary:
         highest = mapping_of(layer.tree.get("model")).get("source", highest)
@@ -280,7 +285,7 @@ def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequ
 
 
 def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
-    """Remove `replicas` if no explicit layer sets the key, and autoscaling decides the number."""
+    """Remove `replicas` if autoscaling decides the number and no explicit layer sets the key."""
     replicas = [layer.tree["replicas"] for layer in explicit if "replicas" in layer.tree]
     is_overruled = merged.tree.get("autoscaling") is not None and (not replicas or replicas[-1] is None)
     return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged

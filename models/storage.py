@@ -38,7 +38,7 @@ class Fill(Spec):
     secrets: Annotated[
         Items[DnsSubdomain], Entries(0, 1, "write only the Secret with the credentials for the source")
     ] = Field(default=(), examples=[["s3-reader"]])
-    """The existing Secret with the credentials for the source, with the same keys as under model.secrets."""
+    """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
@@ -46,7 +46,8 @@ class Fill(Spec):
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
     """Environment variables of the Job; they override the generated ones."""
     resources: Resources = FETCHING
-    """Requests and limits of the Job's container. If you set them, none of the default requests and limits remain."""
+    """Requests and limits of the Job's container. If you set these keys, none of the default requests and limits
+    remain."""
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["weights-reader"])
     """An existing ServiceAccount with access to the source. Absent: pod.serviceAccountName of the service. For a cache,
     or if the service has none: the namespace's default account, without a token."""
@@ -95,7 +96,7 @@ class Dedicated(Spec):
     protect: bool = False
     """Let Pulumi refuse to delete the claim."""
     fill: Fill = Fill.default()
-    """Settings of the Job. Secrets, endpoint and region here apply only where the model has none."""
+    """Settings of the Job. Secrets, endpoint and region here apply only if the model has none."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -111,7 +112,7 @@ class Existing(Spec):
     sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
     """Folder of the claim to use; absent: the whole claim. Below this folder, each source gets a separate folder."""
     fill: Fill = Fill.default()
-    """Settings of the Job. Secrets, endpoint and region here apply only where the model has none."""
+    """Settings of the Job. Secrets, endpoint and region here apply only if the model has none."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -144,7 +145,7 @@ class Cache(Source):
 
 
 _CACHE_FIELDS: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Bytes)}
-"""Fields that a cache supplies to the models of its services, with their types."""
+"""Types of the fields that a cache supplies to the models of its services, by the name of the field."""
 _STAND_IN_SOURCE = "hf://Qwen/Qwen3-0.6B"
 """Placeholder source of a model whose cache has no valid source. The mistake is then reported only for the cache."""
 
@@ -176,7 +177,10 @@ def _complete_service(tree: object, caches: dict[str, Any]) -> object:
 
 
 def _with_values_of_cache(tree: object, caches: dict[str, Any]) -> object:
-    """Return a variant whose model has the source and size of its shared cache, unless the model has another source."""
+    """Return a variant with the source and the size of its shared cache as values of its model.
+
+    A variant is returned unchanged if it has no shared cache, or if its model names another source.
+    """
     storage = _mapping(_mapping(tree).get("storage"))
     if storage.get("type") != "shared" or not isinstance(_mapping(tree).get("model"), dict):
         return tree

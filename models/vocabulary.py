@@ -116,8 +116,8 @@ class Between:
 def _number_as_text(value: object) -> object:
     """Turn a number into text.
 
-    `cpu: 4` is a valid quantity in Kubernetes. A duration written as `10` is then rejected with the message of
-    `Duration`, not as "not a string".
+    `cpu: 4` is a valid quantity in Kubernetes. A duration that is written as the number `10` is rejected with the
+    message of `Duration`, not as "not a string".
     """
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
@@ -137,7 +137,7 @@ def check_claim_size(quantity: str) -> str:
 
 
 def check_unit(quantity: str) -> str:
-    """Reject a number of bytes that lacks its unit, and a fraction of a byte."""
+    """Reject a number of bytes that lacks its unit, is a fraction of a byte, or is too large."""
     if lacks_unit(quantity):
         raise refuse(
             f"is {amount(quantity).normalize():f} bytes", "write the number with its unit, such as 16Gi", echoed=False
@@ -261,7 +261,8 @@ HeaderValue = Annotated[
 ]
 Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
 Argument = Annotated[
-    str, Shape("has a NUL character", r"[^\x00]*", "remove it: a process cannot get it", _LONGEST_ARGUMENT)
+    str,
+    Shape("has a NUL character", r"[^\x00]*", "remove it: no argument of a process may contain NUL", _LONGEST_ARGUMENT),
 ]
 Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
 Count = Annotated[int, Within(1, LARGEST, "write 1 or more")]
@@ -269,7 +270,7 @@ Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
 CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
 
 KubernetesObject = dict[str, JsonValue]
-"""A part of a Kubernetes object, with the keys of the API. After rendering, it is checked against the API's schema."""
+"""Fields of a Kubernetes object, with the names of the API. The rendered object is checked against the API's schema."""
 
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _SECOND = 1000
@@ -277,7 +278,7 @@ _SECOND = 1000
 _SMALLEST = 2**20
 """Smallest number of bytes that needs no unit."""
 _LARGEST, _LARGEST_TEXT = 2**50, "1Pi"
-"""Largest number of bytes. The times that follow from it, in seconds, are far below `LARGEST`."""
+"""Largest number of bytes. The times in seconds that follow from this number are far below `LARGEST`."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power

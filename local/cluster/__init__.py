@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -143,8 +144,10 @@ class ControlPlane:
     def _start(self) -> None:
         self._end_unrecorded()
         self._write_files()
-        for part in parts.STORE:
-            self._start_part(part)
+        # An API server that waits too long for etcd ends.
+        self._start_part("etcd")
+        self._wait("etcd", lambda: self._listens("etcd"))
+        self._start_part("kube-apiserver")
         self._wait("kube-apiserver", self.api().ready)
         for part in parts.CONTROLLERS:
             self._start_part(part)
@@ -209,6 +212,10 @@ class ControlPlane:
         self.kubectl(*server_side, "--subresource=status", f"--filename={self._nodes}")
         self._wait("kube-apiserver", lambda: self.api().serves_custom_resources())
         self._wait("kube-apiserver", lambda: self.api().describes_kinds())
+
+    def _listens(self, part: str) -> bool:
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", self._state()["ports"][part])) == 0
 
     def _nodes_ready(self) -> bool:
         status, body = self.api().get("/api/v1/nodes")

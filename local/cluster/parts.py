@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 CONTEXT = "inference-stacks-local"
 SERVICE_RANGE = "10.96.0.0/16"
 PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-STORE = ("etcd", "kube-apiserver")
 CONTROLLERS = ("kube-controller-manager", "kube-scheduler", "kwok")
-PARTS = (*STORE, *CONTROLLERS)
+PARTS = ("etcd", "kube-apiserver", *CONTROLLERS)
 
 
 def free_ports(names: Iterable[str] = PORTS) -> dict[str, int]:

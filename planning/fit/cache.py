@@ -18,8 +18,9 @@ _BLOCK = 16
 _SIDES = 2
 """Number of tensors that attention caches: keys and values."""
 _EVEN = 1.5
-"""Limit of a ratio: layers of the most frequent kind for each layer of the rarest kind. Below this limit, all kinds are
-padded to the most frequent kind's number (vllm 0.21.0, `_get_kv_cache_groups_uniform_page_size`)."""
+"""Limit of a ratio: the number of layers of the most frequent kind, divided by that of the rarest kind. Below the
+limit, the layers of each kind are padded to the number of the most frequent kind (vllm 0.21.0,
+`_get_kv_cache_groups_uniform_page_size`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Group:
     head_dim: int = 0
     latent: int = 0
     fixed: int = 0
-    """Bytes of an entry that do not depend on the precision of the cache."""
+    """Bytes of each entry that are the same for every precision of the cache."""
     window: int | None = None
     ratio: int = 1
     state: int = 0
@@ -66,7 +67,7 @@ class Setting:
     tensor: int = 1
     pipeline: int = 1
     context_parallel: int = 1
-    """Number of devices that divide the tokens of a sequence among them."""
+    """Number of devices that divide the tokens of a sequence among themselves."""
     block: int = _BLOCK
     """Tokens of a block."""
     batch: int = 0
@@ -158,7 +159,10 @@ def _blocks(group: Group, tokens: int, setting: Setting) -> int:
 
 
 def _group_size(found: tuple[Group, ...]) -> int:
-    """Return the group size. The number of layers of each kind is padded to a multiple of it; 1 means no padding."""
+    """Return the group size. Padding makes the number of layers of each kind a multiple of the group size.
+
+    A group size of 1 means no padding.
+    """
     numbers = [group.layers for group in found if not (group.fixed or group.latent)]
     if len(numbers) < _SIDES or not any(group.window is not None or group.state for group in found):
         return 1

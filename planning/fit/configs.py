@@ -81,7 +81,10 @@ def _number(values: _Config, *keys: str) -> int:
 
 
 def _widths(values: _Config, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the width of the feed-forward network or of an expert, and the share of the parameters in experts."""
+    """Return two fields: the width of the feed-forward network or of an expert, and the experts' share of parameters.
+
+    A field is left out if its numbers are missing.
+    """
     dense = next(_integers(values, ("intermediate_size", "n_inner", "ffn_hidden_size")), None)
     if "experts" not in known:
         return {} if dense is None else {"intermediate_size": dense}
@@ -110,7 +113,10 @@ def _expert_share(values: _Config, known: Mapping[str, Any], width: int, dense: 
 
 
 def _cache(values: _Config, family: str) -> dict[str, Any]:
-    """Return the fields of an `Architecture` about the cache. If numbers are missing, `layers` becomes None."""
+    """Return the fields of an `Architecture` that describe the cache.
+
+    If numbers are missing, the only field is `layers` with the value None. The cache then counts as unknown.
+    """
     try:
         groups = tuple(_READERS[families.shape(family)](values))
     except _UnknownError:
@@ -125,7 +131,7 @@ def _group(layers: int, **values: int) -> Iterator[CacheLayers]:
 
 
 def _schedule(values: _Config) -> list[str] | None:
-    """Return the kind of each layer; None if the configuration does not list them."""
+    """Return the kind of each layer; None if the configuration lists no kinds."""
     kinds = values.get("layer_types")
     if not isinstance(kinds, list):
         return None
@@ -136,7 +142,7 @@ def _schedule(values: _Config) -> list[str] | None:
 
 
 def _standard(values: _Config) -> Iterator[CacheLayers]:
-    """Yield layers with keys and values of all tokens, or of a window."""
+    """Yield layers that cache keys and values of all tokens, or only of the tokens in a window."""
     layers, kinds = _number(values, "num_hidden_layers"), _schedule(values)
     window = next(_integers(values, ("sliding_window",)), None)
     if kinds is not None:
@@ -160,7 +166,7 @@ def _window_groups(layers: int, sliding: int, window: int | None) -> Iterator[Ca
 
 
 def _alternating(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Gemma 2. Every other layer has a window."""
+    """Yield the layers of Gemma 2. Layers with a window and layers without a window alternate."""
     if _schedule(values) is not None:
         yield from _standard(values)
         return
@@ -169,7 +175,7 @@ def _alternating(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _pattern(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Gemma 3: each sixth layer caches all tokens, the other layers cache a window."""
+    """Yield the layers of Gemma 3. By default, each sixth layer caches all tokens; the other layers cache a window."""
     if _schedule(values) is not None:
         yield from _standard(values)
         return
@@ -178,7 +184,7 @@ def _pattern(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _chunks(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Llama 4: each fourth layer caches all tokens, the other layers cache a chunk."""
+    """Yield the layers of Llama 4. By default, each fourth layer caches all tokens; the other layers cache a chunk."""
     layers, chunk = _number(values, "num_hidden_layers"), next(_integers(values, ("attention_chunk_size",)), 8192)
     every = next(_integers(values, ("no_rope_layer_interval",)), 4)
     yield from _group(layers // every)
@@ -207,7 +213,10 @@ def _indexed_layers(values: _Config, layers: int) -> int:
 
 
 def _compression(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of DeepSeek V4. All cache a window; some also cache entries that stand for several tokens."""
+    """Yield the layers of DeepSeek V4. All layers cache a window.
+
+    Some layers also cache entries that stand for several tokens.
+    """
     layers, ratios = _number(values, "num_hidden_layers"), values.get("compress_ratios")
     if not isinstance(ratios, list):
         raise _UnknownError
@@ -231,7 +240,7 @@ def _gated_delta(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _nemotron(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Nemotron-H (vllm 0.21.0, mamba2_state_shape). Its states are in float32."""
+    """Yield the layers of Nemotron-H (vllm 0.21.0, mamba2_state_shape). The states are in float32."""
     pattern = values.get("hybrid_override_pattern")
     if not isinstance(pattern, str) or len(pattern) != _number(values, "num_hidden_layers"):
         raise _UnknownError

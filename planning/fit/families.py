@@ -1,4 +1,4 @@
-"""Families of models whose cache is known, from the table `families.yaml`."""
+"""Families of models that cache in a known way, from the table `families.yaml`."""
 
 from functools import cache
 

@@ -1,7 +1,7 @@
 """Fit of a model on devices: weights, cache and overhead against the memory that the engine may use.
 
 An engine starts if the cache has room for one sequence of the longest context, that is, `model.maxModelLen` tokens.
-If the cache has room for more sequences, the engine serves them together; sequences without room wait.
+If the cache has room for more sequences, the engine serves them together. The other sequences wait.
 """
 
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ from planning.fit.cache import Group, Setting
 from planning.ground.cluster_facts import Unknown
 
 _LOGIT = 16
-"""Bytes that the engine's sampler takes for each token of the vocabulary and each sequence: logits in float32, their
-sorted copy, and its indices of 8 bytes (vllm 0.21.0, v1/sample/ops/topk_topp_sampler.py)."""
+"""Bytes that the engine's sampler takes for each token of the vocabulary and each sequence: logits in float32, a sorted
+copy of the logits, and the indices of the copy, of 8 bytes each (vllm 0.21.0, v1/sample/ops/topk_topp_sampler.py)."""
 _STREAMS = 2
 """Number of inputs of a layer: hidden states and the residual."""
 _GATED = 3
@@ -33,7 +33,7 @@ class Devices:
     vendor: str
     product: str | None
     memory: int
-    """Bytes of one device, as its driver shows them."""
+    """Memory of one device in bytes, as the driver shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Request:
     pipeline: int = 1
     data: int = 1
     expert: bool = False
-    """Whether a device holds whole experts. Otherwise it holds a share of each expert."""
+    """Whether a device holds whole experts. If false, each device holds a share of each expert."""
     number: int = HALF
     """Bytes of one number in the type that the engine computes with."""
     utilization: float = 0.9
@@ -117,7 +117,7 @@ class Fit:
 
     @property
     def longest(self) -> int:
-        """Return the longest context, in tokens, with which the engine can start; 0 if there is none.
+        """Return the longest context, in tokens, with which the engine can start; 0 if it cannot start at all.
 
         The result may exceed the requested context.
         """
@@ -181,14 +181,14 @@ def fits(request: Request) -> Fit | Unknown:
 
 
 def width(dtype: str | None) -> int:
-    """Return the bytes of a number of a type; a type of None means bfloat16."""
+    """Return the bytes of a number whose type is `dtype`; None means bfloat16."""
     return _WIDTHS.get((dtype or "").removeprefix("torch."), HALF)
 
 
 def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> int | None:
     """Return the bytes of the weights as the engine holds them; None if they are unknown.
 
-    `files` are the bytes of the published files. If they are unknown, the result follows from the number of parameters.
+    `files` are the bytes of the published files. If `files` is None, the result follows from the number of parameters.
     """
     if files is not None:
         return files * number // max(number, width(architecture.dtype))
@@ -206,9 +206,9 @@ def _batch(request: Request) -> overheads.Batch:
 def _weights(request: Request) -> int:
     """Return the bytes of weights on the device that holds the most weights.
 
-    Routed experts are divided among all copies of a replica, as whole experts or as shares of each expert (vllm 0.21.0,
-    FusedMoEParallelConfig.make). Everything else is divided by tensor only. The first and the last stage of a pipeline
-    hold the embeddings.
+    Routed experts are divided among the devices of all copies of a replica (tensor times data), as whole experts or as
+    shares of each expert (vllm 0.21.0, FusedMoEParallelConfig.make). All other weights are divided by tensor only. The
+    first and the last stage of a pipeline hold the embeddings.
     """
     architecture, share = request.architecture, request.architecture.expert_share or 0.0
     devices = request.tensor * request.data
@@ -232,7 +232,10 @@ def _outside(request: Request, overhead: overheads.Overhead) -> int:
 
 
 def _activations(request: Request, batch: overheads.Batch) -> int:
-    """Return the peak bytes of a step: the inputs of a layer, and the larger of the layer's network and the sampler."""
+    """Return the peak bytes of a step: the inputs of a layer, and the bytes of its network or of the sampler.
+
+    Network and sampler run one after the other, so that only the larger of the two counts.
+    """
     architecture = request.architecture
     hidden, inner = architecture.hidden_size, architecture.intermediate_size
     if hidden is None or inner is None or architecture.vocab_size is None:
@@ -256,7 +259,8 @@ def _adapters(request: Request) -> int:
     queries, keys = heads * each, (architecture.kv_heads or heads) * each
     inner = 0 if architecture.experts else architecture.intermediate_size or 0
     tensor = request.tensor
-    # If devices divide a projection's output, each device has the whole first matrix, otherwise the whole second one.
+    # If devices divide the output of a projection, each device has the whole first matrix. If devices divide the
+    # input of a projection, each device has the whole second matrix.
     ins = 4 * hidden + queries // tensor + (2 * hidden + inner // tensor if inner else 0)
     outs = (queries + 2 * keys) // tensor + hidden + (2 * inner // tensor + hidden if inner else 0)
     layers = -(-(architecture.layers or 0) // request.pipeline)

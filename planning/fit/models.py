@@ -38,7 +38,7 @@ class PublicModel:
 
 @cache
 def find(name: str) -> PublicModel | None:
-    """Return the model by the name of its repository; None if the table does not have the model."""
+    """Return the model by the name of its repository; None if the table has no architecture for it."""
     rows = names()
     row = rows.get(name)
     if row is None:

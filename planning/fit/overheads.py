@@ -1,4 +1,4 @@
-"""Memory that engines take on a device besides weights and cache, and default batches, from `overheads.yaml`."""
+"""Facts about engines from `overheads.yaml`: default batches, and memory in addition to weights and cache."""
 
 from functools import cache
 
@@ -48,7 +48,7 @@ def of_vendor(vendor: str) -> Overhead:
 
 
 def batch(vendor: str, product: str | None, memory: int) -> Batch:
-    """Return the default batch on devices of a vendor with `memory` bytes."""
+    """Return an engine's default batch on a device, by the device's vendor, product and bytes of memory."""
     batches = _table().batches
     if vendor == "cpu":
         return batches.cpu

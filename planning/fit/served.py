@@ -1,4 +1,4 @@
-"""Makes the `memory.Request` for a served model from the model, its devices, and its engine's settings and flags."""
+"""The `memory.Request` for a served model, made from the model, its devices, and its engine's settings and flags."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ class Served:
 
 
 def request(served: Served) -> Request | Unknown:
-    """Return the request for a served model, or the reason why its memory is unknown."""
+    """Return the request for a served model, or the reason why the model's memory is unknown."""
     source = source_of(served.model)
     if isinstance(source, Unknown):
         return source
@@ -102,7 +102,7 @@ def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
 
 
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:
-    """Return the reason why a model's memory is unknown: the first unknown of cache, weights and longest context."""
+    """Return why a model's memory is unknown: because of its cache, else its weights, else its longest context."""
     groups = cache.groups(architecture)
     if isinstance(groups, Unknown):
         return groups

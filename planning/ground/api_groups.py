@@ -11,10 +11,13 @@ LEADER_WORKER_SET_API = "leaderworkerset.x-k8s.io/v1"
 CLAIM_TEMPLATE_API = "resource.k8s.io/v1"
 """ResourceClaimTemplate (Kubernetes)."""
 METRICS_GROUP = "custom.metrics.k8s.io"
-"""Metrics of objects that adapters offer to HorizontalPodAutoscalers (Kubernetes)."""
+"""Metrics of objects, as adapters offer them to HorizontalPodAutoscalers (Kubernetes)."""
 
 
 def plural(kind: str) -> str:
-    """Return the plural name of a kind, as paths and RBAC rules have it. The rule is right for all kinds of a stack."""
+    """Return the plural name of a kind, as URL paths and RBAC rules have it.
+
+    Not every English plural is formed in this way, but those of all kinds of a stack are.
+    """
     name = kind.lower()
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 CURRENT = "@.observedGeneration==$.metadata.generation"
-"""JSONPath test that a status belongs to the current `metadata.generation` of the object, and not to an older spec."""
+"""JSONPath test that a status belongs to the current `metadata.generation` of the object, and not to an older state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Wait:
 PROVIDER_DEFAULT = Wait()
 """The provider's default wait."""
 SERVICE = Wait(skip=True)
-"""No wait for a Service. The provider would wait for its endpoints, but a run already waits for the pods."""
+"""No wait for a Service. The provider would wait for endpoints of the Service, but a run already waits for the pods."""
 CLAIM = Wait(skip=True)
 """No wait for a claim. Some storage classes bind a claim only when a pod mounts it. A run waits for the fill Job
 instead."""

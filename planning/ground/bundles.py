@@ -1,4 +1,4 @@
-"""The sets of custom resource definitions (CRDs) that a cluster may need, with the commands that install them."""
+"""Sets of custom resource definitions (CRDs) that a cluster may need, and the commands that install the sets."""
 
 from pydantic import Field
 

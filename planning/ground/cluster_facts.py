@@ -111,7 +111,7 @@ class LiveGateway:
     reason: str = ""
     """The controller's reason if one of the conditions is not met."""
     listeners: tuple[Listener, ...] = ()
-    """Listeners. Empty if they are unknown; the API server requires at least one listener."""
+    """Listeners. Empty only if they are unknown, because the API server requires at least one listener."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +185,12 @@ class Pools:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Rules that the user of a run has."""
+    """Rights of the user of a run, as rules."""
 
     rules: Mapping[str, tuple[Mapping[str, Any], ...]]
     """Rules in the form of a Role, by namespace. The key of rules for the whole cluster is an empty text."""
     is_complete: bool = True
-    """Whether the rules are complete. They lack the rules of an authorizer outside of the API server."""
+    """Whether the rules are complete. If false, rules of an authorizer outside of the API server are missing."""
 
 
 Place = tuple[str, str, str, str]
@@ -205,9 +205,10 @@ class FieldOwner:
     """The writer's field manager, such as `kubectl-edit`."""
     time: str
     fields: Mapping[str, Any]
-    """Tree of the fields as the API server writes it (FieldsV1): `f:` and a name, or `k:` and the keys of a list item.
+    """Tree of the fields in the format of the API server (FieldsV1).
 
-    A field that is set as a whole has an empty tree.
+    Its keys are `f:` with the name of a field, or `k:` with the keys of a list item. A field that is set as a whole has
+    an empty tree.
     """
 
 
@@ -222,7 +223,7 @@ class LiveObject:
     """Trees of the fields that Pulumi set, in the form of `FieldOwner.fields`."""
 
     def writer(self, *path: str) -> str | None:
-        """Return the field manager that set a field last. None if this is Pulumi, or if nobody owns the field."""
+        """Return the field manager that set a field last; None if Pulumi set it last, or if nobody owns the field."""
         return next((owner.name for owner in self.others if _has(owner.fields, path)), None)
 
 
@@ -263,7 +264,7 @@ PARTS: Mapping[str, type] = {
     "metered": Metered,
     "live_pools": LivePools,
 }
-"""Types of the fields of `ClusterFacts` by name, without `apis` and `origin`. Facts files have the same names."""
+"""Types of the fields of `ClusterFacts` by name, except `apis` and `origin`. Files with facts have the same names."""
 
 
 def unread(reason: Unknown) -> ClusterFacts:

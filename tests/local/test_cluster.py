@@ -242,7 +242,7 @@ def test_no_fake_node_is_tainted():
     assert not any(node["spec"] for node in nodes)
 
 
-def wait_until(condition, seconds=15.0):
+def wait_until(condition, seconds=60.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -317,7 +317,7 @@ def test_the_longest_build_goes_first():
     assert max(seconds, key=lambda name: seconds[name]) == "istiod"
 
 
-def wait_until(condition, seconds=10.0):
+def wait_until(condition, seconds=60.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -129,7 +129,8 @@ def test_another_version_is_refused(version, message):
 def test_the_lock_of_another_stack_or_project_is_refused(other):
     assert refusal(TEXT, other) == (
         f"{FILE}: is the lock of another stack ({STACK}, and not {other}); "
-        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, or add the name in this lock to formerly"
+        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, "
+        "or add that name to formerly if this stack had that name before"
     )
     assert read(TEXT, FILE, other, (STACK,)) == LOCK
     assert read(TEXT, FILE, other, ("inference-stacks/prod",)) == LOCK
@@ -155,7 +156,8 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
     broken = pin().model_copy(update=change)
     content = text(Lock(STACK, {MODEL: broken}))
     assert refusal(content) == (
-        f"services.qwen: has keys or values that this version never writes ({next(iter(change))}) (from {FILE}); "
+        "services.qwen: has keys or values that this version of the program never writes "
+        f"({next(iter(change))}) (from {FILE}); "
         "upgrade this program, or restore the file from git"
     ).replace(") (from", ", from")
 

@@ -68,7 +68,7 @@ def test_somebodys_object_is_adopted_by_the_command_that_preview_prints(deploy, 
     before = read_one(plane, "configmap", "qwen-epp", name)
     deployment = deploy(stack(name, qwen={}))
     output, _ = deployment.foresee()
-    (command,) = {*re.findall(rf"ConfigMap {name}/qwen-epp: exists without .* preview: (pulumi import .*)", output)}
+    (command,) = {*re.findall(rf"ConfigMap {name}/qwen-epp: exists without .* preview\): (pulumi import .*)", output)}
     _, *arguments = shlex.split(command)
     component = arguments[arguments.index("--parent") + 1].partition("=")[2]
     whole = f"{component.rpartition('$')[0]}::inference-stack"

@@ -314,7 +314,7 @@ def test_a_run_names_each_right_that_it_lacks_before_anything_changes(ground, ru
     place = {right: f"namespace {right.namespace}" if right.namespace else "the whole cluster" for right in found}
     assert {right: lines for right, lines in found.items() if len(lines) != 1} == {}
     for right, (line,) in found.items():
-        assert f"may not {right.verb} {right.resource} in {place[right]}" in line
+        assert f"is not allowed to {right.verb} {right.resource} in {place[right]}" in line
     assert "this run is not allowed to patch configmaps, create services in namespace rights" in runs.failures["up"]
     assert "this run is not allowed to" not in runs.deployment
 
