@@ -77,7 +77,7 @@ class VariantContext(ConfiguredVariant):
 
     @property
     def resource_id(self) -> str | None:
-        """Return the id by which the interceptor finds the variant's Service; None if no search is needed."""
+        """Return the id by which the interceptor finds the variant's Service; None if it does not search."""
         spec = self.stack.interceptor
         searches = spec is not None and spec.mode == "label" and self.variant_name == PRIMARY
         return self.metered_as if searches else None

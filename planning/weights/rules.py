@@ -91,7 +91,7 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
 
 
 def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
-    """Return the problem of a field that has no effect with a source. `supported` are the schemes with an effect."""
+    """Return the problem of a field without effect on a source. `supported` has the schemes that use the field."""
     schemes = " or ".join(f"{name}://" for name in sorted(supported))
     what = f"has no effect with this source ({scheme(source)}://)"
     return Problem(path, what, f"remove it, or use a source of {schemes}", explicit_only=True)
