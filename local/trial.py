@@ -1,4 +1,4 @@
-"""`make try`: the stack behind a real Istio, with one request through it and an explanation of the answer."""
+"""`make try`: runs the stack behind a real Istio, sends one request through Istio, and explains the answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(report: Report, project: Path = up.PROJECT) -> None:
         manifests = rendered.result()
         listeners = objects.listeners(manifests)
         if not listeners:
-            raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; give it a gateway")
+            raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; add a gateway to the file")
         plane = ControlPlane(state / "cluster", tools)
         plane.start(report)
         trial = Trial(state, tools | {"epp": epp}, plane, project)
@@ -79,7 +79,7 @@ class Trial:
         self._pickers: dict[str, picker.Command] = {}
 
     def start_gateway(self, listeners: Sequence[objects.Listener], ports: Collection[int]) -> None:
-        """Start Istio, the simulated model servers and the proxies, after ending the processes of an earlier run."""
+        """End the processes of an earlier run. Then start Istio, the simulated model servers and the proxies."""
         files.private_directory(self._directory)
         self._gateway.end()
         for name in (simulator.PORT, simulator.SUBSTITUTES):
@@ -102,7 +102,7 @@ class Trial:
             self._proxies[place] = self._gateway.serve(of_gateway, ports, addresses, port=self._port(place))
 
     def start_pickers(self, manifests: Sequence[Mapping[str, Any]]) -> None:
-        """Start the pickers of all pools, with their identities and configurations."""
+        """Start the picker of each pool, with the service account and the configuration of the picker's Deployment."""
         substitutes = list[dict[str, Any]]()
         for pool in (manifest for manifest in manifests if manifest["kind"] == "InferencePool"):
             namespace, name = pool["metadata"]["namespace"], pool["spec"]["endpointPickerRef"]["name"]
@@ -115,9 +115,9 @@ class Trial:
         self._move_pods()
 
     def ask(self, manifests: Sequence[Mapping[str, Any]]) -> str:
-        """Send a request through the first route, and return the command, the answer and its explanation.
+        """Send a request through the first route, and return the command, the answer and the answer's explanation.
 
-        Raises LocalError if the request is not answered in time.
+        The request is repeated until the answer is OK. Raises LocalError if that takes longer than `REQUEST_SECONDS`.
         """
         route = next(manifest for manifest in manifests if manifest["kind"] == "HTTPRoute")
         parent = route["spec"]["parentRefs"][0]
@@ -162,9 +162,9 @@ class Trial:
         return records()[-1]
 
     def _use_loopback(self) -> None:
-        """Give nodes loopback addresses for their pods, on which servers of this machine can listen.
+        """Let nodes give loopback addresses to their pods, because servers of this machine can listen on loopback.
 
-        The addresses follow from the port of the API server. Two control planes of this machine share no address.
+        The addresses follow from the port of the API server, so two control planes of this machine share no address.
         """
         _, body = self._plane.api().get("/api/v1/nodes")
         names = [node["metadata"]["name"] for node in json.loads(body)["items"] if not node["spec"].get("podCIDR")]
@@ -189,7 +189,7 @@ class Trial:
         return [pod for pod in pods if simulator.SELECTED in pod["metadata"].get("labels", {}).items()]
 
     def _port(self, place: tuple[str, str]) -> int:
-        """Return the port of a Gateway's proxy: its earlier port if that is free, or else a free port."""
+        """Return a free port for a Gateway's proxy: its earlier port, `FIRST_PORT`, or else any free port."""
         path = self._directory / "ports.json"
         known: dict[str, int] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         key = "/".join(place)
@@ -210,5 +210,5 @@ def _is_free(port: int) -> bool:
 
 
 def _title(epp: Tool, *, is_llm_d: bool) -> str:
-    """Return name and version of the picker, and its checksum if the user built it."""
+    """Return name and version of the picker. If the user built the picker (llm-d), the checksum follows."""
     return f"the picker of llm-d {epp.version}, sha256 {epp.sha256}" if is_llm_d else f"the picker of GIE {epp.version}"

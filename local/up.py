@@ -40,7 +40,8 @@ TOOLS = (
     "crds",
 )
 MARKS = (MARK, Engine.MARK, GATEWAY_MARK)
-"""Environment variables that mark the processes of a checkout. Their values begin with directories of its state."""
+"""Environment variables that mark the processes of a checkout. Each value begins with a directory of the checkout's
+state."""
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
 # Lines of the engine's output that are not shown: the warning about the absent Gateway, because the summary names
 # `make try`, which adds a gateway; warnings that the provider is on PATH, where this program puts it on purpose; the
@@ -65,7 +66,7 @@ def state_directory(project: Path = PROJECT) -> Path:
 
 
 def up(report: Report, project: Path = PROJECT) -> None:
-    """Install missing parts, start the control plane, and deploy.
+    """Install what is missing, start the control plane, and deploy.
 
     Raises LocalError if a step fails. A second call continues with the failed step.
     """
@@ -120,7 +121,8 @@ def environment(report: Report, project: Path = PROJECT) -> None:
     for name, value in engine.shell_environment.items():
         report.say(f"export {name}={shlex.quote(value)}")
     report.say(f'export PATH={shlex.quote(engine.path)}:"$PATH"')
-    # In the workspace, the engine reads and writes a copy of the stack file. Commands by hand leave the original alone.
+    # In the workspace, the engine reads and writes a copy of the stack file. The user's commands never change the
+    # original.
     report.say(f'pulumi() {{ command pulumi --cwd {shlex.quote(str(engine.workspace))} "$@"; }}')
 
 
@@ -208,7 +210,7 @@ def user_text(line: str) -> str | None:
 
 
 def _summary(plane: ControlPlane) -> str:
-    """Return tables of the deployments, and of the pods with their nodes, and commands for the next steps."""
+    """Return a table of the Deployments, a table of the pods with their nodes, and commands for the next steps."""
     return "\n".join(
         (
             "",

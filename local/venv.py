@@ -29,7 +29,9 @@ INSTALL_SECONDS = 60.0
 
 
 def setup(project: Path, report: Report, *, development: bool) -> None:
-    """Make or update .venv unless it has the requirements of the program and, with `development`, of tests and linters.
+    """Make or update `.venv`, unless it already has everything that is required.
+
+    The program's requirements are always required. Those of tests and linters are required if `development` is true.
 
     Raises LocalError if pip fails.
     """
@@ -44,7 +46,8 @@ def setup(project: Path, report: Report, *, development: bool) -> None:
                 shutil.rmtree(environment, ignore_errors=True)
                 _run([sys.executable, "-m", "venv", str(environment)], project)
         with report.step("Python packages", INSTALL_SECONDS):
-            # A killed pip may leave half a package that looks installed. If this file exists, the next run starts over.
+            # A killed pip may leave half a package that looks installed. If the next run finds this file, it makes a
+            # new environment.
             (environment / UNFINISHED).touch()
             requirements = DEVELOPMENT if development else REQUIREMENTS
             # Python compiles what it imports. Pip would take twenty seconds to compile every module of the Kubernetes
@@ -62,7 +65,7 @@ def _digest(project: Path, *names: str) -> str:
 def _runs(environment: Path, *arguments: str) -> bool:
     """Return whether the environment's Python exists and runs without an error.
 
-    It is run with `arguments`. If there are none, it runs an empty program.
+    Python gets `arguments`. If there are none, Python runs an empty program.
     """
     python = environment / "bin" / "python"
     command = [str(python), *(arguments or ("-c", "pass"))]

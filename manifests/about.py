@@ -16,7 +16,7 @@ _EMPTY: Mapping[str, str] = {}
 
 
 def part_object(variant: VariantPlan, part: Part, manifest: Manifest) -> Rendered:
-    """Return the object of a variant for a part that the variant has at most once."""
+    """Return a manifest as the variant's object for a part. A variant has at most one object for such a part."""
     return Rendered(Id(variant.owner, part), manifest, part.suffix)
 
 
@@ -27,7 +27,7 @@ def metadata(
     more_labels: Mapping[str, str] = _EMPTY,
     annotations: Mapping[str, str] = _EMPTY,
 ) -> dict[str, Any]:
-    """Return the metadata of an object in the variant's namespace, with further labels and annotations."""
+    """Return the metadata of an object in the variant's namespace. `more_labels` and `annotations` are added to it."""
     merged = {**variant.user_annotations, **annotations}
     return objects.metadata(
         name, variant.names.namespace, object_labels(variant, component, override=more_labels), merged
@@ -44,7 +44,8 @@ def object_labels(
 ) -> dict[str, str]:
     """Return the labels of an object or of pods.
 
-    Later labels take precedence over earlier ones: labels of users, `base`, recommended labels, `override`.
+    They are merged in this order, and later labels override earlier ones: the user's labels, `base`, Kubernetes'
+    recommended labels, `override`.
     """
     user_labels = {**variant.user_labels, **base} if base else variant.user_labels
     found = labels.standard(variant.names.base, component, user_labels)

@@ -1,9 +1,10 @@
-"""Additions: items and keys that somebody added in the cluster to a list or map that a manifest states as a whole.
+"""Additions: items and keys that somebody added, in the cluster, to a list or map of an object.
 
-Pulumi's provider compares only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in
-provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions.
-If the run sets an annotation that names the additions, the provider applies the manifest again, and the manifest's list
-or map replaces that of the cluster.
+Only lists and maps that every writer sets as a whole count, such as the rules of a Role. Pulumi's provider compares
+only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in provider/pkg/provider/util.go of
+pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions. If the run sets an annotation that
+names the additions, the provider applies the manifest again. The manifest's list or map then replaces the list or map
+in the cluster.
 """
 
 import json
@@ -19,8 +20,8 @@ from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
-"""Kinds that are not read from the cluster. Some hold secrets; the others have no list or map that a manifest states as
-a whole and that somebody could change."""
+"""Kinds that are not read from the cluster. Some hold secrets. The others have no list or map that writers set as a
+whole and that somebody could change."""
 _NONE: Mapping[str, str] = {}
 _Tree = Mapping[str, Any]
 
@@ -45,9 +46,10 @@ def kinds(components: Iterable[Component]) -> frozenset[tuple[str, str]]:
 
 
 def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return the components with annotations that name the additions, and a warning for each addition.
+    """Return the components, and a warning for each addition.
 
-    The run removes the additions.
+    An annotation of each returned object names the object's additions, so the run removes the additions. There is also
+    a warning for each list item whose identifying keys somebody changed, because no run can restore these keys.
     """
     problems, annotated = list[Problem](), list[Component]()
     for component in components:
@@ -62,7 +64,8 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
     _, kind, namespace, name = rendered.place
     at = Path(f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}")
     for addition in additions(rendered.manifest, live):
-        yield warning(at, f"{addition.writer} added to {addition.field} ({addition.time}); this run takes that back")
+        what = f"{addition.writer} added entries to {addition.field} ({addition.time}); this run removes them"
+        yield warning(at, what)
     for owner, field, _, item in _owned_fields(rendered.manifest, live, moved=True):
         what = f"{owner.name} changed the keys that identify {field} ({owner.time}), and no run can restore them"
         yield warning(at, what, f"restore the keys of {item['name']}, or delete the object and run with --refresh")
@@ -71,7 +74,7 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
 def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
     """Return an object with an annotation that names its additions.
 
-    If it has no additions, it keeps the annotation that it has in the cluster.
+    An object without additions keeps the annotation that it has in the cluster.
     """
     found = "; ".join(map(str, additions(rendered.manifest, live)))
     text = found or live.content["metadata"].get("annotations", _NONE).get(labels.TAKEN_BACK)
@@ -94,8 +97,8 @@ def _owned_fields(
 ) -> Iterator[tuple[FieldOwner, str, Any, Any]]:
     """Yield owner, path, stated value and cluster value of stated fields that other writers have set as a whole.
 
-    With `moved`, yield list items instead: items with the name of a stated item, but with other values of the keys by
-    which the API server identifies items. Their stated value is None.
+    With `moved`, yield list items instead, each with None as its stated value. Such an item has the name of a stated
+    item, but differs from that item in the keys by which the API server identifies items.
     """
     for owner in live.others:
         # An empty set of fields means no field, not the whole object.
@@ -145,13 +148,13 @@ def _has_key(tree: Any, key: str) -> bool:  # noqa: ANN401, any JSON
 def _item(items: Iterable[Mapping[str, Any]], keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the item of a list with these keys and values; None if there is none.
 
-    A key that an item leaves out counts as equal, because it has its default.
+    A key that an item omits counts as equal, because the item then has the key's default.
     """
     return next((item for item in items if all(item.get(key, value) == value for key, value in keys.items())), None)
 
 
 def _exceeds(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
-    """Tell whether a value of the cluster has keys or items that are not stated."""
+    """Tell whether a value of the cluster has keys or items that the manifest does not state."""
     if isinstance(value, Mapping) and isinstance(stated, Mapping):
         keys, stated_keys = cast("_Tree", value), cast("_Tree", stated)
         return bool(keys.keys() - stated_keys.keys()) or any(_exceeds(keys[key], stated_keys[key]) for key in keys)
@@ -159,7 +162,10 @@ def _exceeds(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
 
 
 def _has_more_items(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
-    """Tell whether a list of the cluster has more items. Keys of items do not count: the API server adds some."""
+    """Tell whether a list of the cluster has more items than the manifest's list.
+
+    Keys of items do not count, because the API server adds some.
+    """
     if isinstance(value, list) and isinstance(stated, list):
         items, stated_items = cast("list[Any]", value), cast("list[Any]", stated)
         if len(items) == len(stated_items):

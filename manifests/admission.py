@@ -1,7 +1,9 @@
-"""Checks of pods in addition to the schemas: pods that the API server or the level of the namespace would reject.
+"""Checks of pods that no schema has.
 
-The rules of the level `restricted` are from Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go), without
-the rules about AppArmor, SELinux, Windows and hosts of probes.
+They find pods that the API server, or the Pod Security level of the namespace, would reject.
+
+The rules of the level `restricted` are from Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go). Rules
+about AppArmor, SELinux, Windows and hosts of probes are left out.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +59,7 @@ _SEALED = "securityContext: {allowPrivilegeEscalation: false, capabilities: {dro
 
 
 def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
-    """Return the namespaces that a stack creates and that enforce the level `restricted`."""
+    """Return the names of the Namespaces in `manifests` that enforce the level `restricted`."""
     return frozenset(
         manifest["metadata"]["name"]
         for manifest in manifests
@@ -67,7 +69,10 @@ def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 
 def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Problem]:
-    """Yield the problems of an object's pods, with paths in the object. `restricted` are the restricted namespaces."""
+    """Yield the problems of an object's pods, with paths in the object.
+
+    `restricted` are the namespaces that enforce the level `restricted`.
+    """
     for at, pod in _pods(manifest):
         yield from _unknown_names(at, pod)
         namespace = manifest["metadata"].get("namespace", "")
@@ -165,7 +170,7 @@ _Finding = tuple[Path, str, str]
 
 
 def _privileges(pod: _Tree) -> Iterator[_Finding]:
-    """Yield the parts of a pod that the level `restricted` does not admit."""
+    """Yield a finding for each setting of a pod that the level `restricted` does not admit."""
     yield from _pod_privileges(pod)
     for index, volume in enumerate(_list(pod.get("volumes"))):
         kinds = sorted(volume.keys() - {"name"} - _VOLUMES)

@@ -1,4 +1,4 @@
-"""Assembly of all objects of a stack into components, with the predecessors of each object."""
+"""Assembly of a stack's objects into components. Each object gets the ids of the objects that must exist before it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes import acceptance
 
 _PACKAGE = "inference-stacks:index"
-"""First part of the type tokens of components."""
+"""Beginning of the type tokens of components."""
 
 
 class ComponentType(StrEnum):
-    """Types of components: the last part of their type token."""
+    """Types of components. The value is the end of the type token."""
 
     NAMESPACES = "Namespaces"
     CACHES = "Caches"
@@ -39,7 +39,7 @@ class Component:
     """Logical name of the component, and prefix of its children's logical names."""
     objects: tuple[Rendered, ...]
     of: ServicePlan | VariantPlan | None = None
-    """Plan from which the objects are rendered: of a service or a variant. None for objects of the whole stack."""
+    """Plan of the service or variant from which the objects are rendered. None for objects of the whole stack."""
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
@@ -57,7 +57,7 @@ def _components_in_order(plan: StackPlan) -> tuple[Component, ...]:
 
 
 def await_routes(components: Iterable[Component], plan: StackPlan, awaited: Collection[str]) -> tuple[Component, ...]:
-    """Return the components of a stack with waits for the routes of the services in `awaited`."""
+    """Return the components of a stack. The route of each service in `awaited` gets a wait."""
     waits = {
         service.route_id: acceptance.wait(service.route)
         for service in plan.services

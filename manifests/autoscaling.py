@@ -1,4 +1,4 @@
-"""Autoscaler of a role: a HorizontalPodAutoscaler, or a ScaledObject from which KEDA makes one."""
+"""Autoscaler of a role: a HorizontalPodAutoscaler (HPA), or a ScaledObject from which KEDA makes an HPA."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -15,9 +15,9 @@ from planning.serving.workload import Workload
 REPLICAS = ("spec.replicas",)
 """Fields of a workload that its autoscaler writes. The manifest omits them, and a run does not change them."""
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
-"""Regular expression for the end of a serving pod's name, by kind of workload."""
+"""Regular expression for the end of a pod's name, by kind of the workload that makes the pod."""
 _TARGETS = {"AverageValue": "averageValue", "Value": "value"}
-"""Field of a target that holds its number, by the target's type."""
+"""Name of the field with the number of a target, by the target's type."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 
 
@@ -42,7 +42,10 @@ def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
 
 
 def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
-    """Return the paths of the parts of the manifest that a user wrote, each with its path in the configuration."""
+    """Return which fields of the manifest come unchanged from the user's configuration.
+
+    Keys are paths in the manifest. Values are paths in the configuration.
+    """
     indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
     behavior = autoscaler.path / "behavior"
     if autoscaler.keda is None:
@@ -78,7 +81,7 @@ def _metric(metric: EngineLoad | PickerLoad | Cpu | Passed) -> Mapping[str, Any]
 
 
 def _object(metric: PickerLoad) -> dict[str, Any]:
-    """Render a metric of the picker as a metric of its Service, which an adapter for metrics must provide."""
+    """Render a metric of the picker as a metric of the picker's Service. A metrics adapter must provide the metric."""
     selector = {"selector": {"matchLabels": dict(metric.labels)}} if metric.labels else {}
     target = {"type": _metric_type(metric), _TARGETS[_metric_type(metric)]: _quantity(metric.target)}
     return {
@@ -151,7 +154,7 @@ def _trigger(
 def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
     """Render a trigger on a metric of the picker.
 
-    Before the first request, there is no series for a number of requests. A missing series then counts as 0.
+    If the metric counts requests, a missing series counts as 0, because the series is missing before the first request.
     """
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "true" if metric.is_per_replica else "false"}
     query = _picker_query(metric, namespace)
@@ -159,7 +162,10 @@ def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str,
 
 
 def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render the trigger that wakes a role. Before the first request, the series is missing, and counts as 0."""
+    """Render the trigger that adds the first replica of a role.
+
+    A missing series counts as 0, because the series is missing before the first request.
+    """
     settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
     return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
 
@@ -173,7 +179,10 @@ def _picker_query(metric: PickerLoad, namespace: str) -> str:
 def _query(
     query: str, keda: Keda, settings: Mapping[str, str], *, name: str, metric_type: str = "AverageValue"
 ) -> dict[str, Any]:
-    """Render a trigger on a query to Prometheus. The trigger has a name only if there is a formula, which uses it."""
+    """Render a trigger on a query to Prometheus.
+
+    Only a formula uses the names of triggers, so without a formula the trigger has no name.
+    """
     credentials = keda.authentication
     modes = "" if credentials is None else ",".join(credentials.modes)
     return compact(

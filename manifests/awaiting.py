@@ -12,7 +12,7 @@ def with_wait(rendered: Rendered, wait: Wait) -> Rendered:
 
 
 def annotate(manifest: Manifest, wait: Wait) -> Manifest:
-    """Return a manifest with the annotations of a wait after its other annotations."""
+    """Return a manifest with the annotations of a wait after the manifest's other annotations."""
     wait_annotations = _annotations(wait)
     if not wait_annotations:
         return manifest

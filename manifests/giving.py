@@ -1,4 +1,4 @@
-"""Record of the objects that a stack makes, and of the rights that it gives to its service accounts."""
+"""Record of the objects that a stack makes, and of the rights that the stack gives to its service accounts."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from planning.rights import Granted, Made
 
 
 def of_components(components: Sequence[Component]) -> Made:
-    """Return the objects that a stack makes, and the rights that it gives."""
+    """Return the objects that a stack makes, and the rights that the stack gives."""
     items = list(objects(components))
     roles_made = [item for item in items if item.manifest["kind"] in {"Role", "ClusterRole"}]
     names = {item.place[3] for item in roles_made if item.manifest["kind"] == "ClusterRole"}

@@ -1,4 +1,4 @@
-"""Policies of GKE's load balancer for a pool or a Service: its health check and the timeout of responses."""
+"""Policies of GKE's load balancer for a pool or a Service: health check, timeout of responses, and logging."""
 
 from collections.abc import Iterator
 from typing import Any

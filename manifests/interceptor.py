@@ -18,9 +18,10 @@ from planning.plans import StackPlan
 _COMPONENT = "interceptor"
 _CONTAINER, _PORT = "interceptor", "http"
 _SETTINGS, _WAL = "settings", "wal"
-"""Names of the volumes with the settings and with the write-ahead log."""
+"""Names of two volumes: one has the settings, the other has the write-ahead log."""
 _CHECKSUM = "checksum/config"
-"""Annotation that restarts the pods if their settings change, because the interceptor reads settings only at start."""
+"""Annotation with the checksum of the settings. A new checksum replaces the pods, because the interceptor reads
+settings only at start."""
 
 
 def objects(plan: StackPlan) -> Iterator[Rendered]:
@@ -64,7 +65,7 @@ def _part_object(part: Part, manifest: Manifest) -> Rendered:
 
 
 def _service_readers(grant: InterceptorGrant, stack_labels: Mapping[str, str]) -> tuple[Rendered, ...]:
-    """Render the interceptor's Role and RoleBinding in a namespace of services."""
+    """Render the interceptor's Role and RoleBinding in a namespace that has services."""
     role_metadata = metadata(
         grant.role_name, grant.namespace, labels.standard(grant.app_label, _COMPONENT, stack_labels)
     )
@@ -170,7 +171,7 @@ def _pod(interceptor: InterceptorPlan, deployment: Deployment) -> dict[str, Any]
         "automountServiceAccountToken": deployment.mounts_token,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": deployment.grace,
-        # By default, a resolver first tries every search domain for a name with fewer than five dots. Names of Services
+        # By default, a resolver first appends each search domain to a name with fewer than five dots. Names of Services
         # have four dots.
         "dnsConfig": {"options": [{"name": "ndots", "value": "2"}]},
         "topologySpreadConstraints": [spread],

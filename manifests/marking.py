@@ -1,6 +1,6 @@
-"""The mark of a stack on its objects, set once after rendering: on the object itself, and on nothing that it contains.
+"""Setting of the stack's mark on rendered objects. Only the object itself gets the mark, and nothing inside the object.
 
-Pod templates, selectors and claim templates have no mark, so a changed mark restarts no pod and replaces no object.
+So pod templates, selectors and claim templates have no mark, and a changed mark restarts no pod and replaces no object.
 """
 
 from collections.abc import Iterable

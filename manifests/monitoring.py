@@ -1,4 +1,4 @@
-"""Monitors of pods and picker, with the accounts and permissions to read the picker's metrics."""
+"""Monitors of pods and picker, and the accounts and permissions with which scrapers read the picker's metrics."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -52,10 +52,10 @@ def _monitor_metadata(variant: VariantPlan, monitoring: Monitoring, component: s
 
 
 def _metrics_reader(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render a service account for the scraper with a token. The account may only get the path /metrics.
+    """Render the scraper's service account, and the account's token. The account may only get the path /metrics.
 
-    Scrapers read tokens only from Secrets. Such a token is valid as long as its Secret exists. The service account of
-    the picker has more permissions, so the scraper gets another account.
+    Scrapers read tokens only from Secrets. A token in a Secret is valid as long as the Secret exists. The service
+    account of the picker has more permissions, so the scraper does not use the picker's account.
     """
     names = variant.names
     metadata = about.metadata(variant, about.PICKER, names.metrics_reader)
@@ -81,7 +81,7 @@ def _token(variant: VariantPlan, metadata: Mapping[str, Any]) -> Manifest:
 
 
 def _token_reader(variant: VariantPlan, readers: Iterable[tuple[str, str]]) -> Iterator[Rendered]:
-    """Render the permission to read the token's Secret, for scrapers that may not read Secrets."""
+    """Render the permission to read the token's Secret, for the scrapers that do not have this permission yet."""
     name = variant.names.metrics_reader
     metadata = about.metadata(variant, about.PICKER, name)
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "list", "watch"]}

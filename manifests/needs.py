@@ -46,7 +46,7 @@ def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
 
 
 def _is_metered(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether the interceptor finds an object by its labels."""
+    """Tell whether an object is a Service with the label by which the interceptor finds Services."""
     return manifest["kind"] == "Service" and labels.RESOURCE_ID in manifest["metadata"].get("labels", _NONE)
 
 

@@ -1,4 +1,4 @@
-"""NetworkPolicies of the pods of each role and of the picker. They deny all flows except the planned ones."""
+"""NetworkPolicies for the pods of each role, and for the picker's pods. They deny all flows except the planned ones."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -33,7 +33,7 @@ def _policy_object(variant: VariantPlan, policy: Policy, component: str) -> Rend
 
 
 def manifest(policy: Policy, metadata: Mapping[str, Any]) -> Manifest:
-    """Render a policy with both directions, because Kubernetes allows all traffic in a direction that is not listed."""
+    """Render a policy that lists both directions. In a direction that is not listed, Kubernetes allows all traffic."""
     namespace = policy.pods.namespace
     spec = {
         "podSelector": {"matchLabels": dict(policy.pods.labels)},
@@ -59,7 +59,7 @@ def _port(port: Port) -> dict[str, Any]:
 
 
 def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield the peers of a rule. Labels and namespace are in one peer: two peers would be alternatives."""
+    """Yield the peers of a rule. Labels and namespace are in one peer, because two peers would be alternatives."""
     if isinstance(end, Addresses):
         yield from ({"ipBlock": {"cidr": cidr}} for cidr in end.ranges)
         return

@@ -14,18 +14,18 @@ _ABSENT: tuple[object, ...] = (None, {}, [])
 
 
 class Rendered(NamedTuple):
-    """A rendered object: identity, manifest, and how a run registers it.
+    """A rendered object: identity, manifest, and how a run registers the object.
 
-    It is a tuple for speed, because it is copied several times for each object.
+    The class is a named tuple for speed, because every record is copied several times.
     """
 
     id: Id
     manifest: Manifest
     suffix: str
-    """End of the logical name, after the name of the component. It must never change, because it identifies the object
-    to Pulumi."""
+    """End of the logical name, after the name of the component. The suffix must never change, because Pulumi identifies
+    the object by the logical name."""
     wait: Wait = PROVIDER_DEFAULT
-    """How long and for which conditions a run waits for the object. Annotations of the manifest have the same wait."""
+    """How long and for which conditions a run waits for the object. Annotations of the manifest say the same."""
     replace: bool = False
     """Whether a change of the spec replaces the object, because the API server refuses to change the spec."""
     delete_first: bool = False
@@ -35,11 +35,12 @@ class Rendered(NamedTuple):
     retain: bool = False
     """Whether the object stays in the cluster after it is removed from the stack."""
     protect: bool = False
-    """Whether a run that would delete the object fails."""
+    """Whether a run fails if it would delete the object."""
     origins: Mapping[Path, Path] = _NO_ORIGINS
-    """Paths of the parts of the manifest that a user wrote, each with its path in the configuration."""
+    """Fields of the manifest that come unchanged from the user's configuration. Keys are paths in the manifest, and
+    values are paths in the configuration."""
     after: tuple[Id, ...] = ()
-    """Ids of the objects that must exist before this one."""
+    """Ids of the objects that must exist before this object."""
 
     def following(self, after: tuple[Id, ...]) -> "Rendered":
         """Return the object with its predecessors. This takes a quarter of the time of `_replace`."""
@@ -97,7 +98,7 @@ def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
 def field_ref(path: str) -> dict[str, str]:
     """Return a reference to a field of the pod, with the `apiVersion` that the API server would add.
 
-    Server-side apply compares the whole reference as one value. Without the version, the reference would differ from
-    that in the cluster, and a run that applies the same object again after a crash would get a conflict.
+    Server-side apply compares the whole reference as one value. Without the version, the manifest's reference would
+    differ from the cluster's reference. A run that applies the object again after a crash would then get a conflict.
     """
     return {"apiVersion": "v1", "fieldPath": path}

@@ -18,7 +18,7 @@ from planning.picker.deployment import CONFIG_KEY, HealthProbe, Origination
 from planning.plans import VariantPlan
 
 _EXT_PROC = "grpc-ext-proc"
-"""Name of the port for the gateway's requests, on pods and Service."""
+"""Name of the port that the gateway sends its requests to, on the picker's pods and Service."""
 
 
 def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
@@ -61,7 +61,7 @@ def _role_binding(variant: VariantPlan) -> Rendered:
 
 
 def _metrics_auth(variant: VariantPlan) -> Rendered:
-    """Render the binding to a ClusterRole of Kubernetes, with which the picker can authenticate scrapers."""
+    """Render the binding to the ClusterRole `system:auth-delegator`, so that the picker can authenticate scrapers."""
     metadata = about.cluster_metadata(variant, about.PICKER, variant.names.picker_cluster_scoped)
     manifest = rbac.cluster_role_binding(metadata, "system:auth-delegator", _subjects(variant))
     return about.part_object(variant, parts.PICKER_METRICS_AUTH, manifest)
@@ -93,7 +93,7 @@ def _service(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        # The ServiceMonitor selects the Service by the labels that also select its pods.
+        # The Service has the same labels as its pods, because the ServiceMonitor selects the Service by these labels.
         "metadata": about.metadata(variant, about.PICKER, variant.names.picker, selector),
         "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
@@ -153,7 +153,10 @@ def _deployment(variant: VariantPlan) -> Rendered:
 
 
 def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
-    """Return the paths of the parts of the Deployment that a user wrote, each with its path in the configuration."""
+    """Return which fields of the Deployment come unchanged from the user's configuration.
+
+    Keys are paths in the Deployment. Values are paths in the configuration.
+    """
     at, change = variant.path / "endpointPicker", variant.picker.patch
     patch_origins, top = patch.origins(at / "patch", change, manifest) if change else {}, at / "pod"
     return {**patch_origins, **{place: top / place[-1] for place in PASSED["Deployment"]}}
@@ -211,7 +214,10 @@ def _container(variant: VariantPlan) -> Manifest:
 
 
 def _companion(companion: Companion) -> Manifest:
-    """Render a further container of the pods. Its root file system is writable, because most images need that."""
+    """Render a further container of the picker's pods.
+
+    The container's root file system is writable, because most images write to it.
+    """
     folder, live_path = companion.folder, companion.live_path
     return compact(
         {
@@ -240,7 +246,10 @@ def _probe(probe: HealthProbe) -> dict[str, Any]:
 
 
 def _destination_rule(variant: VariantPlan, origination: Origination) -> Rendered:
-    """Render the rule for TLS from Istio to the picker. It covers only the ext-proc port: metrics are plain HTTP."""
+    """Render the rule for TLS from Istio to the picker.
+
+    The rule covers only the ext-proc port, because the picker serves metrics in plain HTTP.
+    """
     host = variant.host(variant.names.picker)
     trust: dict[str, Any] = {"insecureSkipVerify": True}
     if origination.authority is not None:

@@ -14,7 +14,7 @@ from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
-"""Name of a file in kit's home. If the file exists, kit does not check for updates at every start."""
+"""Name of a file in kit's home. At every start, kit checks for updates unless this file exists."""
 _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 _TEMPLATES = {
     "Deployment": [("template",)],
@@ -28,9 +28,9 @@ PASSED: Mapping[str, tuple[Path, ...]] = {
     kind: tuple(Path("spec", *template, "spec", field) for template in templates for field in _FIELDS)
     for kind, templates in _TEMPLATES.items()
 }
-"""Paths of the fields of a workload that users write in the form of the Kubernetes API, by kind of the workload."""
+"""Paths of the fields whose values users write in the form of the Kubernetes API, by kind of the manifest."""
 _DEVICE_CLAIM = "accelerators"
-"""Name of the device claim in a pod. A pod has one if its class allocates devices by claims, not as a resource."""
+"""Name of the device claim in a pod. A pod has a device claim if its accelerator class allocates devices by claims."""
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod of a replica that receives requests: the replica's only pod, or the leader."""
+    """Render the pod that receives a replica's requests: the replica's only pod, or the leader."""
     fetches, engine = _fetches(workload.weights), _engine(workload)
     if workload.sidecar is None:
         return _pod(workload, fetches, engine)
@@ -71,7 +71,7 @@ def leader(workload: Workload) -> dict[str, Any]:
 
 
 def worker(workload: Workload) -> dict[str, Any]:
-    """Render a worker pod of a replica, which computes but receives no requests."""
+    """Render a worker pod. A worker pod computes for its replica, but receives no requests."""
     return _pod(workload, _fetches(workload.weights), _worker_engine(workload))
 
 
@@ -111,7 +111,7 @@ def scheduling(placement: Placement) -> dict[str, Any]:
 
 
 def affinity(user_affinity: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Add required node labels to the user's affinity. Each term gets them, because terms are alternatives."""
+    """Add required node labels to the user's affinity. Each term gets all labels, because terms are alternatives."""
     node_expressions = [
         {"key": label, "operator": "In", "values": list(values)} for label, values in sorted(node_labels.items())
     ]
@@ -207,7 +207,7 @@ def _certificate() -> dict[str, Any]:
 
 
 def _engine(workload: Workload) -> Manifest:
-    """Render the engine container of a pod that receives requests, with ports, probes and drain."""
+    """Render the engine container of a pod that receives requests. The container has ports, probes and a drain."""
     engine = workload.engine
     return {
         **_container(workload, engine.arguments),
@@ -218,7 +218,7 @@ def _engine(workload: Workload) -> Manifest:
 
 
 def _worker_engine(workload: Workload) -> Manifest:
-    """Render the engine container of a worker pod, without ports and probes."""
+    """Render the engine container of a worker pod. The container has no ports and no probes."""
     return {
         **_container(workload, workload.engine.worker_arguments),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.worker_pre_stop}}},
@@ -292,7 +292,7 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
 
 
 def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
-    """Render the volumes of containers that fetch weights. Containers with the same Secret share its volume."""
+    """Render the volumes of containers that fetch weights. Containers that need the same Secret share one volume."""
     marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
     configs = {fetch.docker_config_volume: fetch.docker_config for fetch in fetches if fetch.docker_config is not None}
     keys = sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None})
@@ -313,7 +313,10 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
 
 
 def _token_volume() -> dict[str, Any]:
-    """Render the volume with the token of the service account. Only the sidecar, which reads pods, mounts it."""
+    """Render the volume with the token of the service account.
+
+    Only the sidecar mounts the volume, because only the sidecar reads pods from the API server.
+    """
     bundle = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"path": "namespace", "fieldRef": field_ref("metadata.namespace")}
     sources = [

@@ -1,4 +1,4 @@
-"""InferenceObjectives and the InferenceModelRewrite of a pool. The endpoint picker of the pool reads them."""
+"""InferenceObjectives and the InferenceModelRewrite of a pool. The pool's endpoint picker reads these objects."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Routing to a service: the routed Service, the HTTPRoute, and the grant that mirrors need."""
+"""Routing to a service: the routed Service, the HTTPRoute, the ConfigMap of model names, and the grant for mirrors."""
 
 import json
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ from planning.variant.canary import ALL
 def routed_service(variant: VariantPlan) -> Rendered:
     """Render the routed Service of a variant.
 
-    The Service of a metered primary has the labels by which the interceptor finds it. The interceptor finds the port of
-    the Service by the port's name.
+    The Service of a metered primary has the labels by which the interceptor finds the Service. The interceptor finds
+    the port of the Service by the port's name.
     """
     is_found = variant.resource_id is not None
     contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)
@@ -43,7 +43,7 @@ def routed_service(variant: VariantPlan) -> Rendered:
 
 
 def route(service: ServicePlan, plan: Route) -> Rendered:
-    """Render the HTTPRoute to the service's pools, or to its Services."""
+    """Render the HTTPRoute of a service. The backends of the route are pools or Services."""
     parent, primary = plan.parent, service.primary
     parent_ref = {
         "group": parent.group,
@@ -78,7 +78,7 @@ def _rule(plan: Route, rule: Rule) -> dict[str, Any]:
 
 
 def _backend(backend: Backend) -> dict[str, Any]:
-    # An absent weight means 1, so a weight of 0 is written, too.
+    # The weight is always written, also if it is 0, because an absent weight means 1.
     if backend.port is None:
         return {"group": POOL_GROUP, "kind": "InferencePool", "name": backend.name, "weight": backend.weight}
     namespace = {} if backend.namespace is None else {"namespace": backend.namespace}
@@ -105,7 +105,7 @@ def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
 
 
 def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
-    """Render a mirror to a Service. Mirrors to an InferencePool bypass its picker or fail."""
+    """Render a mirror to a Service. A mirror to an InferencePool would bypass the pool's picker, or fail."""
     backend = {
         "group": "",
         "kind": "Service",
@@ -114,7 +114,7 @@ def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
         "port": ROUTED_PORT,
     }
     backend_ref = {key: value for key, value in backend.items() if value is not None}
-    # An absent percentage means 100, also in releases of Gateway API without the field.
+    # An absent percentage means 100, also in releases of the Gateway API that do not have the field.
     return {"backendRef": backend_ref, **({} if mirror.percent == ALL else {"percent": mirror.percent})}
 
 
@@ -125,7 +125,7 @@ def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
 
 
 def model_names(service: ServicePlan, names: ModelNames) -> Rendered:
-    """Render the ConfigMap by which payload processors know the service's models."""
+    """Render the ConfigMap from which payload processors learn the names of the service's models."""
     primary, managed = service.primary, dict.fromkeys(gateways.payload_processors().labels, "true")
     manifest = {
         "apiVersion": "v1",

@@ -99,7 +99,7 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:
-    """Return the annotation with the ports that a pod serves."""
+    """Return the annotation with the ports that a pod serves; empty if the variant has no such annotation."""
     name = variant.ports_annotation
     return {} if name is None else {name: ",".join(map(str, workload.target_ports))}
 
@@ -128,7 +128,10 @@ def _template(
 
 
 def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the disruption budget. Every pod of a group counts, because the loss of any pod ends the group."""
+    """Render the disruption budget.
+
+    Every pod of a LeaderWorkerSet counts, because the loss of any pod ends the whole replica.
+    """
     selector = (
         labels.role_selector(variant.names, workload.role)
         if workload.kind == "Deployment"
@@ -141,7 +144,7 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
         "spec": {
             "maxUnavailable": workload.disruptions,
             "selector": {"matchLabels": selector},
-            # A pod that is not ready serves no requests. A budget for it would only block the drain of its node.
+            # A pod that is not ready serves no requests. A budget for such a pod would only block the drain of a node.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }
@@ -172,7 +175,7 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 
 
 def _checksum(workload: Workload) -> dict[str, str]:
-    """Return an annotation of pods with the hash of the device claim.
+    """Return an annotation for pods: the hash of the device claim.
 
     The device claim of a running pod cannot change. If the device claim changes, the new hash replaces the pods.
     """
@@ -183,7 +186,7 @@ def _checksum(workload: Workload) -> dict[str, str]:
 
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
-    """Render the sidecar's Role for reading the pool, with its binding and, if needed, the service account."""
+    """Render the Role that permits the sidecar to read the pool, a RoleBinding and, if needed, the service account."""
     name, settings = variant.names.decode, variant.decode.pod_settings
     if settings.makes_account:
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))
@@ -194,7 +197,10 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
 
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
-    """Return the paths of the parts of the manifest that a user wrote, each with its path in the configuration."""
+    """Return which fields of the manifest come unchanged from the user's configuration.
+
+    Keys are paths in the manifest. Values are paths in the configuration.
+    """
     top = workload.path / "pod"
     pod_origins = {at: top / at[-1] for at in pods.PASSED[workload.kind]}
     patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}

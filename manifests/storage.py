@@ -1,4 +1,4 @@
-"""Claims of weights, the Jobs that fill them, and the network policies of these Jobs."""
+"""Claims for weights, the Jobs that fill these claims, and the network policies of the Jobs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,13 +14,13 @@ _COMPONENT = "weights"
 _IGNORED = ("spec", "metadata.labels", "metadata.annotations")
 """Fields of a Job that updates ignore. A Job's spec is immutable, and a new Job would fetch again.
 
-A Job that replaces a failed Job must get the spec of the current run. Therefore the whole spec is ignored. If a field
-below `spec` were ignored instead, the engine would give the new Job the earlier value of that field
+A Job that replaces a failed Job must get the spec of the current run. It does if `spec` is ignored as a whole. If only
+a field below `spec` were ignored, the engine would give the new Job the earlier value of that field
 (processIgnoreChanges in pkg/resource/deploy of Pulumi 3.230).
 
-Metadata is ignored, because an update of it would replace the Job. In an update, the provider takes the whole spec from
-the cluster, with the labels that the Job controller adds to the template. It then replaces the Job, because the
-manifest lacks these labels (handleSSAIgnoreFields and Diff in provider/pkg of pulumi-kubernetes 4.25).
+Metadata is ignored, because an update of metadata would replace the Job. In an update, the provider takes the whole
+spec from the cluster, with the labels that the Job controller adds to the template. The provider then replaces the Job,
+because the manifest lacks these labels (handleSSAIgnoreFields and Diff in provider/pkg of pulumi-kubernetes 4.25).
 """
 
 

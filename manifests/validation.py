@@ -4,9 +4,9 @@ A misspelt field would get lost silently: the provider drops the field from obje
 server drops it from objects of custom kinds. Every object is therefore checked before its registration. The schemas of
 built-in kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
-`manifests.admission` checks rules about pods that no schema has. A mistake in a part that a user wrote, such as a
-patch, is reported with its path in the configuration. Any other mistake is an internal error. Messages never contain
-values of environment variables or arguments.
+`manifests.admission` checks rules about pods that no schema has. A mistake in what a user wrote, such as a patch, is
+reported with its path in the configuration. Any other mistake is an internal error. Messages never contain values of
+environment variables or arguments.
 
 Exception
 └── SchemaError    rendered objects that do not fit their schemas
@@ -57,7 +57,7 @@ class _CompiledSchema:
 
 @dataclass(frozen=True, slots=True)
 class _Misfit:
-    """A part of an object that does not fit the schema: its path in the object, the reason and a remedy."""
+    """A value or key of an object that does not fit the schema: path in the object, reason and remedy."""
 
     at: Path
     what: str
@@ -65,10 +65,10 @@ class _Misfit:
 
 
 def check(objects: Iterable[Rendered]) -> None:
-    """Check every object against the schema of its kind, and the pods of each object by the rules of the cluster.
+    """Check every object against the schema of its kind, and every pod by the rules of `manifests.admission`.
 
-    Raises `ConfigError` with all misfits in parts that users wrote (`Rendered.origins`). If there are none, raises
-    `SchemaError` with all other misfits.
+    Raises `ConfigError` with all mistakes in what users wrote (`Rendered.origins`). If there are only other mistakes,
+    raises `SchemaError` with them.
     """
     problems, internal_errors, every = list[Problem](), list[str](), tuple(objects)
     restricted = admission.restricted_namespaces(rendered.manifest for rendered in every)
@@ -97,7 +97,7 @@ def check(objects: Iterable[Rendered]) -> None:
 
 
 def _name(manifest: Manifest) -> str:
-    """Return the kind and the name of an object, as far as it has them."""
+    """Return kind and name of an object. A missing kind or name is left out."""
     return f"{manifest.get('kind', '')} {manifest.get('metadata', {}).get('name', '')}"
 
 
@@ -177,7 +177,7 @@ def _suggestion(key: str, known: Sequence[str]) -> str:
 
 
 def _known_keys(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> list[str]:
-    """Return the keys that the schema allows in the mapping with an unknown key.
+    """Return the keys that the schema allows in the mapping that has an unknown key.
 
     The schema of that mapping is in the kind's document, or in the definitions that built-in kinds share.
     """

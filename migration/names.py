@@ -13,9 +13,10 @@ from dataclasses import dataclass
 LONGEST = 63
 """Largest number of characters in a DNS label."""
 _PREDICTOR = "-predictor-"
-"""Text that KServe puts between the names of the InferenceService and of the namespace in a host name."""
+"""Text in KServe's host names, between the name of the InferenceService and the name of the namespace."""
 _SHORTEST = 10
-"""Minimum number of characters for an InferenceService's name. aim-engine rejects a namespace that leaves fewer."""
+"""Minimum number of characters for an InferenceService's name. aim-engine rejects a namespace whose name is so long
+that fewer characters are left."""
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "&<>\u2028\u2029"}
 """Escape sequences by character. Go's JSON encoder escapes these characters, and Python's encoder does not."""
 
@@ -78,8 +79,8 @@ def sanitize_dns1035_label(text: str) -> str:
 def inference_service(namespace: str, service: str) -> str:
     """Return aim-engine's name of an InferenceService.
 
-    The name is shortened so that the label that `predictor` returns has at most 63 characters. Raises `ValueError` if
-    the namespace leaves fewer than 10 characters for the name.
+    The name is shortened so far that the result of `predictor` has at most 63 characters. Raises `ValueError` if the
+    namespace leaves fewer than 10 characters for the name.
     """
     longest = LONGEST - len(_PREDICTOR) - len(namespace)
     if longest < _SHORTEST:
@@ -125,10 +126,10 @@ def aim_of_artifact(artifact: str, suffix: str, uid: str) -> str:
 
 
 def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int = 8, longest: int = LONGEST) -> str:
-    """Return a name that aim-engine derives from some parts. A hash of `hashed` follows the parts if `hashed` is given.
+    """Return the name that aim-engine makes from `parts`. If `hashed` is not empty, its hash is the end of the name.
 
-    While the name has more than `longest` characters, the longest part loses its last character. Raises `ValueError`
-    if there are no parts, or if `longest` is not from 1 to 63.
+    While the name has more than `longest` characters, the longest of `parts` loses its last character. Raises
+    `ValueError` if `parts` is empty, or if `longest` is not from 1 to 63.
     """
     if not parts:
         raise ValueError("nameParts cannot be empty")
@@ -143,14 +144,14 @@ def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int
 
 
 def rfc_1123(text: str) -> str:
-    """Return aim-engine's form of one part of a name. The result can be empty."""
+    """Return aim-engine's form of a text that becomes a piece of a name. The result can be empty."""
     return re.sub(r"[^a-z0-9-]", "-", text.lower()).strip("-")[:LONGEST].rstrip("-")
 
 
 def label_value(text: str) -> str:
     """Return aim-engine's form of a label's value.
 
-    Raises `ValueError` if no character is left.
+    Raises `ValueError` if the form is empty.
     """
     value = re.sub(r"[^a-z0-9._-]+", "_", text.lower()).strip("_.-")[:LONGEST].rstrip("_.-")
     if not value:

@@ -58,19 +58,19 @@ CelExpression = Annotated[
 
 
 class ExtendedResource(Spec):
-    """Devices that a device plugin advertises, counted by one resource name."""
+    """Devices that a device plugin advertises, all under one resource name."""
 
     type: Literal["extended-resource"]
-    """Devices that a device plugin advertises, counted by one resource name."""
+    """Devices that a device plugin advertises, all under one resource name."""
     resource_name: Annotated[ExtendedResourceName, Field(examples=["nvidia.com/mig-3g.40gb"])]
     """Name of the extended resource, such as the resource of a MIG profile."""
 
 
 class ResourceClaim(Spec):
-    """Devices of dynamic resource allocation, claimed for each pod."""
+    """Devices that each pod claims by Dynamic Resource Allocation."""
 
     type: Literal["resource-claim"]
-    """Devices of dynamic resource allocation, claimed for each pod."""
+    """Devices that each pod claims by Dynamic Resource Allocation."""
     device_class_name: Annotated[DnsSubdomain, Field(examples=["gpu.nvidia.com"])]
     """Name of the DeviceClass, which the vendor's driver installs."""
     selectors: Annotated[Items[CelExpression], Field(max_length=32)] = Field(
@@ -96,8 +96,8 @@ class UserClass(Spec):
     """Number of devices of the largest node; absent: unknown."""
     devices_per_chip: DevicesPerChip | None = Field(default=None, examples=[2])
     """Number of devices that the engine sees in one chip: 2 for TPU7x, whose chips have two cores. The cluster counts
-    chips: a pod requests its devices divided by this number, rounded up. Absent: the number of the shipped class, or
-    1."""
+    chips: a pod requests the number of its devices divided by this number, rounded up. Absent: the number of the
+    shipped class, or 1."""
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, examples=[{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}]
     )
@@ -114,5 +114,5 @@ class UserClass(Spec):
     """How a pod gets its devices. Absent: as in the shipped class. If the shipped class has no allocation, or the class
     is new: as in the class that stands for all products of the vendor (for Intel: intel-i915)."""
     provisioned: bool = False
-    """Whether nodes of this class are added on demand, such as by an autoscaler. If true, checks.capacity counts no
-    nodes for this class."""
+    """Whether something such as an autoscaler adds nodes of this class on demand. If true, checks.capacity counts no
+    nodes of this class."""

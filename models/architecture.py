@@ -1,4 +1,4 @@
-"""Spec of a model's architecture: the numbers from which its memory on devices follows."""
+"""Spec of a model's architecture: the numbers from which the model's memory on devices follows."""
 
 from typing import Annotated
 
@@ -47,7 +47,7 @@ class Architecture(Spec):
     heads: Count | None = Field(default=None, examples=[32])
     """Attention heads (num_attention_heads)."""
     kv_heads: Count | None = Field(default=None, examples=[8])
-    """Key and value heads (num_key_value_heads); absent: as many as heads."""
+    """Key and value heads (num_key_value_heads); absent: the value of heads."""
     head_dim: Count | None = Field(default=None, examples=[128])
     """Dimension of a head (head_dim); absent: hiddenSize divided by heads."""
     dtype: Text | None = Field(default=None, examples=["bfloat16"])
@@ -63,7 +63,7 @@ class Architecture(Spec):
     experts_per_token: Count | None = Field(default=None, examples=[8])
     """Number of experts that process a token (num_experts_per_tok)."""
     expert_share: Share | None = Field(default=None, examples=[0.95])
-    """Share of the parameters that belong to routed experts. The copies of the model in a replica divide the
-    experts among themselves."""
+    """Number of parameters of all routed experts, divided by the number of all parameters. The copies of the model in
+    a replica divide the experts among themselves."""
     cache: Items[CacheLayers] = Field(default=(), examples=[[{"layers": 12}, {"layers": 24, "window": 1024}]])
-    """Layers that cache differently, in groups. Absent: every layer caches keys and values of all tokens."""
+    """Groups of layers; each group caches in another way. Absent: every layer caches keys and values of all tokens."""

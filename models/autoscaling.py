@@ -51,7 +51,7 @@ class SaturationMetric(Spec):
     """Saturation of the pool, as flow control of the endpoint picker reports it. At 1, further requests wait."""
 
     type: Literal["pool-saturation"]
-    """Saturation of the pool; with prefill: saturation of the role's pods."""
+    """Saturation of the pool. If the service has prefill: saturation of the role's pods alone."""
     target: Annotated[float, Between(0, 10, "write a number above 0, such as 0.7"), Field(examples=[0.7])]
     """Saturation above which replicas are added."""
 
@@ -91,7 +91,7 @@ Metric = Annotated[
 
 
 class _Bounds(Spec):
-    """Bounds, behaviour and metrics, which every autoscaler has."""
+    """Bounds, behaviour and metrics of an autoscaler of any type."""
 
     min_replicas: CountOrNone = 1
     """Minimum number of replicas."""
@@ -124,11 +124,11 @@ class Fallback(Spec):
 
 
 class ScalingModifiers(Spec):
-    """A formula over all metrics. Only its result, and the metric cpu, decide the number of replicas."""
+    """A formula over all metrics. Only the result of the formula, and the metric cpu, decide the number of replicas."""
 
     formula: Text = Field(examples=["max([queue_size, picker_queue_size])"])
-    """Formula of KEDA (expr-lang). The name of a metric is its type with underscores, such as queue_size; the name
-    of a custom metric is the `name` in its spec."""
+    """Formula of KEDA (expr-lang). In the formula, a metric has the name of its type with underscores, such as
+    queue_size; a custom metric has the `name` in its spec."""
     target: Annotated[float, Between(0, 1_000_000, "write a number above 0, such as 5"), Field(examples=[5])]
     """Result per replica above which replicas are added."""
     activation_target: float | None = Field(default=None, examples=[1])
@@ -140,8 +140,8 @@ class ScalingModifiers(Spec):
 class HpaAutoscaling(_Bounds):
     """A HorizontalPodAutoscaler. A metrics adapter must expose the engine's metrics as metrics of pods.
 
-    In the names of metrics, the adapter must replace the colon by an underscore, as in vllm_num_requests_waiting. It
-    must expose metrics of the endpoint picker as metrics of the picker's Service.
+    In the names of metrics, the adapter must replace the colon by an underscore, as in vllm_num_requests_waiting. The
+    adapter must expose metrics of the endpoint picker as metrics of the picker's Service.
     """
 
     type: Literal["hpa"]

@@ -14,8 +14,8 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(
         alias_generator=to_camel,
-        # A validator is built when it is first used. Most specs are validated only as a part of the stack, by the
-        # stack's validator. So the validators of most specs are never built.
+        # A validator is built when it is first used. Most specs are validated only inside a stack, by the stack's
+        # validator, so their own validators are never built.
         defer_build=True,
         extra="forbid",
         frozen=True,
@@ -27,7 +27,7 @@ class Spec(BaseModel):
 
     @classmethod
     def default(cls, **values: Any) -> Self:  # noqa: ANN401, values of the fields that have no default
-        """Return the spec of an absent section. It is not validated, so that no validator is built at import."""
+        """Return the spec of an absent section, without validation, so that no validator is built at import."""
         return cls.model_construct(**values)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:

@@ -17,7 +17,7 @@ _IN_CLEAR = "holds a credential in clear"
 _SECRET_KEY_REF = "{secretKeyRef: {name: ..., key: ...}}"  # noqa: S105, the form of a reference
 _TO_VARIABLE = f"put it into an existing Secret and write {_SECRET_KEY_REF}"
 _TO_SECRET = (
-    f"put it into an existing Secret, and refer to that by model.secrets, or by a variable with {_SECRET_KEY_REF}"
+    f"put it into an existing Secret, and refer to the Secret by model.secrets, or by a variable with {_SECRET_KEY_REF}"
 )
 _TO_TRIGGER = "put it into an existing Secret, and name a TriggerAuthentication in authenticationRef"
 _REMEDIES = {
@@ -28,13 +28,13 @@ _REMEDIES = {
 }
 """Remedies for a credential in a mapping whose keys are names of values, by the key of the mapping."""
 _OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topologySpreadConstraints"})
-"""Keys whose values are parts of Kubernetes objects or settings of plugins, with keys that others define."""
+"""Keys whose values have the form of Kubernetes objects or of settings of plugins. Others define the keys in them."""
 _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
-"""Mappings in which no key shows that its value is a credential. A value there is often the name of a Secret."""
+"""Mappings in which a value is checked only by its shape, because a key such as `token` often has a Secret's name."""
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
-"""The key of a value, after the keys above it. Such a tuple costs less than a `Path`, and only problems need paths."""
+"""The keys above a value, then the value's key. Such a tuple costs less than a `Path`, and only problems need paths."""
 
 
 def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
 
 
 def _is_variable_in_clear(mapping: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is a variable in the form of Kubernetes, `{name: …, value: …}`, with a credential."""
+    """Return whether a mapping is a Kubernetes variable, `{name: …, value: …}`, whose value is a credential."""
     name, value = mapping.get("name"), mapping.get("value")
     return isinstance(name, str) and isinstance(value, str) and credentials.is_credential(name, value)
 
@@ -86,7 +86,7 @@ def _list(items: Sequence[Any], at: _Keys, *, in_object: bool) -> Iterator[Probl
 
 
 def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterator[Problem]:
-    """Check a text by its shape and, if its key is the name of a value, by that name."""
+    """Check a text by its shape and, if `_is_named` says that its key is a name, by its key."""
     above, name = at[0], str(at[1])
     parent = _last(above)
     is_named = _is_named(above, in_object=in_object)
@@ -97,7 +97,7 @@ def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterato
 
 
 def _is_named(above: _Keys, *, in_object: bool) -> bool:
-    """Return whether the keys below a key are names of values, such as the names of variables below `env`."""
+    """Return whether the keys of a mapping say what their values are, as the names of variables in `env` do."""
     parent = _last(above)
     return parent in _REMEDIES or (in_object and parent not in _LABELS)
 

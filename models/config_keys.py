@@ -10,16 +10,17 @@ NAMESPACE = "inference-stacks"
 ROOT = f"{NAMESPACE}:stack"
 """Key with the configuration of the stack; paths in messages start below it."""
 KUBECONFIG = f"{NAMESPACE}:kubeconfig"
-"""Secret key with the kubeconfig of the cluster."""
+"""Key with the kubeconfig of the cluster, as an encrypted value."""
 PREVIEWED = f"{NAMESPACE}:previewed"
-"""Key with the path of a facts file, such as the file of an earlier preview. A run lists what has changed since."""
+"""Key with the path of a facts file, such as the file of an earlier preview. A run lists the changes since that
+file."""
 KEYS = (ROOT, KUBECONFIG, PREVIEWED)
 
 
 def problems(keys: Iterable[str]) -> list[Problem]:
-    """Reject keys of the namespace that the program does not read; keys of other namespaces are ignored.
+    """Return a problem for each unknown key in this namespace. Keys in other namespaces are ignored.
 
-    Otherwise the program would ignore a misspelt key for the kubeconfig, and deploy to another cluster.
+    If the program ignored a misspelt key for the kubeconfig, it would deploy to another cluster.
     """
     unknown = sorted(key for key in keys if key.startswith(f"{NAMESPACE}:") and key not in KEYS)
     return [Problem(Path(key), "unknown key", _suggestion(key)) for key in unknown]

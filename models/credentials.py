@@ -1,4 +1,4 @@
-"""Recognition of credentials that are written as text, by the name of the value or by its shape.
+"""Recognition of credentials that are written as text. The name or the shape of a value shows that it is a credential.
 
 `credentials.yaml` holds the names and shapes.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 REFERENCE = re.compile(r"\$(?:\$|\(([^)]+)\))")
-"""Pattern of `$(NAME)`, which Kubernetes replaces by a variable, and of `$$`, which stands for a `$`.
+"""Pattern of `$(NAME)`, which Kubernetes replaces by the value of a variable, and of `$$`, which stands for `$`.
 
 The first group matches only for `$(NAME)`.
 """
@@ -24,22 +24,23 @@ _PATH = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _SWITCHES = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none", "null"})
 """Values that switch something on or off, in lower case.
 
-They are no credentials, although the name may end like that of a credential: HF_HUB_DISABLE_IMPLICIT_TOKEN.
+They are no credentials, even if the variable is named like a credential, such as HF_HUB_DISABLE_IMPLICIT_TOKEN.
 """
 _SCHEMES = frozenset({"", "basic", "bearer", "token"})
-"""Texts that a value may have in addition to a reference to a credential, as in `Bearer $(TOKEN)`. In lower case."""
+"""Texts, in lower case, that a value may have beside a reference to a credential, as in `Bearer $(TOKEN)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """Settings of words with which a name ends if its value is a credential."""
+    """Settings of words at the end of names. The words show that the value of such a name is a credential."""
 
     alone: bool = True
-    """Whether the words are also the name of a credential if no other word is before them."""
+    """Whether the words are also the name of a credential if they are the whole name."""
     path: bool = False
     """Whether the value may also be the path of a file, which is no credential."""
     objects: bool = True
-    """Whether a key of a Kubernetes object that ends with the words holds a credential. If not, it holds a name."""
+    """Whether the words also show a credential at the end of a key in a Kubernetes object. If not, the value of such a
+    key is a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class _Table:
     harmless: tuple[str, ...]
     shapes: tuple[_Shape, ...]
     parts: re.Pattern[str]
-    """Pattern of the short texts of all shapes. Most texts contain none of them, and need no search for each shape."""
+    """Pattern of the short texts of all shapes. A text that has none of them contains no credential of any shape."""
 
 
 def is_named(name: str, *, in_object: bool = False) -> bool:
@@ -69,7 +70,7 @@ def is_named(name: str, *, in_object: bool = False) -> bool:
 
 
 def is_credential(name: str, value: str, *, in_object: bool = False) -> bool:
-    """Return whether a value is a credential, by its name or by its shape, and not a reference to a credential."""
+    """Return whether the name or the shape of a value shows a credential. References to credentials do not count."""
     if has_shape(value):
         return True
     word = _word(name, in_object=in_object)

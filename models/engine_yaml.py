@@ -1,4 +1,4 @@
-"""YAML as Pulumi's engine reads it: a text becomes the values that the engine reads, and ambiguous text is rejected.
+"""YAML as Pulumi's engine reads it. Ambiguous text is rejected.
 
 The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. This reader
 returns the same values as the engine. It rejects unquoted text that a reader of YAML 1.1 would take for a boolean, a
@@ -37,9 +37,9 @@ _MAX_DEPTH = 5000
 A text has at most one level for each bracket, and two levels for each column of its longest line.
 """
 _MAX_WHOLE_LENGTH = 70
-"""Maximum length of a whole number in characters: 64 binary digits, a prefix and a sign fit in."""
+"""Maximum length of a whole number in characters. It is enough for 64 binary digits, a prefix and a sign."""
 _EXPONENT_BOUND = 1e21
-"""The engine writes values as JSON, and writes a whole float below this bound without fraction and exponent."""
+"""The engine writes values as JSON. In JSON, a whole float below this bound has no fraction and no exponent."""
 _AMBIGUOUS = {
     "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
     "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
@@ -83,7 +83,7 @@ class Document:
     """Name of the file in messages; empty for the stack file."""
 
     def complete(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Return problems with values as they are written in the file, and the problems of ambiguous text.
+        """Return the problems, with each value in the spelling of the file, and then the problems of ambiguous text.
 
         Problems of values in other files are returned unchanged.
         """
@@ -102,10 +102,11 @@ class Document:
 
 
 def parse(text: str, name: str, top: Path = _ROOT, file: str = "") -> Document:
-    """Read the text of the file called `name`.
+    """Read the text of a file.
 
-    Paths of problems are relative to `top`; values outside of `top` have no problems. `file` is the name of the file in
-    problems of its values. Raises `ConfigError` if the text is no YAML, or repeats a key.
+    Paths of problems are relative to `top`. Values outside of `top` get no problems. The file is called `name` in
+    errors of its YAML, and `file` in problems of its values. Raises `ConfigError` if the text is no YAML, or repeats a
+    key.
     """
     try:
         return _Reader(top, file).document(_compose(text))
@@ -135,7 +136,7 @@ def holds_secret(value: object) -> bool:
 def _compose(text: str) -> yaml.Node | None:
     """Return the root node of a YAML text.
 
-    If libyaml finds an error, PyYAML's Python code reads the text again, so that all errors have its wording.
+    If libyaml finds an error, PyYAML's Python code reads the text again, so that all errors have PyYAML's wording.
     """
     lines = text.split("\n")
     depth = 2 * max(map(len, lines)) + text.count("[") + text.count("{")
@@ -206,7 +207,7 @@ class _Reader:
         return merged
 
     def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
-        """Add a problem if some reader does not read a key as text."""
+        """Add a problem if a YAML reader may read a key as another type than text."""
         text = cast("str", node.value)
         if node.tag == _PLAIN and (noun := _other_reading(text)) is not None:
             self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
@@ -219,7 +220,7 @@ class _Reader:
             raise _yaml_error(node, f"tag {node.tag} is not supported")
         value = _unquoted_value(text)
         if isinstance(value, str) and (noun := _other_reading(text)) is not None:
-            # At some paths text may be a credential, and messages show only numbers. Ambiguous text counts as a number.
+            # Messages show ambiguous text only where they would show a number. Elsewhere it may be a credential.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
@@ -228,7 +229,7 @@ class _Reader:
         return value
 
     def _add_ambiguity(self, at: Path, what: str, remedy: str) -> None:
-        """Add a problem; paths outside of the top are ignored."""
+        """Add a problem; paths outside of `self._top` are ignored."""
         if at.is_within(self._top) and at != self._top:
             self._ambiguities.append(Problem(at.below(self._top), what, remedy, file=self._file))
 
@@ -242,7 +243,7 @@ def _unquoted_value(text: str) -> str | bool | float | None:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that the engine reads from an unquoted scalar; None if it reads text."""
+    """Return the number that the engine reads from an unquoted scalar; None if the engine reads text."""
     if _WHOLE.fullmatch(text) is not None and len(text) <= _MAX_WHOLE_LENGTH:
         is_octal = re.match(r"[-+]?0[0-7]", text) is not None
         whole = int(text, 8 if is_octal else 0)

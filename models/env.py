@@ -26,14 +26,16 @@ _FIELDS = (
 )
 FieldPath = Annotated[
     str,
-    Shape("is no field of the pod that a variable can hold", _FIELDS, "write one such as status.podIP", longest=400),
+    Shape(
+        "is no field of the pod that a variable can hold", _FIELDS, "write a field such as status.podIP", longest=400
+    ),
 ]
 ContainerResource = Annotated[
     str,
     Shape(
         "is no resource of a container",
         r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9A-Za-z]+)",
-        "write one such as limits.memory",
+        "write a request or limit such as limits.memory",
     ),
 ]
 
@@ -46,7 +48,7 @@ class KeyRef(Spec):
     key: Annotated[DataKey, Field(examples=["HF_TOKEN"])]
     """Key in the Secret or ConfigMap."""
     optional: bool = False
-    """Start the container without the variable if the Secret or ConfigMap, or its key, is absent."""
+    """Start the container without the variable if the Secret or ConfigMap is absent, or lacks the key."""
 
 
 class FieldRef(Spec):
@@ -64,7 +66,7 @@ class ResourceFieldRef(Spec):
     container_name: DnsLabel | None = Field(default=None, examples=["vllm"])
     """Name of the container; absent: the container that has the variable."""
     divisor: Divisor | None = Field(default=None, examples=["1Mi"])
-    """Unit of the value: 1m or 1 for cpu, else 1 or a multiple such as 1Mi; absent: cores or bytes."""
+    """Unit of the value. For cpu: 1m or 1; for all others: 1 or a multiple such as 1Mi. Absent: cores or bytes."""
 
     @model_validator(mode="after")
     def _has_unit_of_resource(self) -> "ResourceFieldRef":
@@ -76,7 +78,7 @@ class ResourceFieldRef(Spec):
 
 
 class EnvSource(Spec):
-    """Reference to a variable's value; exactly one of its keys is set."""
+    """Reference to a variable's value. Exactly one of the keys here is set."""
 
     secret_key_ref: KeyRef | None = Field(default=None, examples=[{"name": "hf-token", "key": "HF_TOKEN"}])
     """A key of an existing Secret."""
@@ -100,9 +102,9 @@ class EnvSource(Spec):
 
 
 def _text_or_source(value: object) -> str | EnvSource:
-    """Validate a variable's value by its YAML type.
+    """Validate a variable's value by the value's YAML type.
 
-    A mistake then gives one error. A union of types would give one error for each type.
+    So a mistake gives one error. If pydantic validated a union of types, it would give one error for each type.
     """
     if isinstance(value, dict):
         return EnvSource.model_validate(cast("dict[str, object]", value))

@@ -44,7 +44,7 @@ def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
     if any(map(type_tags, specs)):
         return "write it with type"
     if required:
-        return f"write it with {', '.join(required)}"
+        return f"write it with {' and '.join(required)}"
     is_map = any(typing.get_origin(annotation) is dict for annotation in _types_at(at))
     if (specs or is_map) and (field is None or not field.is_required()):
         return "write {} for its defaults"
@@ -60,7 +60,7 @@ def _types_at(path: Path) -> list[object]:
 
 
 def _types_below(annotation: object, part: str | int) -> Iterator[object]:
-    """Yield the types of the values that a type has at a key or an index."""
+    """Yield the types that may stand at a key or an index of a value with the type `annotation`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if (field.alias or name) == part:

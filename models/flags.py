@@ -1,4 +1,4 @@
-"""Command-line flags, parsed from a list of tokens as vLLM's argument parser reads them.
+"""Parser of command-line flags. It reads a list of tokens as vLLM's argument parser does.
 
 vLLM reads `_` as `-` before the first dot of a name, `--flag value` as `--flag=value`, `--no-flag` as the opposite of
 `--flag`, and `-O3` as `--optimization-level 3`. A flag with a JSON object as its value may also be written in pieces:
@@ -71,7 +71,7 @@ def parse(tokens: Sequence[str]) -> tuple[Flag, ...]:
 
 @lru_cache(1024)
 def _parse(tokens: tuple[str, ...]) -> tuple[Flag, ...]:
-    """Split tokens into flags. Many checks read the same arguments of a role."""
+    """Split tokens into flags. Results are cached, because many checks read the same arguments of a role."""
     flags = list[Flag]()
     for index, token in enumerate(tokens):
         name = _flag_name(token)
@@ -99,7 +99,7 @@ def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedTo
     low_flags, high_flags = parse(low), parse(high)
     overrides = {flag.switch: [other for other in high_flags if other.switch == flag.switch] for flag in high_flags}
     last_low = {flag.switch: flag for flag in low_flags}
-    # A token that belongs to no flag comes first: after another layer's flag it would become that flag's value.
+    # A token that belongs to no flag comes first. After a flag of the other layer, it would become that flag's value.
     merged = [*_merged_tokens(low_flags, LOW, stray=True), *_merged_tokens(high_flags, HIGH, stray=True)]
     overridden = {""}
     for flag in low_flags:
@@ -114,7 +114,7 @@ def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedTo
 def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
     """Return layer and flag of each malformed JSON object.
 
-    A flag is returned only if the same flag has a valid JSON object in the other layer, because the two should merge.
+    A flag is returned only if the same flag has a valid JSON object in the other layer. Without it, nothing can merge.
     """
     high_flags, malformed = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
     for low_flag in parse(low):
@@ -172,13 +172,13 @@ def _flag_name(token: str) -> str | None:
 def _takes_values(flag: Flag) -> bool:
     """Return whether the tokens after a flag are its values.
 
-    They are not if the flag already contains its value, as in `--flag=value` and `-O3`.
+    A flag that already contains its value, as in `--flag=value` and `-O3`, takes no further values.
     """
     return not flag.name or ("=" not in flag.tokens[0] and not re.match("-O.", flag.tokens[0]))
 
 
 def _merged_tokens(flags: Sequence[Flag], layer: int, *, stray: bool = False) -> list[MergedToken]:
-    """Return the tokens of some flags of one layer; with `stray`, only those that belong to no flag."""
+    """Return the tokens of one layer that belong to a flag, or, with `stray`, the tokens that belong to no flag."""
     return [
         MergedToken(token, layer, flag.index + offset)
         for flag in flags
@@ -190,7 +190,8 @@ def _merged_tokens(flags: Sequence[Flag], layer: int, *, stray: bool = False) ->
 def _override(low: Flag, high: Sequence[Flag]) -> list[MergedToken]:
     """Return the tokens that replace a flag of the low layer.
 
-    Return the tokens of the high flags, or one token with the merged JSON if each layer has a single JSON object.
+    These are the tokens of the high flags. If the high layer has the flag once, and both layers have a JSON object as
+    its value, the result is one token with the merged JSON.
     """
     low_object, high_object = json_object(low), json_object(high[0])
     if low.name != high[0].name or len(high) > 1 or low_object is None or high_object is None:

@@ -1,7 +1,7 @@
 """References of container images: registry, repository, tag and digest.
 
-A reference without a registry means Docker Hub, and a reference without tag or digest means the tag `latest`. So two
-texts may mean the same image.
+A reference without a registry means Docker Hub. A reference that has neither a tag nor a digest means the tag `latest`.
+So two texts may mean the same image.
 """
 
 import re
@@ -24,22 +24,22 @@ class ImageReference:
     registry: str
     repository: str
     tag: str | None
-    """Tag; None for a reference with a digest alone."""
+    """Tag; None for a reference that has a digest and no tag."""
     digest: str | None
-    """Digest with its algorithm; None for a reference without one."""
+    """Digest with its algorithm; None for a reference without a digest."""
 
     @property
     def name(self) -> str:
-        """Return the last part of the repository as text that a name may hold.
+        """Return the text after the last slash of the repository, in characters that a name may have.
 
-        If the reference has both a tag and a digest, the tag is appended, because `version` then contains the digest.
+        If the reference has both a tag and a digest, the tag is appended, because `version` then has the digest alone.
         """
         last = self.repository.rpartition("/")[2]
         return _legal(last if self.tag is None or self.digest is None else f"{last}-{self.tag}")
 
     @property
     def version(self) -> str:
-        """Return the tag, or the beginning of the digest, as text that a name may hold."""
+        """Return the beginning of the digest or, without a digest, the tag, in characters that a name may have."""
         if self.digest is not None:
             return self.digest.partition(":")[2][:_SHORT_DIGEST]
         return _legal(self.tag or _DEFAULT_TAG)
@@ -67,7 +67,7 @@ def parse(text: str) -> ImageReference:
 
 
 def _split_tag(path: str) -> tuple[str, str, str]:
-    """Return repository, `:` if there is one, and tag."""
+    """Return repository, separator and tag. The separator is `:`, or empty if the path has no tag."""
     before, slash, last = path.rpartition("/")
     name, colon, tag = last.partition(":")
     return f"{before}{slash}{name}", colon, tag
@@ -84,5 +84,5 @@ def _check_digest(text: str, digest: str) -> None:
 
 
 def _legal(text: str) -> str:
-    """Return text in lower case with one hyphen for each run of characters that a name may not hold."""
+    """Return text in lower case. One hyphen replaces each run of characters that a name may not have."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,7 +1,7 @@
 """Outputs of a stack, which other repositories read: plain JSON with sorted arrays.
 
-Within a version of the contract, keys are only added. The outputs are true at the end of a run: they are
-exported only after all awaited objects are up.
+Within a version of the contract, keys may be added, but not removed. The outputs are true at the end of a run, because
+they are exported only after all awaited objects are ready.
 """
 
 from collections.abc import Collection, Iterator
@@ -63,8 +63,8 @@ def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_
 def _awaited_kinds(service: ServicePlan, *, with_route: bool) -> Iterator[contract.Awaited]:
     """Yield the kinds of objects that a run waits for.
 
-    The pool is awaited with the picker, because a picker is ready only after its pool exists. `replicas` is left out if
-    a workload has an autoscaler, which may change the number later.
+    The pool is awaited with the picker, because a picker is ready only after its pool exists. If a workload has an
+    autoscaler, `replicas` is left out, because the autoscaler may change the number of replicas later.
     """
     yield "workload"
     if any(variant.endpoint_picker is not None for variant in service.variants):

@@ -1,7 +1,7 @@
 """Check of object names: whether the cluster has objects with the names of a stack's objects, and who owns them.
 
-Neither a preview nor a server-side dry run finds such objects. A run with provider 4.28 or older takes them over. With
-provider 4.29 or newer, the run fails halfway.
+Neither a preview nor a server-side dry run finds such objects. With Pulumi's Kubernetes provider 4.28 or older, a run
+takes these objects over. With version 4.29 or newer, the run fails halfway.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,8 @@ class NamedObject:
     """Type of the resource, such as `kubernetes:apps/v1:Deployment`."""
     logical_name: str
     component: tuple[str, str] | None
-    """Type and logical name of the component that contains the object. None for the inference stack itself."""
+    """Type and logical name of the component that contains the object. None if the inference stack contains the object
+    directly."""
 
     @property
     def path(self) -> Path:
@@ -53,7 +54,7 @@ def problems(
 
     An object of another stack is an error, or a warning if `mode` is `warn`. An object from a version of this program
     that wrote no marks is a warning. An object of somebody else is a warning, too, because this stack may have imported
-    it. If the objects are unknown, the result is one warning.
+    it. If the objects of the cluster are unknown, the result is one warning.
     """
     if mode == "skip":
         return []
@@ -75,7 +76,10 @@ def problems(
 
 
 def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
-    """Tell whether a run adds the mark to an object without a mark. An existing Job never gets a mark."""
+    """Tell whether a run adds the mark to an object without a mark.
+
+    An existing Job never gets a mark, because updates ignore the metadata of Jobs.
+    """
     return verdict is Verdict.UNMARKED and named.place[1] != "Job"
 
 
@@ -96,7 +100,8 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
 def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem:
     what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
     if named.place[1] == _CLAIM:
-        # A run would replace an imported claim, because the rendered manifest names no volume. Its data would be lost.
+        # A run would replace an imported claim, because the rendered manifest names no volume. The claim's data would
+        # be lost.
         return warning(named.path, what, f"choose another name, or use this claim: storage.claimName: {named.place[3]}")
     remedy = f"choose another name, or adopt it (then look at a preview): {import_command(named, name, instance)}"
     return warning(named.path, what, remedy)
@@ -118,5 +123,5 @@ def import_command(named: NamedObject, name: StackName, instance: Instance = MAI
         urn_of_parent = f"{urn}${component_type}::{parent}"
     provider = f"{urn}${instances.PROVIDER_TYPE}::{instance.provider_name}"
     target = f"{named.type} {named.logical_name} {identifier}"
-    # A shell would replace what follows a dollar sign outside of quotes.
+    # Without the quotes, a shell would replace the text after each dollar sign.
     return f"pulumi import {target} --parent '{parent}={urn_of_parent}' --provider 'cluster={provider}' --protect=false"

@@ -46,7 +46,7 @@ class VariantPlan:
     """Path of the variant in the configuration."""
     names: Names
     user_labels: Mapping[str, str]
-    """Labels that users wrote for the service and the stack. Labels of the service take precedence."""
+    """Labels that users wrote for the service and the stack. The service's labels win over the stack's labels."""
     user_annotations: Mapping[str, str]
     """Annotations that users wrote for the service."""
     model: str
@@ -54,7 +54,8 @@ class VariantPlan:
     source: str
     """Source of the weights."""
     pins: Mapping[str, Pin]
-    """Pins of the model and the adapters that the pods fetch, by the name that clients send. Empty without a lock."""
+    """Pins of the model and of its adapters, by the name that clients send. A source that pods fetch without a digest
+    is left out. Empty if the stack has no lock."""
     accelerators: Mapping[str, str]
     """Name of the accelerator class of each role."""
     profiles: Mapping[str, ChosenProfile]
@@ -63,28 +64,28 @@ class VariantPlan:
     """Workload of the decode role. If there is no prefill role, it is the only workload."""
     prefill: Workload | None
     storage: StoragePlan | None
-    """Claim for the weights, and the Job that fills it. None if the variant mounts no claim, or mounts the claim of
-    a cache or of the primary."""
+    """Claim for the weights, and the Job that fills the claim. None if the variant mounts no claim, or mounts a claim
+    that belongs to a cache or to the primary."""
     weights_of: str
-    """Owner of the weights' claim and of its fill Job: this variant, the primary, or a cache. This variant if there is
-    no claim."""
+    """Owner of the weights' claim and of the Job that fills the claim: this variant, the primary, or a cache. If there
+    is no claim, the owner is this variant."""
     port: int
     """Port on which the serving pods receive requests from the Service. It is the first port of the pool."""
     ports_annotation: str | None
     """Key of the annotation that lists the ports of a serving pod. None if the pool has one port, or if the picker of
     the release reads no such annotation."""
     endpoint_picker: Picker | None
-    """None if the variant has no picker. Then a Service of the decode pods gets the requests, and there is no pool."""
+    """None if the variant has no picker. Then there is no pool, and requests go to a Service of the decode pods."""
     gke: LoadBalancing | None
     """Settings of GKE's load balancer. None if the gateway is not GKE's."""
     requests: PoolRequests
-    """Objectives of the pool, and its rewrites of model names."""
+    """Objectives of the pool, and the pool's rewrites of model names."""
     monitoring: Monitoring | None
-    """Scraping of metrics. None if the stack has no scraper."""
+    """Scraping of metrics from the pods. None if the stack has no scraper."""
     policies: tuple[Policy, ...]
     """Network policies of serving pods and picker. Empty if the stack has no network policies."""
     metered_as: str | None
-    """Id by which the interceptor bills requests of the variant. None if they are not metered."""
+    """Id by which the interceptor bills requests of the variant. None if these requests are not metered."""
     resource_id: str | None
     """Value of the label by which the interceptor searches for the variant's Service; equal to `metered_as`. None if
     the interceptor does not search for the Service."""
@@ -94,7 +95,7 @@ class VariantPlan:
 
     @property
     def picker(self) -> Picker:
-        """Return the plan of the endpoint picker of a variant that has one."""
+        """Return the plan of the endpoint picker. Raises `ValueError` if the variant has no picker."""
         if self.endpoint_picker is None:
             raise ValueError("this variant has no endpoint picker")
         return self.endpoint_picker
@@ -106,9 +107,10 @@ class VariantPlan:
 
     @property
     def generation_prefix(self) -> str:
-        """Return the prefix for logical names of objects that every generation has; empty for no generation.
+        """Return the prefix for logical names of objects that exist once for each generation.
 
-        The objects of two generations exist at the same time during a rollout.
+        During a rollout, the objects of two generations exist at the same time. The prefix is empty if the variant has
+        no generation.
         """
         return "" if self.names.generation is None else f"{self.names.generation}-"
 
@@ -123,7 +125,7 @@ class VariantPlan:
         return max((workload.target_ports for workload in self.workloads), key=len)
 
     def preview_inputs(self) -> dict[str, Any]:
-        """Return the inputs of the component, for previews: model, source, accelerator and the size of each role."""
+        """Return the component's inputs as previews show them: model, source, accelerator and the size of each role."""
         inputs: dict[str, Any] = {
             "model": self.model,
             "source": self.source,
@@ -157,7 +159,7 @@ class ServicePlan:
     """Shares of primary and canary in the requests."""
     route: Route | None
     mirrored_from: tuple[str, ...]
-    """Other namespaces with routes that mirror requests to the service."""
+    """Other namespaces that contain routes which mirror requests to the service."""
     own_warnings: tuple[Problem, ...]
     """Warnings about the service itself, and not about its variants."""
 
@@ -214,13 +216,13 @@ class StackPlan:
     grants: tuple[InterceptorGrant, ...]
     """Permissions of the interceptor to read Services. Empty if the interceptor does not search for Services."""
     caches: tuple[StoragePlan, ...]
-    """Claims of the caches, with the Jobs that fill them, ordered by key."""
+    """Claims of the caches and the Jobs that fill these claims, ordered by the keys of the caches."""
     own_warnings: tuple[Problem, ...]
     """Warnings about the release and about settings of the whole stack."""
 
     @property
     def routes(self) -> tuple[Route, ...]:
-        """Return the routes of all services that have one."""
+        """Return the routes of the services. A service without a route is left out."""
         return tuple(service.route for service in self.services if service.route is not None)
 
     @property
@@ -397,10 +399,10 @@ def _has_several_ports(workloads: Iterable[Workload]) -> bool:
 
 
 def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:
-    """Return the canary's plan. Its storage is left out if primary and canary would have the same fill Job.
+    """Return the canary's plan. It has no storage if primary and canary would have the same fill Job.
 
     The canary then uses the primary's weights. Two Jobs are the same if they fill the same claim and have the same
-    name, which contains a hash of the source.
+    name. The name contains a hash of the source.
     """
     canary_storage, primary_storage = canary.storage, primary.storage
     if (
@@ -414,7 +416,7 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
 
 
 def _pins(spec: Variant, key: str) -> dict[str, Pin]:
-    """Return the pins whose digests the pods fetch, by the names that clients send."""
+    """Return the pins of the sources that the pods fetch by digest, by the model names that clients send."""
     name = served_name(spec.model.name, spec.model.source) or key
     adapters = {} if spec.model.lora is None else spec.model.lora.adapters
     found = {name: spec.model.pin, **{adapter: each.pin for adapter, each in adapters.items()}}

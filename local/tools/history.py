@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from local.tools.table import Entry
 
 MEASURABLE = 5.0
-"""Minimum expected duration, in seconds, of the builds from which the pace of a machine is computed."""
+"""Builds with a shorter expected duration, in seconds, do not count for the pace of a machine."""
 
 
 class History:
-    """Durations of the builds in a cache, and of the builds in the table of tools."""
+    """Estimates of the durations of builds, from the records in a cache and from the table of tools."""
 
     def __init__(self, cache: Path, entries: Iterable[Entry]) -> None:
         self._cache = cache
         self._entries = list(entries)
 
     def estimate(self, entry: Entry) -> float:
-        """Return the seconds that a build may take.
+        """Return the expected duration of a build, in seconds.
 
-        The result is the duration of the tool's latest build on this machine. Without such a build, the result is the
-        duration in the table, multiplied by the pace of this machine.
+        The result is the duration of the tool's latest build on this machine. If this machine has not built the tool
+        before, the result is the duration in the table, multiplied by the pace of this machine.
         """
         latest = self._latest(entry)
         return latest if latest is not None else entry.seconds * self._pace(entry.origin)
 
     def _pace(self, origin: str) -> float:
-        """Return the median ratio of actual to expected durations of builds of one kind; 1 if there are none."""
+        """Return the median ratio of actual to expected durations of the builds with one origin; 1 without builds."""
         peers = [entry for entry in self._entries if entry.origin == origin and entry.seconds >= MEASURABLE]
         taken = ((self._latest(entry), entry.seconds) for entry in peers)
         return statistics.median([seconds / expected for seconds, expected in taken if seconds is not None] or [1.0])

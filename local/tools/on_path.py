@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 PROBE_TIMEOUT = 10.0
 OURS = ".inference-stacks"
-"""Name of a file that marks an engine's folder of commands. Tools in such a folder are ignored, because `make down`
-removes them."""
+"""Name of the file that marks the folder of commands in the directory of an `Engine`. Tools in such a folder are
+ignored, because `make down` removes them."""
 
 
 def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
     """Return version and paths of an entry's tools.
 
-    None if no folder on PATH has all of the tools in the same suitable version.
+    The tools must all be in the folder where PATH has the entry's first tool, and have the same suitable version. If
+    not, the result is None.
     """
     if entry.on_path is None:
         return None
@@ -57,9 +58,9 @@ def _search_path() -> str:
 
 
 def _version(on_path: OnPath, name: str, path: Path) -> str | None:
-    """Return the version of a tool; None if it is unknown.
+    """Return the version of a tool; None if the version is not found.
 
-    A tool with a probe prints its version. For other tools, the version is searched in the tool's file.
+    A tool with a probe prints its version. The version of any other tool is searched for in the tool's file.
     """
     probe = on_path.probes.get(name, on_path.probe)
     if probe is not None:

@@ -23,7 +23,7 @@ class OnPath:
     pattern: str
     """Regular expression whose group is the version, in a tool's output or file."""
     probe: tuple[str, ...] | None
-    """Arguments with which a tool prints its version. If it is None, the version is searched in the tool's file."""
+    """Arguments with which a tool prints its version. None: the version is searched for in the tool's file."""
     probes: dict[str, tuple[str, ...]]
     """Arguments for some tools, by name of the tool. They are used instead of `probe`."""
     beside: tuple[str, ...]
@@ -32,14 +32,14 @@ class OnPath:
     def fits(self, version: str) -> bool:
         """Return whether a dotted version is at least `minimum` and below `below`.
 
-        Raises ValueError if a part of the version is no number.
+        Raises ValueError if a text between the dots is no number.
         """
         return self.minimum <= numbers(version) < self.below
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files of a Go module that a build copies."""
+    """Files that a build copies from a Go module."""
 
     module: str
     glob: str
@@ -73,9 +73,12 @@ class Entry:
     module: Path
     files: tuple[Files, ...]
     at: str | None
-    """Path of the tool below the build's folder. If it is None, the tool's name is the path."""
+    """Path of the tool below the build's folder. None: the tool's name is the path."""
     together: str | None
-    """Name of another entry that decides whether the tools are taken from PATH. If it is None, this entry decides."""
+    """Name of another entry. The tools of this entry are taken from PATH if those of the other entry are.
+
+    None: the search on PATH for the tools of this entry decides.
+    """
     on_path: OnPath | None
     row: str
     """The row as JSON, without the keys that do not change a build."""
@@ -95,7 +98,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Go:
-    """Suitable versions of a Go toolchain on PATH, and the package that is installed otherwise."""
+    """Suitable versions of a Go toolchain on PATH, and the package that is installed if PATH has none of them."""
 
     minimum: tuple[int, ...]
     """Lowest suitable version."""

@@ -5,7 +5,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 VERSION = 2
-"""Version of the contract. It increases when a key is removed, or changes its meaning."""
+"""Version of the contract. The version increases when a key is removed, or when the meaning of a key changes."""
 
 Awaited = Literal["endpointPicker", "pool", "replicas", "route", "workload"]
 
@@ -31,8 +31,8 @@ class Model(TypedDict):
     revision: str | None
     """Revision in a source without a digest; null if the source has no revision."""
     locked: Locked | None
-    """Content of the weights in the lock of the stack. Null without a lock, and while pods that are older than the lock
-    still serve the files that they fetched without the lock."""
+    """Content of the weights in the lock of the stack. Null if the stack has no lock. Also null while the
+    pods serve files that they fetched before the lock had the source."""
     lockedAdapters: dict[str, Locked]
     """Content of the LoRA adapters in the lock of the stack, by name."""
 
@@ -98,8 +98,8 @@ class Autoscaled(TypedDict):
 
 
 Gpus = TypedDict("Gpus", {"class": str, "vendor": str, "product": str | None, "perReplica": int, "max": int})
-"""Devices of a role: class, vendor and product, their number in a replica, and their number at the largest number of
-replicas. The type is made by a call, because `class` is a keyword of Python."""
+"""Devices of a role: class, vendor and product. `perReplica` is the number of devices in one replica, `max` the number
+in all replicas if there are as many as allowed. The type is made by a call, because `class` is a keyword of Python."""
 
 
 class Role(TypedDict):
@@ -110,7 +110,8 @@ class Role(TypedDict):
     scaling: Fixed | Autoscaled
     """The number of replicas."""
     gpus: Gpus | None
-    """Devices of the pods: class, vendor, product, and numbers in one and in all replicas; null without devices."""
+    """Devices of the pods: class, vendor, product, and numbers in one and in all replicas. Null if the pods have no
+    devices."""
 
 
 class Profile(TypedDict):
@@ -130,15 +131,15 @@ class Variant(TypedDict):
     """A primary or a canary: its pods, and its pool and endpoint picker if there are any."""
 
     pool: Pool | None
-    """The InferencePool of the pods; null without an endpoint picker. Then the route leads to the Service."""
+    """The InferencePool of the pods. Null if there is no endpoint picker; the route then leads to the Service."""
     objectives: list[str]
     """Names of the InferenceObjectives that clients may send."""
     serviceHost: str
     """Address of the Service in front of the pods, `host:port`."""
     endpointPickerHost: str | None
-    """Address of the endpoint picker, `host:port`; null without one."""
+    """Address of the endpoint picker, `host:port`; null if there is no endpoint picker."""
     roles: dict[str, Role]
-    """Roles by name: decode, and prefill if it has its own pods."""
+    """Roles by name: decode, and prefill if there are prefill pods."""
     profiles: dict[str, Profile]
     """Serving profiles by role; empty if none was selected."""
 
@@ -181,8 +182,8 @@ class Service(TypedDict):
     """How requests are metered; null if they are not."""
     awaited: list[Awaited]
     """Kinds of objects that were ready at the end of the run that wrote these outputs. `replicas` means that workloads
-    had all replicas that the configuration states, `route` that the Gateway had accepted the route. Objects of absent
-    kinds may be ready or not."""
+    had all replicas that the configuration states, `route` that the Gateway had accepted the route. Objects of kinds
+    that are not in the list may be ready or not."""
     warnings: list[str]
     """Warnings about the service."""
 

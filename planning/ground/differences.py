@@ -6,11 +6,11 @@ from typing import Any, cast
 from planning.ground.cluster_facts import PARTS, ClusterFacts, Unknown
 
 _VOLATILE = frozenset({"metrics", "requested"})
-"""Parts that change with the load."""
+"""Fields of `ClusterFacts` that change with the load. They are not compared."""
 
 
 def differences(before: ClusterFacts, after: ClusterFacts) -> Iterator[str]:
-    """Yield a line for each entry that is new, gone or different, and for each part that one reading lacks."""
+    """Yield a line for each entry that is new, gone or different, and for each record that only one reading has."""
     for name in ("apis", *PARTS):
         if name in _VOLATILE:
             continue
@@ -33,7 +33,7 @@ def _part_differences(name: str, before: Mapping[str, Any], after: Mapping[str, 
 
 
 def _entries(part: Any) -> Mapping[str, Any]:  # noqa: ANN401, any part
-    """Return the entries of a part by name."""
+    """Return the entries of a record by name."""
     (field,) = part.__slots__
     value = getattr(part, field)
     if isinstance(value, Mapping):

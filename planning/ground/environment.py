@@ -1,7 +1,8 @@
 """Environment variables of one container: precedence of values, order, and validation.
 
-Kubernetes replaces `$(NAME)` in a value by a variable that precedes it in the list, and in an argument by any variable
-of the container. A reference to any other variable stays literal text. `$$` stands for a `$` that begins no reference.
+Kubernetes replaces the reference `$(NAME)` by the value of the variable `NAME`. In an argument, any variable of the
+container may be named. In the value of a variable, only variables that precede this variable in the list may be named.
+Any other reference stays literal text. `$$` stands for a `$` that begins no reference.
 """
 
 import difflib
@@ -20,11 +21,12 @@ EnvValue = str | Mapping[str, Any]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _API_SERVER = "KUBERNETES_"
-"""Prefix of the variables with the API server's address. Every container has them, with or without service links."""
+"""Prefix of the variables with the API server's address. Kubernetes sets these variables in every container, even if
+`enableServiceLinks` is false."""
 
 
 class Variable(NamedTuple):
-    """One variable, with a literal value or a source. It is a tuple for speed, because every container has several."""
+    """One variable, with a literal value or a source. The record is a tuple for speed, because there are many."""
 
     name: str
     value: str | None
@@ -83,7 +85,7 @@ def problems(
 
 
 def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) -> list[Problem]:
-    """Reject references in a container's arguments to variables that the container does not have."""
+    """Reject references to unknown variables in a container's arguments. `names` are the container's variables."""
     found = list[Problem]()
     for index, argument in enumerate(arguments):
         if "$(" in argument:
@@ -92,7 +94,7 @@ def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) ->
 
 
 def dangling(at: Path, value: EnvValue, names: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for each reference in a text to a variable that its container does not have."""
+    """Yield a problem for each reference in `value` to an unknown variable. `names` are the container's variables."""
     for name in dict.fromkeys(_references(value)):
         if name in names or name.startswith(_API_SERVER):
             continue
@@ -115,7 +117,7 @@ def _references(value: EnvValue) -> Iterator[str]:
 
 
 def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> Iterator[Problem]:
-    """Yield one problem for each cycle of references, at the first variable of the cycle that the user wrote."""
+    """Yield one problem for each cycle of references. Its path names the first variable of the cycle in `explicit`."""
     reported = set[str]()
     for name in explicit:
         cycle = () if name in reported else _cycle(merged, name)

@@ -1,4 +1,4 @@
-"""Flows between pods and addresses, and the network policies that follow from them."""
+"""Flows between pods and addresses, and the network policies that follow from these flows."""
 
 import ipaddress
 import re
@@ -25,7 +25,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """The pods of a namespace that have all of the labels; without labels, every pod of the namespace."""
+    """The pods of a namespace that have all of the labels. If `labels` is empty, all pods of the namespace."""
 
     namespace: str
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -36,7 +36,7 @@ class Addresses:
     """Address ranges."""
 
     ranges: tuple[str, ...]
-    """Ranges in CIDR notation. Empty for any address, including those of pods."""
+    """Ranges in CIDR notation. Empty for any address, including the addresses of pods."""
 
 
 End = Pods | Addresses
@@ -66,7 +66,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The network policy of some pods. It forbids every flow of these pods that it does not list."""
+    """The network policy of `pods`. It forbids all flows of these pods, except those in `ingress` and `egress`."""
 
     part: Part
     name: str
@@ -93,7 +93,7 @@ def tcp(*numbers: int) -> tuple[Port, ...]:
 
 
 def dns(pods: Pods, spec: NetworkPolicies) -> Iterator[Edge]:
-    """Yield the edges to the cluster's DNS: to pods, and to servers in the network of the node."""
+    """Yield the edges to the cluster's DNS: to the DNS server's pods, and to the DNS servers that are not pods."""
     yield Edge(pods, Pods(spec.dns_namespace), (Port(spec.dns_port, "UDP"), Port(spec.dns_port)))
     if spec.dns_cidrs:
         yield Edge(pods, Addresses(spec.dns_cidrs), (Port(_DNS_PORT, "UDP"), Port(_DNS_PORT)))
@@ -123,7 +123,7 @@ def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]
 def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
     """Yield the edges to the hosts of URLs; none for a URL without a host.
 
-    On addresses outside the cluster, the ports in `further` are allowed in addition to the port of the URL.
+    If an edge leads to addresses outside the cluster, it allows the ports in `further` in addition to the URL's port.
     """
     for url in urls:
         match = _ADDRESS.fullmatch(url)
@@ -138,8 +138,8 @@ def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int,
 def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterator[End]:
     """Yield the possible ends of a flow to a host.
 
-    A name of two parts may be `<service>.<namespace>` or a public domain, so both ends are yielded. On port 443 such a
-    name counts only as a public domain: a Service on port 443 has to be written with `.svc`.
+    A name with one dot may be `<service>.<namespace>` or a public domain, so both ends are yielded. On port 443, such a
+    name counts only as a public domain. The name of a Service on port 443 must therefore be written with `.svc`.
     """
     address_range = _address_range(host)
     if address_range is not None:

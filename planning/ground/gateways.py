@@ -1,4 +1,4 @@
-"""Facts of gateways: how each implementation of the Gateway API, and each version, treats the objects of a stack."""
+"""Facts of gateways: how each version of each implementation of the Gateway API treats the objects of a stack."""
 
 import re
 from typing import Literal
@@ -29,18 +29,19 @@ class Timeouts(Sourced):
 
 
 class Proxies(Sourced):
-    """Proxies outside of the cluster, which no selector of pods finds."""
+    """Proxies outside of the cluster. No selector finds them, because they are not pods."""
 
     ranges: list[str]
     """Source ranges of requests and health checks."""
     checks_pickers: bool
     """Whether the proxies send health checks to the health port of endpoint pickers."""
     subnet: str | None = None
-    """Name of a subnet in the user's network from which requests come, too. None if there is no such subnet."""
+    """Name of a subnet in the user's network. Requests come from the addresses of this subnet, too. None if there is no
+    such subnet."""
 
 
 class Minimum(Sourced):
-    """First version that serves pools."""
+    """First version that supports InferencePools."""
 
     version: str
 
@@ -68,7 +69,7 @@ class GatewayFacts(Spec):
 
 
 class PayloadProcessors(Sourced):
-    """Processors in front of a gateway that read the model from the bodies of requests."""
+    """Processors in front of a gateway. They read the name of the model from the bodies of requests."""
 
     labels: list[str]
     """Labels of the ConfigMaps from which a processor learns the models. Each label has the value `true`."""
@@ -90,9 +91,10 @@ def payload_processors() -> PayloadProcessors:
 
 
 def asks_each_picker(gateway: Gateway) -> bool:
-    """Tell whether a gateway asks the picker of each pool if a rule has several pools.
+    """Tell whether a gateway asks the picker of each pool when a rule of a route has several pools.
 
-    If the gateway's version is unknown, the answer is yes only if every version asks all pickers.
+    If the gateway's version is unknown, the answer is yes only if every version does so. If the implementation is
+    unknown (provider `none`), the answer is yes.
     """
     known = facts(gateway)
     if known is None or not known.weighted_pools.since:
@@ -107,7 +109,7 @@ def is_at_least_one(version: str, minimums: list[str]) -> bool:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version: major, minor and patch. Empty for a text that is no version."""
+    """Return the numbers of a version: major, minor and patch. Empty if the text is no version."""
     match = _NUMBERS.match(version)
     parts = [int(part) for part in match[1].split(".")] if match else []
     return tuple([*parts, 0, 0][:3]) if parts else ()

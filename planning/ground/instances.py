@@ -1,6 +1,6 @@
 """Inference stacks of a Pulumi stack: their names, types and logical names.
 
-This program makes one inference stack. A program of another project may make several, which share one mark.
+This program makes one inference stack. A program of another project may make several; they all have the same mark.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ class Instance:
 
     @property
     def path(self) -> Path:
-        """Return the path that precedes all paths of this configuration in messages; empty without a prefix."""
+        """Return the path that precedes all paths of this configuration in messages; empty if `prefix` is empty."""
         return Path(self.name) if self.prefix else Path()
 
     def locate(self, problems: Iterable[Problem]) -> list[Problem]:

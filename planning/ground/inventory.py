@@ -1,6 +1,6 @@
 """Records of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools.
 
-Some of these records, such as `Nodes`, have a single field. Its name is also the name of the field of `ClusterFacts`
+Some of these records, such as `Nodes`, have a single field. This field has the same name as the field of `ClusterFacts`
 that holds the record.
 """
 
@@ -19,7 +19,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Cluster and time of facts."""
+    """The cluster from which facts were read, and the time of the reading."""
 
     cluster: str | None
     """Name of the cluster in the kubeconfig; None if the kubeconfig has no name for the cluster."""
@@ -64,7 +64,7 @@ class Listener:
     namespaces: str = SAME
     """Namespaces whose routes the listener admits: `SAME`, `EVERY`, `SELECTED` or `NONE`."""
     selector: tuple[Requirement, ...] = ()
-    """Requirements on the labels of these namespaces, for `SELECTED`."""
+    """Requirements that the labels of a namespace must meet if `namespaces` is `SELECTED`; otherwise empty."""
     kinds: tuple[str, ...] = ()
     """Kinds of routes that the listener admits; empty for the kinds of its protocol."""
 
@@ -81,7 +81,8 @@ class LiveNamespace:
     def level(self) -> str | None:
         """Return the enforced Pod Security level. None if no label states a level.
 
-        Then the level is the cluster's default. The default of Kubernetes itself is `privileged`.
+        A namespace without this label has the cluster's default level. Unless a cluster sets another default, the level
+        is `privileged`.
         """
         return self.labels.get(labels.POD_SECURITY_LEVEL)
 
@@ -95,7 +96,7 @@ class Namespaces:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Namespace and name of the requested Secrets that exist. Their values are never read."""
+    """Namespace and name of the requested Secrets that exist. The values of Secrets are never read."""
 
     secrets: tuple[tuple[str, str], ...]
 
@@ -147,7 +148,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Devices that pods on each node have requested."""
+    """Devices that the pods of each node have requested."""
 
     requested: Mapping[str, Mapping[str, int]]
     """Number by node and extended resource. Pods that have ended request nothing."""
@@ -190,15 +191,15 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class MeteredService:
-    """A Service with a resource id. The interceptor finds only Services of one type."""
+    """A Service with the label `labels.RESOURCE_ID`. The interceptor finds only Services with the right type, too."""
 
     namespace: str
     name: str
     resource_id: str
     service_type: str | None = None
-    """Value of the label with the type; None if the Service does not have this label."""
+    """Value of the label `labels.SERVICE_TYPE`; None if the Service does not have this label."""
     key: str | None = None
-    """Key of the service in the configuration; None if the Service does not state it."""
+    """Key of the service in the configuration; None if the Service lacks the annotation `labels.SERVICE_KEY`."""
     mark: Mark = NO_MARK
     """The stack that the Service belongs to."""
 
@@ -217,15 +218,15 @@ class Metered:
 
 @dataclass(frozen=True, slots=True)
 class LivePool:
-    """An InferencePool of the cluster, with the verdict of the controllers of gateways."""
+    """An InferencePool of the cluster, with the verdict of gateway controllers."""
 
     namespace: str
     name: str
     selector: Mapping[str, str]
     accepted: bool | None
-    """Whether every gateway that names the pool accepts it and its picker; None if no controller reports."""
+    """Whether every controller that reports accepts the pool and the pool's picker; None if no controller reports."""
     reason: str = ""
-    """Reason of a controller that does not accept the pool or its picker; otherwise empty."""
+    """Reason of a controller that rejects the pool or the pool's picker; empty if no controller rejects them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Labels and selectors.
 
 Selectors hold only the identity of an object (service, role, variant, generation), because a Deployment whose selector
-changes has to be replaced. Selectors never hold labels that may change (model, version, the llm-d spellings).
+changes has to be replaced. Selectors never hold labels that may change (model, version, labels of llm-d).
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,13 @@ SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
 GENERATION = f"{_OURS}/generation"
 """Label with the generation of the KV cache. Only pods that exchange their cache have it."""
 PICKER = f"{_OURS}/endpoint-picker"
-"""Label with the service's name on the picker's pods and Service. Both lack `SERVICE`, so no pool selects them."""
+"""Label of the picker's pods and Service; its value is the service's name. The picker's pods do not have the label
+`SERVICE`, so no pool selects them."""
 DECODE, PREFILL = "decode", "prefill"
 """The roles of serving pods."""
 WORKER_OF = f"{_OURS}/worker-of"
-"""Label with the service's name on a replica's worker pods. They lack `SERVICE`, so only the leader gets requests."""
+"""Label of a replica's worker pods; its value is the service's name. Worker pods do not have the label `SERVICE`, so
+only the leader gets requests."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
 """Label with the name of the LeaderWorkerSet. The set's controller puts this label on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"
@@ -27,15 +29,17 @@ POD_SECURITY_LEVEL = "pod-security.kubernetes.io/enforce"
 POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 """Pod security level of the namespaces that a stack creates; every pod of a stack meets this level."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
-"""Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
+"""Annotation with the reason why a pool fails open, that is, why requests go to any pod while no picker answers."""
 TAKEN_BACK = f"{_OURS}/taken-back"
-"""Annotation that lists what somebody else had added to the object and a run has removed."""
+"""Annotation that lists additions to the object: somebody else made them, and a run has removed them."""
 INTERCEPTOR = f"{_OURS}/interceptor"
-"""Label with the name of the interceptor's Service on the interceptor's pods."""
+"""Label of the interceptor's pods; its value is the name of the interceptor's Service."""
 SERVICE_KEY = f"{_OURS}/service-key"
-"""Annotation with the key of a service, on the Service that the interceptor finds by its labels."""
+"""Annotation of Services that the interceptor finds by labels; its value is the key of the service in the
+configuration."""
 STACK = f"{_OURS}/stack"
-"""Label and annotation with the stack that an object belongs to. `planning.ground.marks` decides their values."""
+"""Name of a label and of an annotation with the stack that an object belongs to. `planning.ground.marks` decides the
+values of both."""
 LLM_D_ROLE = "llm-d.ai/role"
 """Label with the role of a serving pod. llm-d's pickers filter by this label."""
 PART_OF = {"app.kubernetes.io/part-of": "inference-stacks"}
@@ -78,7 +82,10 @@ def interceptor_selector(service_name: str) -> dict[str, str]:
 
 
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the user's labels, sorted, and the recommended labels of an object, which take precedence."""
+    """Return the labels of an object: the user's labels, sorted, then the labels that Kubernetes recommends.
+
+    If a user sets a recommended label, the user's value is not used.
+    """
     return {
         **(dict(sorted(user_labels.items())) if user_labels else {}),
         "app.kubernetes.io/name": base,
@@ -89,7 +96,7 @@ def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[
 
 
 def serving(base: str, role: str) -> dict[str, str]:
-    """Return the labels by which llm-d's tools find serving pods, including both spellings of the first label."""
+    """Return the labels by which llm-d's tools find serving pods. llm-d has two spellings of the first label."""
     return {
         "llm-d.ai/inference-serving": "true",
         "llm-d.ai/inferenceServing": "true",
@@ -99,17 +106,17 @@ def serving(base: str, role: str) -> dict[str, str]:
 
 
 def worker(names: Names, role: str) -> dict[str, str]:
-    """Return the labels of the worker pods of a replica that spans nodes; no pool and no Service selects them."""
+    """Return the labels of a replica's worker pods. No pool and no Service selects worker pods."""
     return {WORKER_OF: names.service, **_variant(names), ROLE: role}
 
 
 def is_ours(key: str) -> bool:
-    """Tell whether a label or an annotation is below this program's domain, so that a user may not set it."""
+    """Tell whether the key of a label or annotation begins with this program's domain. Users may not set such keys."""
     return key.startswith(f"{_OURS}/")
 
 
 def is_reserved(key: str) -> bool:
-    """Tell whether this module decides a label's value, so that a user may not set it."""
+    """Tell whether this module decides the value of the label `key`. Users may not set such labels."""
     return is_ours(key) or key in {
         *standard("", "", {}),
         *serving("", ""),

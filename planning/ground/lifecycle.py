@@ -1,4 +1,4 @@
-"""Times of serving pods: startup, probes, drain, and how long a run waits for them. All times are in whole seconds."""
+"""Times of serving pods: startup, probes, drain, and how long a run waits for pods. All times are in whole seconds."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ class Probes:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """The times of a pod's termination: no new requests arrive, running requests finish, then the pod is killed."""
+    """The times of a pod's termination. New requests cease, then running requests finish, then the pod is killed."""
 
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
@@ -96,7 +96,7 @@ def probes(health: Health, size: str | None, ready_path: str, *, spans_pods: boo
 
 
 def drain(timeout: str, *, engine_drains: bool) -> Drain:
-    """Return the times of a pod's termination if its longest request takes `timeout`.
+    """Return the times of the termination of a pod whose longest request takes `timeout`.
 
     `engine_drains` says whether the engine itself lets running requests finish.
     """
@@ -112,8 +112,8 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
 def wait_seconds(rollout: RollingUpdate | Recreate, replicas: int, step_deadline: int, step_drain: Drain) -> int:
     """Return how long a run waits for a workload: the time of all steps of its rollout.
 
-    A step replaces as many pods together as the rollout allows. A step takes `step_deadline` and the drain of the old
-    pods.
+    A step replaces as many pods at once as the rollout allows. It takes `step_deadline` and the time in which the old
+    pods drain.
     """
     per_step = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
     steps = max(1, -(-replicas // max(1, per_step)))

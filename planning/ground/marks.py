@@ -42,7 +42,7 @@ class StackName:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The stack that an object of the cluster belongs to, as its labels and annotations say."""
+    """The stack that an object of the cluster belongs to, according to the object's labels and annotations."""
 
     label: str | None = None
     stack: str | None = None
@@ -52,7 +52,7 @@ class Mark:
 
     @property
     def owner(self) -> str | None:
-        """Return the stack in the best known form. None if the object has no mark."""
+        """Return the annotation or, if there is none, the label. None if the object has no mark."""
         return self.stack or self.label
 
 
@@ -67,7 +67,7 @@ class Verdict(Enum):
     ANOTHER = "another"
     """The object belongs to another stack."""
     UNMARKED = "unmarked"
-    """This program made the object before objects had a mark. It may belong to any stack."""
+    """An earlier version of this program made the object, without a mark. The object may belong to any stack."""
     FOREIGN = "foreign"
     """This program did not make the object."""
 
@@ -99,8 +99,8 @@ class Identity:
 def label(project: str, stack: str) -> str:
     """Return project and stack as the value of a label. Different stacks have different values.
 
-    The value is `<project>.<stack>`. If this text is ambiguous, too long or not allowed, the value is the beginning of
-    the text and a hash.
+    The value is `<project>.<stack>`. If this text is too long, not allowed, or ambiguous because the project's name has
+    a dot, the value is the beginning of the text and a hash.
     """
     text = f"{project}.{stack}"
     if "." not in project and len(text) <= LONGEST and _LABEL.fullmatch(text):

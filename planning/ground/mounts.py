@@ -1,7 +1,7 @@
-"""Mount points of volumes in pods, shared by engine, fetch containers, sidecar and picker."""
+"""Mount points of volumes in the containers of a stack: engine, fetch containers, sidecar and picker."""
 
 ADAPTERS_MOUNT = "/adapters"
-"""Folder of the LoRA adapters in the engine, with a folder for each adapter."""
+"""Folder of the LoRA adapters in the engine container. It holds a folder for each adapter."""
 CERTIFICATES = "/certificates"
 """Folder of the server certificate in the engine or picker."""
 CLAIM_MOUNT = "/claim"

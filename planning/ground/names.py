@@ -1,9 +1,10 @@
 """Object names of services and caches.
 
-Names are legal for all inputs: the base is the service's name. If the longest derived name would not fit, the base is
-the beginning of the service's name and a hash of the full name. Two services collide if the name of one service equals
-a derived name of the other: the picker of `qwen` is called `qwen-epp`, and a service may have the same name.
-`planning.rules` rejects such a pair.
+The names of a service's objects begin with a base, so that all names are legal. The base is the service's name. If the
+longest derived name would not fit, the base is the beginning of the service's name and a hash of the full name.
+
+Two services collide if the name of one service equals a derived name of the other. For example, the picker of `qwen` is
+called `qwen-epp`, so a service called `qwen-epp` would collide with `qwen`. `planning.rules` rejects such a pair.
 """
 
 import hashlib
@@ -38,21 +39,22 @@ class Names:
     generation: str | None
     """Generation of the KV cache (`planning.variant.generation`); None if the pods do not exchange their cache."""
     base: str
-    """Name of the variant's Service and of the service's HTTPRoute."""
+    """Name of the variant's Service. The name of the primary's Service is also that of the service's HTTPRoute."""
     pool: str
     """Name of the InferencePool."""
     decode: str
-    """Name of the decode workload and of the objects that belong to it. It is the only workload without prefill."""
+    """Name of the decode workload and of the objects that belong to it. A variant that has no prefill has only this
+    workload."""
     prefill: str
     """Name of the prefill workload and of the objects that belong to it."""
     picker: str
     """Name of the endpoint picker's objects in the namespace."""
     weights: str
-    """First part of the names of the service's claims for weights and of the Jobs that fill them."""
+    """Beginning of the names of the service's claims for weights and of the Jobs that fill these claims."""
     picker_cluster_scoped: str
     """Name of the picker's cluster-scoped objects; unique, because no namespace contains a colon."""
     metrics_reader: str
-    """Name of the service account, and of its token, with which a scraper reads the picker's metrics."""
+    """Name of the service account with which a scraper reads the picker's metrics, and of the Secret with its token."""
     metrics_reader_cluster_scoped: str
     """Name of the ClusterRole and ClusterRoleBinding of that service account."""
 

@@ -39,7 +39,7 @@ class PodLevel:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Objects of the cluster that a stack needs. Nothing else is read."""
+    """Objects of the cluster that a stack needs. Other objects are not read."""
 
     kinds: frozenset[str] = frozenset()
     """Kinds of the stack's objects, as `apiVersion/Kind`."""
@@ -56,7 +56,7 @@ class Needs:
     priority_classes: tuple[Reference, ...] = ()
     pods: tuple[PodLevel, ...] = ()
     nodes: bool = False
-    """Whether the stack has pods that need nodes."""
+    """Whether the nodes of the cluster are needed, because the stack has pods."""
     quotas: frozenset[str] = frozenset()
     """Namespaces of the stack's pods. Quotas of these namespaces limit the pods."""
     slices: bool = False

@@ -34,13 +34,13 @@ class Relations:
     primary. With the canary as further owner, the route also follows the canary's pool.
     """
     further_predecessors: Mapping[Id, tuple[Id, ...]]
-    """By object: single objects of other owners that precede the object. Predecessors that do not exist are ignored."""
+    """By object: single objects of other owners that precede the object. Objects that do not exist are ignored."""
 
 
 def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
     """Return the predecessors of each object of a stack.
 
-    If no object of a preceding part exists, the predecessors of this part take its place.
+    If a preceding part has no object, the predecessors of the preceding part precede the object instead.
     """
     existing = dict[tuple[str, Part], list[Id]]()
     owned_parts = dict[str, set[Part]]()
@@ -54,7 +54,7 @@ def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, 
 
 
 class _Side(IntEnum):
-    """Relation of a predecessor's owner to the object that follows. The value is an index of `_Surroundings.owners`."""
+    """Relation of a predecessor's owner to the object that follows. Values are indexes of `_Surroundings.owners`."""
 
     OWNER = 0
     WEIGHTS = 1
@@ -66,7 +66,7 @@ class _Parts(NamedTuple):
 
     owner: frozenset[Part]
     weights: frozenset[Part] | None
-    """Parts of the owner of the weights claim; None if that is the object's owner, or if no claim is mounted."""
+    """Parts of the owner of the weights claim. None if the object's owner owns the claim, or if no claim is mounted."""
     namespace: frozenset[Part]
 
 

@@ -17,14 +17,15 @@ from planning.ground import labels
 class Part:
     """The function of an object in a stack, such as the pool of a variant or the workload of a role.
 
-    Parts are compared by identity (`eq=False`). Ids contain a part, and are cheap to look up for this reason.
+    Parts are compared by identity (`eq=False`), so that an `Id`, which contains a part, can be looked up fast.
     """
 
     name: str
     after: tuple["Part", ...] = field(default=(), repr=False)
     """The parts that precede this part. If the stack lacks such a part, the predecessors of the missing part count."""
     suffix: str = field(default="", repr=False)
-    """End of the object's logical name, which never changes; empty if an owner may have several objects of the part."""
+    """End of the object's logical name; empty if an owner may have several objects of the part. Do not change a
+    suffix: Pulumi replaces objects whose logical names change."""
     role: str | None = None
     """Role of the pods that the object belongs to; None if it belongs to no role."""
 
@@ -84,8 +85,8 @@ PICKER = Part(
 DESTINATION_RULE = Part("destination-rule", (PICKER_SERVICE,), "destination-rule")
 HEALTH_CHECK_POLICY = Part("health-check-policy", (POOL,), "health-check-policy")
 BACKEND_POLICY = Part("backend-policy", (POOL,), "backend-policy")
-# Policies of a Service and policies of a pool are different parts, because a service that changes from one to the other
-# has both for some time.
+# Policies of a Service and policies of a pool are different parts. When the backend of a service changes from a pool to
+# a Service or back, the service has both policies for some time.
 SERVICE_HEALTH_CHECK_POLICY = Part("service-health-check-policy", (SERVICE,), "health-check-policy")
 SERVICE_BACKEND_POLICY = Part("service-backend-policy", (SERVICE,), "backend-policy")
 METRICS_READER = Part("metrics-reader", (NAMESPACE,), "metrics-reader")
@@ -98,7 +99,8 @@ PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
 # The objective is updated to the pool of a new generation only after the pods and the picker of that generation can
-# serve. The route is updated after the objective, so that no request reaches the new pool earlier.
+# serve. The route is updated after the objective, so that no request reaches the new pool before the objective names
+# this pool.
 OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")

@@ -1,11 +1,11 @@
-"""The user's patch of a workload. A patch must not change the object's identity, its drain or its devices.
+"""The user's patch of a workload. A patch must not change the identity, the drain or the devices of the workload.
 
 Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name; the name
 of a volume mount is its `mountPath`. New items come at the end of the list. Any other list is replaced as a whole.
 
 A variable or a volume has exactly one kind of source, such as a Secret or a ConfigMap. A merge of two kinds would be
-invalid. A variable is therefore replaced as a whole. A generated volume loses each key that the patch does not mention;
-keys that both the volume and the patch have are merged.
+invalid. A patch therefore replaces a variable as a whole. A generated volume loses each key that the patch does not
+set. A key that both the volume and the patch have is merged.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,7 +49,8 @@ _DECIDED: Mapping[Path, tuple[str, str]] = {
 }
 """Fields that no patch may set, each with what is wrong and a remedy."""
 _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMounts"})
-"""Lists whose items must all have names. With an unnamed item, the list would replace the whole generated list."""
+"""Lists whose items must all have names. If an item of a list in a patch had no name, this list would replace the whole
+generated list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Target:
     decided: Mapping[Path, tuple[str, str]]
     """Fields that a patch of this kind may not set, each with what is wrong and a remedy."""
     drained: frozenset[str]
-    """Names of containers that pause before they end, because requests arrive during this pause."""
+    """Names of containers that pause before they end, because requests still arrive during this pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ PICKER = Target(
 
 
 def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
-    """Return the manifest with the patch applied. `problems` has found nothing in the patch."""
+    """Return the manifest with the patch applied. `problems` must have found no problem in the patch."""
     return _merge_map(manifest, patch)
 
 
@@ -98,8 +99,8 @@ def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     """Return paths in the patched object, each with its path in the configuration, for `Rendered.origins`.
 
     `path` is the path of the patch in the configuration. The result maps the root of the object (the empty path) to
-    `path`. The longest path that leads to a field decides where its problems are reported. A problem of a field that no
-    other entry leads to is therefore reported at the patch, even if the field is generated.
+    `path`. The longest path that leads to a field decides where problems of the field are reported. If no other entry
+    leads to a field, a problem of the field is therefore reported at the patch, even if the field is generated.
     """
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 
@@ -121,7 +122,7 @@ def problems(path: Path, patch: _Tree, limits: Limits, target: Target = SERVING)
 
 
 def items(patch: _Tree, at: Path) -> Iterator[_Tree]:
-    """Yield the mappings in the list at a path of a patch."""
+    """Yield each mapping in the list that a patch has at the path `at`."""
     value: object = patch
     for part in at:
         value = (_map(value) or {}).get(str(part))
@@ -179,9 +180,9 @@ def _is_by_name(field: str, *lists: Sequence[Any]) -> bool:
 
 
 def _base(field: str, item: _Tree, change: _Tree) -> _Tree:
-    """Return the keys of a generated item that stay when a patch changes the item.
+    """Return `item`, a generated item, without the keys that it loses when the patch `change` is applied.
 
-    A variable keeps no keys. A volume keeps only the keys that the patch sets.
+    A variable loses all keys. A volume loses the keys that the patch does not set.
     """
     match field:
         case "env":
@@ -233,12 +234,12 @@ def _check_key(at: Path, target: Target) -> _Verdict:
 
 
 def _check_shape(at: Path, value: object, target: Target) -> _Verdict:
-    """Reject a patch that removes a required map or the list of containers, or puts another type in its place."""
+    """Reject a patch that removes a required map or the list of containers, or that sets a value of another type."""
     is_containers = at.parent in _POD_SPECS and at[-1] == "containers"
     if at not in _REQUIRED and not is_containers:
         return None
     if value is None:
-        return "cannot be removed (null)", "delete the line, or write what to change below it"
+        return "cannot be removed (null)", "delete the line, or write the changes below it"
     if is_containers and _list(value) is None:
         return "is not a list", f"write a list: [{{name: {target.container}}}]"
     if not is_containers and _map(value) is None:
@@ -302,7 +303,7 @@ def _check_devices(at: Path, value: object, devices: Collection[str]) -> _Verdic
 
 
 def _check_item_names(at: Path, value: object) -> _Verdict:
-    """Reject a list with an unnamed item if its items must have names, and a list with two items of one name."""
+    """Reject unnamed items in a list whose items must have names, and several items with the same name in a list."""
     field, items = at[-1], _list(value)
     if not isinstance(field, str) or items is None:
         return None
@@ -311,5 +312,5 @@ def _check_item_names(at: Path, value: object) -> _Verdict:
         return f"has an item without {_key(field)} (item {names.index(None)})", f"add its {_key(field)}"
     duplicate = next((name for name in names if name is not None and names.count(name) > 1), None)
     if duplicate is not None and None not in names:
-        return f"has two items of one {_key(field)} ({duplicate})", "keep one of them"
+        return f"has two items with the same {_key(field)} ({duplicate})", "keep one of them"
     return None

@@ -1,17 +1,19 @@
-"""Verdict of the controllers of gateways on an InferencePool (Gateway API Inference Extension, PoolStatus)."""
+"""Verdict of gateway controllers on an InferencePool (Gateway API Inference Extension, PoolStatus)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 _CONDITIONS = frozenset({"Accepted", "ResolvedRefs"})
-"""Conditions that hold if a gateway supports the pool, and if the pool's endpoint picker exists."""
+"""Conditions of a pool: `Accepted` if a gateway supports the pool, `ResolvedRefs` if the pool's endpoint picker
+exists."""
 _NONE: Mapping[str, Any] = {}
 
 
 def verdict(pool: Mapping[str, Any]) -> tuple[bool | None, str]:
-    """Return whether every controller that reports accepts a pool, and the reason of a controller that does not.
+    """Return whether all controllers that report accept a pool, and the reason of a controller that rejects the pool.
 
-    The verdict is None if no controller reports. Controllers report only after a route refers to the pool.
+    The first value is None if no controller reports. Controllers report only after a route refers to the pool. The
+    reason is empty if no controller rejects the pool.
     """
     parents = (pool.get("status") or _NONE).get("parents") or ()
     reported = [

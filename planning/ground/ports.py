@@ -9,4 +9,4 @@ HEALTH_PORT = 9003
 METRICS_PORT = 9090
 """Port of the picker's metrics."""
 MAX_TARGET_PORTS = 8
-"""Number of target ports that an InferencePool may have (gateway-api-inference-extension v1.1.0, config/crd/bases)."""
+"""Maximum number of target ports of an InferencePool (gateway-api-inference-extension v1.1.0, config/crd/bases)."""

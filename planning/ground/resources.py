@@ -7,7 +7,7 @@ from models.role import Resources
 from models.vocabulary import amount
 
 _CPU, _MEMORY, _MEMORY_LIMIT, _SHARED_MEMORY = 4, 32, 48, 8
-"""Defaults per device: cores, requested memory, memory limit and shared memory, all memory in Gi."""
+"""Defaults per device: cores, requested memory, memory limit and shared memory. All amounts of memory are in Gi."""
 _GI = 2**30
 
 
@@ -15,7 +15,8 @@ def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str
     """Return requests and limits of an engine: the defaults, overridden by the user's values.
 
     A default request above a user's limit becomes equal to that limit, and a default limit below a user's request
-    becomes equal to that request. `offload` is the host memory of the KV cache, which the default memory includes.
+    becomes equal to that request. `offload` is the size of the KV cache in host memory. The
+    default request and the default limit of memory include this size.
     """
     multiplier, offload_gi = max(devices, 1), 0 if offload is None else _whole(amount(offload))
     requests = {"cpu": f"{_CPU * multiplier}", "memory": f"{_MEMORY * multiplier + offload_gi}Gi", **spec.requests}
@@ -30,16 +31,19 @@ def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str
 
 
 def shared_memory(explicit: str | None, devices: int, offloaded: str | None = None) -> str:
-    """Return the size of /dev/shm in a pod with `devices` devices: the user's value, or a default.
+    """Return the size of `/dev/shm` in a pod with `devices` devices: the user's value (`explicit`), or a default.
 
-    `offloaded` is the size of the KV cache in /dev/shm. The default includes this size.
+    `offloaded` is the size of the KV cache in `/dev/shm`. The default includes this size.
     """
     base = _SHARED_MEMORY * devices if devices else 1
     return explicit or f"{base + (0 if offloaded is None else _whole(amount(offloaded)))}Gi"
 
 
 def volume(sizes: Mapping[str, str | None], headroom_percent: int) -> str | None:
-    """Return the size of a volume for contents of these sizes, in whole Gi; None if one of the sizes is unknown."""
+    """Return the size of a volume for contents of the given sizes, in whole Gi; None if a size is unknown.
+
+    The volume is larger than its contents by `headroom_percent`.
+    """
     known = [amount(size) for size in sizes.values() if size is not None]
     if len(known) < len(sizes):
         return None

@@ -16,12 +16,12 @@ import yaml
 _LOADER = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 _LONG_OR_EMPTY_KEY = r'|"": |"[^"]{120,}": '
 _FOLDED_OTHERWISE = re.compile(r"\\" + _LONG_OR_EMPTY_KEY)
-"""Matches the JSON of values that libyaml may fold at other places than PyYAML's Python code.
+"""Matches the JSON of values that libyaml may fold at other places than PyYAML's Python code does.
 
 These are values with a text that needs escapes, or with a long or empty key.
 """
 _BLOCKS_OTHERWISE = re.compile(r'\\[bfru]|\\n\\n"|"\\n"' + _LONG_OR_EMPTY_KEY)
-"""Matches the JSON of values that libyaml may write in another style than PyYAML's Python code.
+"""Matches the JSON of values that libyaml may write in another style than PyYAML's Python code does.
 
 These are values with rare characters, with a text that ends in empty lines, or with a long or empty key.
 """
@@ -30,7 +30,7 @@ _WIDE = 10_000
 
 
 class _NoAnchors:
-    """Mixin of dumpers that writes a value in full each time it occurs, instead of an anchor and aliases."""
+    """Mixin of dumpers. Each time a value occurs, it is written in full, without anchors and aliases."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002, the signature is YAML's
         """Return True: no value is written as an alias."""
@@ -39,7 +39,10 @@ class _NoAnchors:
 
 @cache
 def _scalar_tag(text: str, implicit: tuple[bool, bool]) -> str:
-    """Return the tag that YAML gives to a scalar without a tag. Most scalars are keys, which occur often."""
+    """Return the tag that YAML gives to a scalar without a tag.
+
+    Results are cached, because most scalars are keys, and the same keys occur often.
+    """
     return cast("Any", yaml).resolver.Resolver().resolve(yaml.ScalarNode, text, implicit)
 
 
@@ -67,7 +70,7 @@ for _dumper in (_PythonBlocks, _Blocks):
 
 
 def load(text: str) -> object:
-    """Return the value of a document."""
+    """Return the value of a YAML document."""
     return yaml.load(text, Loader=_LOADER)  # noqa: S506, a safe loader either way
 
 

@@ -1,4 +1,4 @@
-"""Accelerator classes, the layout of replicas over their devices, and the placement of pods."""
+"""Accelerator classes, the layout of replicas over devices, and the placement of pods."""
 
 from planning.hardware.rules import check_class, layout_problems, problems
 

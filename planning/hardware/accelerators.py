@@ -1,7 +1,8 @@
 """Accelerator classes: the devices and nodes that a class name stands for. `accelerators.yaml` has the shipped classes.
 
 A user may amend a shipped class. Fields and keys of node labels that the user does not set keep their shipped values.
-If neither user nor table sets allocation or tolerations, the class for all products of the vendor provides them.
+If neither the user nor the table sets `allocation` or `tolerations`, the class for all products of the vendor provides
+the missing field.
 """
 
 import difflib
@@ -75,9 +76,9 @@ class _Table(Spec):
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A shipped class with the user's changes.
+    """A shipped class with the user's changes, or a new class.
 
-    If tolerations or allocation are None, the class for all products of the vendor provides them.
+    If `tolerations` or `allocation` is None, the class for all products of the vendor provides the field.
     """
 
     vendor: str
@@ -128,7 +129,10 @@ def shipped_classes() -> dict[str, ShippedClass]:
 
 
 def vendor_classes() -> dict[str, list[str]]:
-    """Return the names of the classes for all products of a vendor, by vendor. Intel has one such class per driver."""
+    """Return, for each vendor, the names of the classes that stand for all products of the vendor.
+
+    Intel has one such class for each driver. Every other vendor has one such class.
+    """
     found = dict[str, list[str]]()
     for name, shipped in shipped_classes().items():
         if shipped.product is None:
@@ -171,7 +175,11 @@ def _amend(base: _Draft, spec: UserClass) -> _Draft:
 
 
 def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
-    """Return the class of a draft. The vendor's classes (`vendor`) provide missing allocation or tolerations."""
+    """Return the class of a draft.
+
+    `vendor` are the classes for all products of the vendor. They provide the allocation and the tolerations that the
+    draft lacks.
+    """
     tolerations = draft.tolerations
     if tolerations is None:
         tolerations = tuple(toleration for cls in vendor for toleration in cls.tolerations or ())

@@ -23,7 +23,7 @@ class Layout:
     devices_per_pod: int
     """Number of devices of a pod; 0 if the class has no devices."""
     chips_per_pod: int
-    """Number of chips that a pod requests. Its devices are on these chips."""
+    """Number of chips that a pod requests. The devices of the pod are on these chips."""
     pods_per_replica: int
     stages_per_pod: int
     """Number of pipeline stages in a pod."""
@@ -33,7 +33,8 @@ class Layout:
     data_local: int
     """Number of copies of the model in a pod."""
     ports: int
-    """Number of ports on which a pod gets requests: with external load balancing one for each of its copies, else 1."""
+    """Number of ports on which a pod gets requests. With external load balancing, this is one port for each copy of the
+    model in the pod. With other load balancing, it is 1."""
     expert: bool
     """Whether experts are spread over all devices."""
     reasons: tuple[str, ...]
@@ -60,7 +61,11 @@ class Spread:
 
     @property
     def stages(self) -> int:
-        """Return the number of stages in a pod: as many as fit a node, or one if a node's devices are unknown."""
+        """Return the number of stages in a pod: the largest number that fits a node and divides `pipeline`.
+
+        If the number of devices of a node is unknown, a pod has one stage. If the class has no devices, a pod has all
+        stages.
+        """
         if self.has_no_devices:
             room = self.pipeline
         else:
@@ -84,7 +89,7 @@ class Spread:
 
 
 def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: AcceleratorClass) -> Layout:
-    """Return the layout of a replica. `planning.hardware.rules` must have accepted its parallelism."""
+    """Return the layout of a replica. `planning.hardware.rules` must have accepted `parallelism`."""
     spread = spread_of(parallelism, accelerator_memory, cls)
     devices = 0 if spread.has_no_devices else spread.devices_per_stage * spread.stages
     return Layout(
@@ -123,7 +128,7 @@ def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClas
 
 
 def smallest_tensor(memory: str, per_device: int, pipeline: int) -> int:
-    """Return the smallest power of two for `tensor` with which each copy of the model has `memory`.
+    """Return the smallest power of two for `tensor` that gives each copy of the model the memory `memory`.
 
     `per_device` is the memory of a device in bytes.
     """

@@ -23,7 +23,7 @@ class ClassNode:
     allocatable: int
     """Number of devices that pods can get; 0 for a class without devices."""
     requested: int | None
-    """Number of these devices that running pods have requested; None if this number is unknown."""
+    """Number of allocatable devices that running pods have requested; None if this number is unknown."""
     obstacles: tuple[str, ...]
     """Reasons why no pod is placed on the node, such as `cordoned`; empty if pods may be placed there."""
 
@@ -31,7 +31,7 @@ class ClassNode:
 def of_class(
     accelerator: AcceleratorClass, placement: Placement, facts: ClusterFacts
 ) -> tuple[ClassNode, ...] | Unknown:
-    """Return the nodes with the labels and the devices that pods need. `Unknown` if the nodes are unknown.
+    """Return the nodes that have the labels and devices that pods need. `Unknown` if nodes or devices are unknown.
 
     For device claims, the devices of all drivers on a node count, because only the expressions of the
     DeviceClass determine which devices a claim can get.

@@ -22,7 +22,7 @@ class Placement:
     node_selector: Mapping[str, str]
     tolerations: tuple[Mapping[str, Any], ...]
     affinity: Mapping[str, Any]
-    """The user's affinity. Rendering adds the node labels to it."""
+    """The user's affinity. Rendering adds the required node labels to this affinity."""
     topology_spread: tuple[Mapping[str, Any], ...]
     priority_class: str | None
     scheduler: str | None
@@ -48,7 +48,7 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
 
 
 def problems(path: Path, pod: Placed) -> Iterator[Problem]:
-    """Check that a required node affinity has terms. Rendering adds labels of the accelerator class to each term."""
+    """Check that a required node affinity has terms. Rendering adds the accelerator class's labels to each term."""
     if "nodeAffinity" not in pod.affinity:
         return
     at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity["nodeAffinity"]
@@ -84,6 +84,6 @@ def _check_term(at: Path, term: object) -> Iterator[Problem]:
 def _topology_spread(constraint: Mapping[str, Any], selector: Mapping[str, str]) -> dict[str, Any]:
     """Return a constraint with `selector` as the default label selector.
 
-    Without a label selector, Kubernetes would count no pods.
+    If a constraint has no label selector, Kubernetes counts no pods for it.
     """
     return {"labelSelector": {"matchLabels": dict(selector)}, **constraint}

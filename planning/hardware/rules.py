@@ -16,11 +16,11 @@ from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, small
 _ASSUMED_NODE_DEVICES = 8
 """Number of devices of a node for classes that do not state this number. The boards of every vendor have 8."""
 _MAX_LISTED = 8
-"""Maximum number of divisors that a message lists. Of more divisors, it lists only the nearest."""
+"""Maximum number of divisors that a message lists. If there are more, the message lists only the nearest divisors."""
 _MAX_DOUBLINGS = 16
 """Number of pipeline sizes that the search for a remedy tries. Each size is twice the previous size."""
 _SERVICE_PATH_LENGTH = 2
-"""Number of parts in the path of a service, such as `services.qwen`."""
+"""Number of segments in the path of a service, such as `services.qwen`."""
 
 
 def problems(user: Mapping[str, UserClass]) -> list[Problem]:
@@ -95,7 +95,7 @@ def _check_memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread)
     if amount(memory) <= 0:
         yield Problem(at, f"is not above zero ({memory})", "write the memory that one copy needs, such as 160Gi")
     elif cls.allocation is None:
-        what = f"has no effect with {name} ({memory}; it has no devices)"
+        what = f"has no effect with {name} ({memory}; this class has no devices)"
         yield Problem(at, what, "remove it", _dependencies(path, role), explicit_only=True)
     elif cls.memory is None:
         what = f"cannot be used with {name} (its devices' memory is unknown)"
@@ -119,7 +119,7 @@ def _memory_remedy(name: str, vendor: str) -> str:
 
 
 def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spread: Spread) -> Iterator[Problem]:
-    """Reject acceleratorMemory if the tensor size that follows from it needs more devices than a node has.
+    """Reject `acceleratorMemory` if the `tensor` that follows from this memory needs more devices than a node has.
 
     If the class does not state the devices of a node, 8 are assumed.
     """
@@ -136,12 +136,15 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
     remedy = _whole_node_remedy(memory, per_device, spread) or _enlarge_remedy(
         memory, per_device, spread, explicit_tensor=False
     )
-    more = "" if is_known else f", or accelerators.{name}.devicesPerNode"
+    more = "" if is_known else f", or set accelerators.{name}.devicesPerNode"
     yield Problem(at, what, remedy + more, _dependencies(path, role))
 
 
 def _whole_node_remedy(memory: str, per_device: int, spread: Spread) -> str | None:
-    """Return the `tensor` that takes all devices of a node; None if this gives too little memory, or is impossible."""
+    """Return the remedy to set the `tensor` that takes all devices of a node.
+
+    None if this `tensor` gives a copy of the model too little memory, or if the layout is impossible.
+    """
     if spread.devices_per_node is None:
         return None
     tensor = spread.devices_per_node // spread.data_local
@@ -179,8 +182,8 @@ def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spre
             what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), but {nodes}"
             yield Problem(at, what, f"use {_reduce_remedy(spread)}", _dependencies(path, role))
     else:
-        pods = f"data {spread.data} over {spread.data // spread.data_local}"
-        stages = f"pipeline {spread.pipeline} over {spread.pipeline // spread.stages}"
+        pods = f"data {spread.data} over {spread.data // spread.data_local} pods"
+        stages = f"pipeline {spread.pipeline} over {spread.pipeline // spread.stages} pods"
         together = replace(spread, data_local=spread.data)
         remedy = _changes(spread, together) if together.fits else f"data: {spread.data_local} and more replicas"
         yield Problem(
@@ -201,7 +204,10 @@ def _reduce_remedy(spread: Spread) -> str:
 
 
 def _changes(old: Spread, new: Spread, *, tensor: bool = True) -> str:
-    """Return the fields in which `new` differs from `old`, as a user writes them. Without `tensor`, omit tensor."""
+    """Return the fields in which `new` differs from `old`, as a user writes them.
+
+    If the parameter `tensor` is false, the user does not set the field `tensor`, and the result leaves the field out.
+    """
     fields = {
         "tensor": (old.tensor, new.tensor if tensor else old.tensor),
         "pipeline": (old.pipeline, new.pipeline),
@@ -221,7 +227,7 @@ def _divisors(number: int) -> list[int]:
 
 
 def _data_local_choices(data: int, local: int) -> str:
-    """Return the values of dataLocal that divide data; if there are many, only those nearest to `local`."""
+    """Return the values of `dataLocal` that divide `data`. If there are many, return only those nearest to `local`."""
     choices = _divisors(data)
     if len(choices) > _MAX_LISTED:
         below = [choice for choice in choices if choice < local]

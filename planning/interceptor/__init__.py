@@ -1,4 +1,4 @@
-"""Metering: the interceptor, its contract with routes and Services, and the settings that metered requests bypass."""
+"""Metering: the interceptor, its contract with routes and Services, and settings without effect on metered requests."""
 
 from planning.interceptor.grants import InterceptorGrant
 from planning.interceptor.records import OWNER, InterceptorPlan, plan

@@ -11,7 +11,7 @@ from planning.interceptor.facts import Mode
 from planning.variant.canary import ALL
 from planning.variant.context import VariantContext
 
-_PAST = "the interceptor asks the Service, past the endpoint picker"
+_PAST = "the interceptor asks the Service and bypasses the endpoint picker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,10 @@ def _problem(service: Path, at: Path, what: str, *, explicit_only: bool = False)
 
 
 def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[Problem]:
-    """Reject a canary without requests, and a canary with a share: the interceptor cannot divide requests."""
+    """Reject a canary that would get no requests, and a canary with a share.
+
+    The interceptor cannot divide the requests of a rule between primary and canary.
+    """
     if canary is None:
         return
     depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"
@@ -71,7 +74,10 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
 
 
 def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Problem]:
-    """Reject metrics of an endpoint picker, and zero replicas: only a picker's queue scales up from zero."""
+    """Reject metrics of an endpoint picker, and zero replicas.
+
+    The picker gets no requests, so its metrics never change. Only a picker's queue scales up from zero replicas.
+    """
     scaling = variant.autoscaling
     if scaling is None or not variant.endpoint_picker.enabled:
         return

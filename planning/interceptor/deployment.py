@@ -52,7 +52,7 @@ class Deployment:
     """Mount point of the volume with the write-ahead log."""
     wal_size: str
     mounts_token: bool
-    """Whether the pods mount a token, with which the process asks the API server."""
+    """Whether the pods mount a token. The process needs the token for requests to the API server."""
     selector: Mapping[str, str]
     user: int
     rollout: RollingUpdate
@@ -65,7 +65,7 @@ class Deployment:
     """Seconds within which a pod becomes ready."""
     wait: Wait
     valkey: str | None
-    """Address of the Valkey server that gets the events of metering. None without such a server."""
+    """Address of the Valkey server that gets the events of metering; None if there is no such server."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -74,12 +74,15 @@ class Deployment:
 
     @property
     def checksum(self) -> str | None:
-        """Return the SHA-256 of the settings: a new value restarts the pods. None if a Secret has the settings."""
+        """Return the SHA-256 of the settings. A new value restarts the pods. None if a Secret has the settings."""
         return None if self.settings is None else hashlib.sha256(self.settings.encode()).hexdigest()
 
 
 def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | None:
-    """Return the plan of the Deployment. None if the interceptor runs already. `metered` are metered primaries."""
+    """Return the plan of the Deployment; None if the stack does not deploy its interceptor.
+
+    `metered` are the metered primaries.
+    """
     deploy, pod = spec.deploy, facts().pod
     if deploy is None:
         return None
@@ -117,7 +120,10 @@ def wal_folder(deploy: InterceptorDeployment) -> str:
 
 
 def _models_namespace(spec: Interceptor, metered: Iterable[VariantContext]) -> str | None:
-    """Return the only namespace that the interceptor searches in mode label; None if it searches no namespace."""
+    """Return the only namespace in which the interceptor searches for Services; None if it does not search.
+
+    The interceptor does not search in mode header, and does not search if no service is metered.
+    """
     namespaces = sorted({variant.namespace for variant in metered})
     return namespaces[0] if spec.mode == "label" and namespaces else None
 

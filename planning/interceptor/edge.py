@@ -20,7 +20,7 @@ class Edge:
     namespace: str
     port: int
     set_headers: Mapping[str, str]
-    """Headers with their values. They replace headers of clients."""
+    """Headers that the rule sets, with their values. They replace headers of the same name in clients' requests."""
     remove_headers: tuple[str, ...]
 
 
@@ -41,7 +41,7 @@ def edge(variant: VariantContext) -> Edge | None:
 
 
 def removed_headers(mode: str) -> tuple[str, ...]:
-    """Return the headers of clients that a route removes. Headers that the route sets are replaced instead."""
+    """Return the headers that a route removes from clients' requests. Headers that the route sets are not included."""
     headers = facts().headers
     return (*headers.forged, *(() if mode == "header" else (headers.upstream,)))
 

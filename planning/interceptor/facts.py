@@ -19,16 +19,16 @@ class Headers(Sourced):
     upstream: str
     """Address that the interceptor forwards to, in mode header."""
     forged: list[str]
-    """Headers of clients that a route removes."""
+    """Headers that routes remove from the requests of clients."""
 
 
 class Routing(Sourced):
-    """Search for Services by labels."""
+    """How the interceptor finds Services by their labels."""
 
     domain: str
     """Cluster domain in the addresses of Services that the interceptor asks."""
     port: str
-    """Name of the port of a Service that the interceptor prefers."""
+    """Name of the port that the interceptor prefers among the ports of a Service."""
 
 
 class PodFacts(Sourced):
@@ -47,7 +47,7 @@ class Shutdown(Sourced):
     """Times of the shutdown of a process."""
 
     requests: int
-    """Seconds for running requests."""
+    """Seconds that running requests have until the process ends."""
 
 
 class Line(Sourced):
@@ -56,7 +56,7 @@ class Line(Sourced):
     mode: Mode
     tags: list[str]
     settings: list[Literal["listenPort", "registry", "emit"]]
-    """Groups of settings that the line reads."""
+    """Groups of settings that images of the line read."""
 
 
 class Facts(Spec):

@@ -41,13 +41,13 @@ class InterceptorGrant:
 
     @property
     def owner(self) -> str:
-        """Return the owner of the objects. It contains a slash, so that it equals no service key and no namespace."""
+        """Return the owner of the objects. A slash distinguishes the owner from service keys and namespaces."""
         return f"interceptor/{self.namespace}"
 
 
 @dataclass(frozen=True, slots=True)
 class RouteGrant:
-    """Permission of routes in other namespaces to lead to the interceptor's Service (ReferenceGrant)."""
+    """Permission for routes in other namespaces to lead to the interceptor's Service (ReferenceGrant)."""
 
     namespace: str
     """Namespace of the Service and of the grant."""

@@ -14,7 +14,7 @@ from planning.interceptor.grants import RouteGrant
 from planning.variant.context import VariantContext
 
 OWNER = "/interceptor"
-"""Owner of the interceptor's objects. It equals no service key and no namespace, because those contain no slash."""
+"""Owner of the interceptor's objects. The slash distinguishes this owner from service keys and namespaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,10 @@ class InterceptorPlan:
 
 
 def plan(stack: Stack, primaries: Iterable[VariantContext], name: StackName) -> InterceptorPlan | None:
-    """Return the plan of a stack's interceptor; None without one. `primaries` are the primaries of all services."""
+    """Return the plan of a stack's interceptor; None if the stack has no interceptor.
+
+    `primaries` are the primaries of all services.
+    """
     spec = stack.interceptor
     if spec is None:
         return None

@@ -1,7 +1,7 @@
-"""Search for the Service of a resource id. The interceptor searches in the same way in mode label.
+"""Search for the Service of a resource id, as the interceptor searches in mode label.
 
 The interceptor lists the Services of one namespace that have both labels of `labels.routing_contract`. It resolves an
-id only if it finds exactly one Service. In all other cases, it answers requests with this id with 404
+id only if it finds exactly one Service. In all other cases, it answers 404 to requests that have this id
 (phoebe 4f3fb26, internal/registry).
 """
 
@@ -20,13 +20,13 @@ class Unresolved(Enum):
 
     NOT_FOUND = "no Service has both labels"
     AMBIGUOUS = "several Services have both labels"
-    NO_PORT = "the Service has neither a port called 8000 nor a single port"
+    NO_PORT = "the Service has neither a port called 8000 nor exactly one port"
 
 
 def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: str) -> str | Unresolved:
     """Return the URL that requests with a resource id are forwarded to, or the reason why there is no URL.
 
-    `services` are Service objects of any namespace. Raises ValueError without a namespace.
+    `services` are Service objects of any namespace. Raises `ValueError` if `namespace` is empty.
     """
     if not namespace:
         raise ValueError("the interceptor searches one namespace")
@@ -37,7 +37,7 @@ def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: 
     port = _port(service.get("spec", {}).get("ports") or ())
     if port is None:
         return Unresolved.NO_PORT
-    # The namespace and the domain are those of the search, not of the object.
+    # The URL has the namespace and the domain of the search, not those of the found object.
     return f"http://{service['metadata']['name']}.{namespace}.svc.{facts().routing.domain}:{port}"
 
 

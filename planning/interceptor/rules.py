@@ -1,4 +1,4 @@
-"""Validation of metering: errors in the stack's interceptor, and warnings about tasks for other people."""
+"""Validation of metering: errors in its settings, and warnings about tasks for other people."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _SYSTEM_FOLDERS = ("/dev", "/etc", "/proc", "/sys", "/var/run", "/run", "/bin", 
 
 
 def problems(stack: Stack) -> Iterator[Problem]:
-    """Yield the problems of metering in a stack."""
+    """Yield the problems of a stack's settings for metering."""
     spec = stack.interceptor
     for key, service in stack.services.items():
         path = Path("services", key)
@@ -47,9 +47,9 @@ def _without_interceptor(path: Path, service: Service, stack: Stack) -> Iterator
 
 
 def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
-    """Check that resource ids are distinct and, in mode label, that all Services can be found.
+    """Check that resource ids are distinct and, in mode label, that the interceptor can find all Services.
 
-    The interceptor searches one namespace for the Services of the stack.
+    In mode label, the interceptor searches only one namespace, and forwards only to names below one domain.
     """
     holders, namespaces = dict[str, str](), set[str]()
     for key, service in stack.services.items():
@@ -91,7 +91,7 @@ def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Pr
         yield Problem(_AT / "port", what, "write 1024 or more, such as 8080", (at,))
     folder, covered = wal_folder(deploy), (facts().pod.settings, facts().pod.program, *_SYSTEM_FOLDERS)
     if any(f"{each}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{each}/") for each in covered):
-        what = f"lies in a folder of the image that a volume would cover ({deploy.emit.wal_path})"
+        what = f"would make a volume cover a folder of the image ({deploy.emit.wal_path})"
         yield Problem(at / "emit" / "walPath", what, "write a path such as /var/lib/phoebe/metering-wal.jsonl")
     if deploy.settings_secret is not None and "stream_name" in deploy.emit.model_fields_set:
         what = "has no effect beside settingsSecret, which has all settings"
@@ -139,7 +139,7 @@ def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
 
 
 def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
-    """Yield the warning that somebody else must set the header with the identity, unless every route sets it."""
+    """Yield a warning if a route does not set the header with the identity, because somebody else must then set it."""
     name = facts().headers.auth_id
     unset = [key for key in led if name.lower() not in {each.lower() for each in led[key].route.set_headers}]
     if not unset:
@@ -147,8 +147,8 @@ def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
     parents = [gateway(led[key], stack) for key in unset]
     places = sorted({f"{each.namespace or stack.namespace}/{each.name}" for each in parents if each is not None})
     what = (
-        f"requests are billed to the header {name}, which no route sets: until the authentication in front of "
-        f"{', '.join(places)} overwrites it, clients can forge it, and requests without it are answered 400"
+        f"not every route sets the header {name}, to which requests are billed: until the authentication in front of "
+        f"{', '.join(places)} overwrites the header, clients can forge it, and requests without it are answered 400"
     )
     yield warning(_AT, what)
 
@@ -175,7 +175,9 @@ def _others_policies(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]
     if any(each is not None and each.provider == "gke" for each in found):
         known = gateways.facts(next(each for each in found if each is not None and each.provider == "gke"))
         title = "" if known is None else known.title
-        what = f"{title} checks / and cuts answers after 30 seconds, unless policies of the Service say otherwise"
+        what = (
+            f"{title} checks the path / and cuts answers after 30 seconds, unless policies of the Service change this"
+        )
         remedy = f"let a HealthCheckPolicy ask {facts().pod.health}, and a GCPBackendPolicy set timeoutSec"
         yield warning(_AT / "serviceName", what, remedy)
 

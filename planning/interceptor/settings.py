@@ -1,4 +1,4 @@
-"""Settings of the interceptor: the file that its process reads once, when it starts.
+"""Settings of the interceptor: the file that the interceptor's process reads once, at its start.
 
 The process ignores keys that it does not know. The record `Settings` therefore has only keys that the process knows.
 """
@@ -15,14 +15,14 @@ from planning.interceptor.facts import facts
 
 
 class Registry(Spec):
-    """Search for Services by labels."""
+    """Settings for the search for Services by labels."""
 
     strategy: Literal["cached"] = "cached"
     k8s_namespace: DnsLabel = Field(alias="k8sNamespace")
 
 
 class Emission(Spec):
-    """Events of metering."""
+    """Settings for the events of metering."""
 
     valkey_addr: HostPort | None = None
     stream_name: StreamName
@@ -34,12 +34,15 @@ class Settings(Spec):
 
     listen_port: Port
     registry: Registry | None = None
-    """None for images that ignore this setting."""
+    """None if the image ignores this setting, or if there is no namespace to search."""
     emit: Emission
 
 
 def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str | None) -> str:
-    """Return the settings as YAML. `models_namespace` is the namespace to search for Services, or None."""
+    """Return the settings as YAML.
+
+    `models_namespace` is the namespace in which the interceptor searches for Services; None if it does not search.
+    """
     emit, groups = deploy.emit, facts().line(spec.mode).settings
     registry = None
     if "registry" in groups and models_namespace is not None:

@@ -1,4 +1,4 @@
-"""Budgets: devices and money that services with the same value of a label share."""
+"""Budgets: limits on devices and on money. All services that have the same value of a label share a budget."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _MOST_NAMES = 6
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A budget and the shares of the services with its label. All services count with their maximum of replicas."""
+    """A budget and the shares of its services. Each service counts with the maximum number of its replicas."""
 
     path: Path
     """Path of the budget in the configuration."""
@@ -66,9 +66,9 @@ def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Co
 
 
 def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[Usage]:
-    """Yield every budget with the shares of its services. `devices` has the devices of each service by its key.
+    """Yield every budget with the shares of its services. `devices` has the devices of each service, by service key.
 
-    A budget of money is left out if a class of its devices has no price.
+    A budget of money is left out if a service of the budget has devices without a price.
     """
     if stack.budgets is None:
         return
@@ -98,19 +98,21 @@ def _class_problems(at: Path, names: Iterable[str], classes: Mapping[str, Accele
     for name in names:
         if name not in classes:
             near = accelerators.nearest(name, classes)
-            remedy = f"did you mean {near}?" if near is not None else "name one of accelerators, or a shipped class"
+            remedy = (
+                f"did you mean {near}?" if near is not None else "name a class under accelerators, or a shipped class"
+            )
             yield Problem(at / name, f"unknown class ({name})", remedy)
 
 
 def _members(stack: Stack, value: str) -> list[str]:
-    """Return the keys of the services whose label for budgets is `value`."""
+    """Return the keys of the services whose label for budgets has the value `value`."""
     by = "" if stack.budgets is None else stack.budgets.by
     inherited = stack.labels.get(by)
     return [key for key, service in stack.services.items() if service.labels.get(by, inherited) == value]
 
 
 def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
-    """Return the devices of each service and its canary at the maximum of replicas, by the service's key."""
+    """Return by service key the devices of each service and its canary, for their maximum numbers of replicas."""
     found = dict[str, list[Devices]]()
     for (key, _, _), role in contexts.roles.items():
         number = role.layout.devices_per_pod * role.layout.pods_per_replica * max_replicas(role.role)
@@ -120,7 +122,7 @@ def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
 
 
 def _missing_prices(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[tuple[str, Path]]:
-    """Yield each class without a price, and the path of the budget of money that needs one."""
+    """Yield each class without a price, and the path of the budget of money that needs this price."""
     for value, limit in ({} if stack.budgets is None else stack.budgets.limits).items():
         if limit.per_month is not None:
             found = [each for key in _members(stack, value) for each in devices.get(key, ())]

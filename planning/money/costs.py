@@ -26,7 +26,7 @@ class Cost:
     low: Decimal
     high: Decimal
     unpriced: tuple[str, ...] = ()
-    """Accelerator classes without a price. The two amounts do not include their devices."""
+    """Accelerator classes without a price. `low` and `high` do not include the devices of these classes."""
 
     def less(self, other: "Cost") -> "Cost":
         """Return this cost minus another cost."""

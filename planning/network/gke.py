@@ -29,7 +29,10 @@ class LoadBalancing:
 
 
 def plan(spec: Variant, decode: Workload) -> LoadBalancing:
-    """Return the settings for a pool. They follow from decode: the load balancer sends no requests to prefill pods."""
+    """Return the settings for a pool.
+
+    They follow from the decode workload, because the load balancer sends no requests to prefill pods.
+    """
     return load_balancing(spec.engine.port, decode.engine.probes.liveness_path, seconds(spec.drain_timeout))
 
 

@@ -21,7 +21,8 @@ class InterceptorNetwork:
     """Network policy and load balancing of the interceptor."""
 
     policy: Policy | None = None
-    """Policy of the interceptor's pods. None without network policies, or if the stack deploys no interceptor."""
+    """Policy of the interceptor's pods. None if the stack has no network policies, deploys no interceptor, or meters no
+    service."""
     load_balancing: LoadBalancing | None = None
     """Settings of GKE's load balancer for the interceptor's Service. None if no such load balancer leads to it."""
 
@@ -64,7 +65,10 @@ def _edges(
 def _load_balancing(
     plan: InterceptorPlan, deployment: Deployment, metered: list[VariantContext]
 ) -> LoadBalancing | None:
-    """Return the settings of GKE's load balancer, whose timeout allows the longest request of all its services."""
+    """Return the settings of GKE's load balancer for the interceptor; None if no such load balancer leads to it.
+
+    The timeout allows the longest request of all services behind the load balancer.
+    """
     behind = [
         variant
         for variant in metered

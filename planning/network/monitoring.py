@@ -14,7 +14,7 @@ PICKER_PORT = "http-metrics"
 PICKER_PATH = "/metrics"
 """Path of the picker's metrics. With authentication, a reader needs permission for this path."""
 LABEL = "model_service"
-"""Label of every series, with the name of the variant."""
+"""Label of every series. The value of the label is the name of the variant."""
 GMP_COLLECTORS = (("gmp-system", "collector"), ("gke-gmp-system", "collector"))
 """Namespace and service account of Google's collector, in standard and in Autopilot clusters."""
 _SECOND = 1000
@@ -35,7 +35,7 @@ class Scrape:
 
 @dataclass(frozen=True, slots=True)
 class Monitoring:
-    """Scraping of a variant."""
+    """Plan of scraping a variant."""
 
     type: Literal["prometheus-operator", "gmp"]
     labels: Mapping[str, str]
@@ -47,14 +47,14 @@ class Monitoring:
     authenticated: bool
     """Whether the picker requires a token from its scraper."""
     token_readers: tuple[tuple[str, str], ...]
-    """Namespace and service account of scrapers that need permission to read the token's Secret.
+    """Namespace and service account of scrapers that need permission to read the Secret with the token.
 
-    Google's collector lacks this permission. The Prometheus operator has it.
+    Google's collector does not have this permission. The Prometheus operator has it already.
     """
 
 
 def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Monitoring | None:
-    """Return the scraping of a variant. None if the stack has no scraper."""
+    """Return the plan of scraping a variant. None if the stack has no scraper."""
     metrics = spec.metrics
     if monitors.type == "none":
         return None

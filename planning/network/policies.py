@@ -1,6 +1,6 @@
-"""Network policies of a variant, which allow the flows from and to its pods.
+"""Network policies of a variant: they allow the flows that the variant's pods need, and forbid all other flows.
 
-Each flow is an edge. An edge yields the egress rule of its source and the ingress rule of its target. Probes of the
+Each flow is an edge. An edge yields an egress rule for its source and an ingress rule for its target. Probes of the
 kubelet need no edge (Kubernetes, Network Policies: "traffic to and from the node where a Pod is running is always
 allowed").
 """
@@ -39,7 +39,7 @@ from planning.variant.context import VariantContext, gateway
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """The pods of a role."""
+    """A role: its workload and the pods of this workload."""
 
     workload: Workload
     serving: Pods
@@ -146,8 +146,8 @@ def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
     ports, proxies = tcp(*peers.decode.workload.target_ports), _proxies(variant.service, variant.stack)
     for gateway_end in gateway_ends(variant.stack, peers.spec, variant.service):
         yield Edge(gateway_end, decode, ports)
-        # The picker chooses decode pods only. But a gateway that fails open sends requests to any pod of the pool, and
-        # load balancers outside of the cluster send health checks to all pods of the pool.
+        # The picker chooses decode pods only. But a gateway sends requests to any pod of a pool that fails open, and
+        # load balancers outside of the cluster send health checks to all pods of a pool.
         if peers.prefill is not None and (picker.failure_mode == "FailOpen" or proxies is not None):
             yield Edge(gateway_end, peers.prefill.serving, tcp(*peers.prefill.workload.target_ports))
         checked_ports = (HEALTH_PORT,) if proxies is not None and proxies.checks_pickers else ()
@@ -196,10 +196,11 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     for role in peers.roles:
         ports, events = role.workload.target_ports, role.workload.engine.events_ports
         # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
-        # pool. The edges to it open the engine's port, where the picker also reads metrics, but no port of events.
+        # pool. The edges to this Service allow the engine's port, where the picker also reads metrics, but no port of
+        # events.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
-            # With external load balancing, these edges do not open the ports of the further copies either.
+            # With external load balancing, these edges do not allow the ports of the further copies either.
             missing = (*ports[1:], *events)
             if missing:
                 yield Edge(peers.picker, role.serving, tcp(*missing))
@@ -208,9 +209,9 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def _service_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges from pickers to decode pods through the Service, which selects the pods of all generations.
+    """Yield the edges from pickers to decode pods through the Service. It selects the pods of all generations.
 
-    Pickers of all generations may ask the pool's decode pods, and the pool's picker may ask all generations' pods.
+    Pickers of all generations may ask the pool's decode pods. The pool's picker may ask decode pods of all generations.
     """
     port, namespace = tcp(peers.variant.spec.engine.port), peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)
@@ -247,9 +248,9 @@ def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
 def _kv_transfer_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges between the roles of a generation, on any port.
 
-    NIXL has fixed ports only for its handshake (5600, and one for each rank of data parallelism). For the transfer, UCX
-    and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
-    guides). The same edges allow the sidecar's requests to prefill.
+    NIXL has fixed ports only for its handshake: 5600, and one port for each rank of data parallelism. For the transfer,
+    UCX and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
+    guides). The same edges allow the sidecar's requests to prefill pods.
     """
     if peers.prefill is None:
         return

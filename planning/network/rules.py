@@ -14,7 +14,7 @@ from planning.variant.context import ConfiguredVariant, gateway
 
 
 def problems(stack: Stack) -> Iterator[Problem]:
-    """Reject settings without effect among a stack's settings for scraping and network policies."""
+    """Reject settings for scraping and for network policies that have no effect in a stack."""
     yield from _monitor_labels(stack)
     yield from _policies(stack)
 
@@ -56,7 +56,7 @@ def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
 
 
 def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Iterator[Problem]:
-    """Yield a warning about each setting with addresses or a namespace that no policy contains."""
+    """Yield a warning about each setting whose addresses or whose namespace no policy contains."""
     at = Path("networkPolicies")
     ends = [
         end for policy in policies for edge in (*policy.ingress, *policy.egress) for end in (edge.source, edge.target)
@@ -98,7 +98,7 @@ def _has_no_pods(service_gateway: Gateway) -> bool:
 
 
 def variant_problems(variant: ConfiguredVariant) -> Iterator[Problem]:
-    """Reject settings without effect under `metrics` of a variant."""
+    """Reject settings in a variant's `metrics` that have no effect."""
     at, metrics = variant.path / "metrics", variant.spec.metrics
     for field in sorted(metrics.model_fields_set):
         no_effect = _without_effect(field, variant)
@@ -110,7 +110,10 @@ def variant_problems(variant: ConfiguredVariant) -> Iterator[Problem]:
 
 
 def _without_effect(field: str, variant: ConfiguredVariant) -> tuple[str, str, Path] | None:
-    """Return reason, remedy and the path of the decisive setting. None if the field has an effect."""
+    """Return why a field of `metrics` has no effect, a remedy, and the path of the setting that is the cause.
+
+    None if the field has an effect.
+    """
     spec, metrics = variant.spec, variant.spec.metrics
     prefill = metrics.prefill and spec.prefill is not None
     if variant.stack.observability.metrics.type == "none":

@@ -1,4 +1,4 @@
-"""Validation of a variant without an endpoint picker: its Service gets the requests."""
+"""Validation of variants that have no endpoint picker. Requests for such a variant go to its Service."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
 
 
 def canary_problems(variant: VariantContext) -> Iterator[Problem]:
-    """Reject a canary if only the canary or only the primary has a picker.
+    """Reject a canary if either the canary or the primary has a picker, but the other has none.
 
     Gateways attach the picker to a whole rule, and refuse a rule with both an InferencePool and a Service as backends
     (nginx-gateway-fabric, `checkForMixedBackendTypes`).
@@ -28,7 +28,7 @@ def canary_problems(variant: VariantContext) -> Iterator[Problem]:
     has_picker = variant.service.endpoint_picker.enabled
     if variant.variant_name == CANARY and variant.has_picker != has_picker:
         at, explicit = variant.path / "endpointPicker" / "enabled", str(has_picker).lower()
-        what = f"differs from the service's ({explicit}), but all backends of a rule must be of one kind"
+        what = f"differs from the service's value ({explicit}), but all backends of a rule must be of the same kind"
         service = Path("services", variant.key, "endpointPicker")
         yield Problem(at, what, "remove it, or write the same value for both", (service,))
 
@@ -42,7 +42,10 @@ def _other_keys(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 
 def _requests(variant: VariantContext) -> Iterator[Problem]:
-    """Reject `objectives` and `rewrites`: only a picker reads them, and vLLM does not know other names of a model."""
+    """Reject `objectives` and `rewrites`, because only a picker reads them.
+
+    Without rewrites, requests would reach vLLM with model names that vLLM does not know.
+    """
     enabled = variant.path / "endpointPicker" / "enabled"
     remedy = "remove it, or set endpointPicker.enabled: true"
     if variant.spec.objectives:

@@ -46,7 +46,7 @@ def read(arguments: Sequence[str], release: Release) -> CommandLine:
 
 
 def typed_value(text: str, description: str) -> object:
-    """Return a flag's value in the type that its shape requires; the text itself if it cannot be converted."""
+    """Return a flag's value in the type that `description` requires; `text` itself if it cannot be converted."""
     readers = {"boolean": go_values.parsed_boolean, "integer": go_values.parsed_integer}
     reader = readers.get(shapes.kind(description))
     if reader is None:
@@ -58,7 +58,7 @@ def typed_value(text: str, description: str) -> object:
 
 
 def _with_list(value: object, description: str) -> object:
-    """Return the list of integers for a text with commas. Values of other flags are unchanged."""
+    """Return the value of a flag. If the flag takes several integers, return a list in place of a text with commas."""
     if shapes.kind(description) != "integers" or not shapes.fits(value, description):
         return value
     return go_values.integers(value)

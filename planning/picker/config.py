@@ -33,14 +33,14 @@ def holds_requests(spec: Variant) -> bool:
 
 
 def variant_facts(spec: Variant, release: Release, cache: KvCache) -> VariantFacts:
-    """Return the facts with which a configuration of the variant must agree."""
+    """Return the facts of a variant with which the configuration of its picker must agree."""
     roles = [spec] if spec.prefill is None else [spec, spec.prefill]
     custom = any(images.is_custom(spec, role) for role in roles)
     return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=not custom)
 
 
 def asks_predictor(spec: Variant, facts: PickerFacts) -> bool:
-    """Tell whether the configuration of a variant asks a latency predictor."""
+    """Tell whether a variant's configuration makes the picker ask a latency predictor."""
     picker = spec.endpoint_picker
     if picker.preset == "custom":
         return predicts_latency(picker.config or {}, facts)
@@ -54,13 +54,13 @@ def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
 
 
 def predictor_servers(spec: Variant, facts: PickerFacts) -> PredictorServers | None:
-    """Return the servers of a latency predictor in the picker's pods. None if the pods have no such servers."""
+    """Return the servers of a latency predictor that run in the picker's pods. None if no such servers run there."""
     asked, known = predictor(spec, facts), facts.latency_predictor
     return None if asked is None or asked.deploy is None or known is None else known.servers
 
 
 def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:
-    """Return a variant's configuration without apiVersion and kind. The variant has passed the rules."""
+    """Return a variant's configuration without `apiVersion` and `kind`. The rules must have accepted the variant."""
     picker, facts = spec.endpoint_picker, release.picker
     if picker.preset == "custom":
         config = {key: value for key, value in (picker.config or {}).items() if key not in HEADER}
@@ -79,12 +79,12 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict
 
 
 def serves_tls(spec: Variant) -> bool:
-    """Tell whether the prefill pods of a variant serve TLS, metrics included."""
+    """Tell whether the prefill pods of a variant use TLS for all that they serve, including metrics."""
     return spec.prefill is not None and spec.sidecar is not None and spec.sidecar.tls.prefill
 
 
 def _with_tls_metrics(config: dict[str, Any], facts: TlsMetricsFacts) -> dict[str, Any]:
-    """Add the plugins that read metrics of pods with and without TLS."""
+    """Add the plugins and sources that read metrics both from pods that serve TLS and from pods that do not."""
     data_layer = cast("dict[str, Any]", config.get("dataLayer", {}))
     sources = [*data_layer.get("sources", []), *facts.sources]
     return {
@@ -103,14 +103,14 @@ def preset(name: str, facts: PickerFacts, *, disaggregated: bool) -> dict[str, A
 
 
 def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
-    """Return a configuration as YAML, with apiVersion and kind."""
+    """Return a configuration as YAML, with `apiVersion` and `kind`."""
     header = {"apiVersion": facts.config.api_version, "kind": KIND}
     return _yaml(json.dumps({**header, **config}))
 
 
 @cache
 def _yaml(json_text: str) -> str:
-    """Convert JSON to YAML. Results are cached, because many services have the same text, and writing it is slow."""
+    """Convert JSON to YAML. Results are cached, because many services have the same text, and writing YAML is slow."""
     return yaml_text.with_folding(json.loads(json_text), yaml_reader.is_ambiguous)
 
 
@@ -154,7 +154,7 @@ def asks_service(config: str, names: Names) -> bool:
 
 
 def _fill_template(template: object, values: _Values) -> object:
-    """Replace every text such as `{block_size}` by the value of that name. The value keeps its type."""
+    """Replace every text such as `{block_size}` by the value that has this name. The value keeps its type."""
     if isinstance(template, dict):
         return {key: _fill_template(inner, values) for key, inner in cast("dict[str, object]", template).items()}
     if isinstance(template, list):
@@ -165,7 +165,7 @@ def _fill_template(template: object, values: _Values) -> object:
 
 
 def _with_weights(config: dict[str, Any], weights: Mapping[str, float]) -> dict[str, Any]:
-    """Override a preset's weights. A scorer that the preset lacks is declared and added to every profile."""
+    """Override a preset's weights. A scorer that the preset lacks is declared and added to every scheduling profile."""
     if not weights:
         return config
     types = {plugin.get("name", plugin["type"]): plugin["type"] for plugin in config["plugins"]}
@@ -184,7 +184,7 @@ def _with_weights(config: dict[str, Any], weights: Mapping[str, float]) -> dict[
 def _weighted_entries(
     entries: Sequence[Mapping[str, Any]], types: Mapping[str, str], weights: Mapping[str, float], added: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a profile; added scorers follow the last entry that has a weight."""
+    """Yield the entries of a scheduling profile. The scorers in `added` follow the last entry that has a weight."""
     last = max((index for index, entry in enumerate(entries) if "weight" in entry), default=len(entries) - 1)
     for index, entry in enumerate(entries):
         weight = weights.get(types[entry["pluginRef"]])
@@ -200,7 +200,10 @@ def _plain_number(number: float) -> float:
 def _with_flow_control(
     config: dict[str, Any], spec: FlowControl | None, facts: PickerFacts, *, declare: bool
 ) -> dict[str, Any]:
-    """Add the section `flowControl` and its feature gate; with `declare`, also the plugins that the section names."""
+    """Add the section `flowControl` and its feature gate.
+
+    If `declare` is true, also declare the plugins that the section names.
+    """
     if spec is None and FLOW_CONTROL not in config:
         return config
     section = config.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)
@@ -222,7 +225,7 @@ def _is_implicit(name: str, facts: PickerFacts) -> bool:
 
 
 def _with_whole_numbers(value: object, shape: object) -> object:
-    """Replace quantities by whole numbers at leaves that the release reads as integers."""
+    """Replace each quantity by a whole number if, according to `shape`, the release reads an integer in its place."""
     if isinstance(value, dict):
         keys = cast("dict[str, object]", shape) if isinstance(shape, dict) else {}
         return {

@@ -1,4 +1,4 @@
-"""Further containers in the picker's pods: containers of the user, and servers of a latency predictor."""
+"""Further containers in the picker's pods: containers that a user adds, and servers of a latency predictor."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,17 +44,17 @@ class Companion:
     requests: dict[str, str]
     limits: dict[str, str]
     user: int | None
-    """User id of its processes. None for the user of the image."""
+    """User id of the container's processes. None for the user that the image names."""
     folder: Folder | None = None
     """Folder that the container writes to. None if it writes to none."""
     live_path: str | None = None
-    """Path of its liveness probe, on its first port. None for no probe."""
+    """HTTP path of the liveness probe, which asks the first of `ports`. None for no probe."""
 
 
 def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
-    """Return the further containers of the picker's pods: containers of the user, then `servers` of a predictor.
+    """Return the further containers of the picker's pods: first those of the user, sorted by name.
 
-    Containers of the user are sorted by name. `servers` is None if no predictor is deployed.
+    The `servers` of a predictor follow. `servers` is None if no predictor is deployed.
     """
     deployment = None if picker.latency_predictor is None else picker.latency_predictor.deploy
     predictor = () if servers is None or deployment is None else _predictor(deployment, servers)
@@ -69,7 +69,8 @@ def address(server: PredictorServer) -> str:
 def _predictor(deployment: PredictorDeployment, servers: PredictorServers) -> tuple[Companion, Companion]:
     """Return the servers of a latency predictor.
 
-    They have no readiness probe, because the picker must get requests even while a predictor is still learning.
+    They have no readiness probe: with such a probe, the pod would not be ready while the predictor learns, and the
+    picker would get no requests.
     """
     training, prediction = servers.training, servers.prediction
     learning = _server(TRAINING, training, deployment.training_image, deployment.training_resources, {})
@@ -115,7 +116,8 @@ def _companion(name: str, container: PickerContainer) -> Companion:
 
 def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
     """Reject containers whose name or port is already used in the pod, and references to missing variables."""
-    holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service", METRICS_PORT: "its metrics"}
+    holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service"}
+    holders[METRICS_PORT] = "the picker's metrics"
     names = {PICKER_CONTAINER: "the picker's own container"}
     if servers is not None:
         names |= dict.fromkeys((TRAINING, PREDICTION), "a container of the latency predictor")
@@ -123,12 +125,12 @@ def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None)
     for name in sorted(picker.containers):
         container, path = picker.containers[name], at / name
         if name in names:
-            yield Problem(path, f"is the name of {names[name]} ({name})", "choose another")
+            yield Problem(path, f"is the name of {names[name]} ({name})", "choose another name")
         for index, port in enumerate(container.ports):
             if port in holders:
                 what = f"is the port of {holders[port]} as well ({port})"
                 yield Problem(path / "ports" / index, what, "choose another port: the containers of a pod share ports")
-            holders.setdefault(port, name)
+            holders.setdefault(port, f"container {name}")
         explicit = environment.values(container.env)
         yield from environment.problems(path / "env", {}, explicit, {})
         yield from environment.dangling_in(path / "command", container.command, explicit)

@@ -15,11 +15,14 @@ from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
 
 _OBJECTS = "objects"
-"""Output of a source that watches objects of the API server."""
+"""Value of `Plugin.emits` for a source that watches objects of the API server."""
 
 
 def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
-    """Yield a problem for each plugin that needs data which nothing produces. The picker adds some producers itself."""
+    """Yield a problem for each plugin that needs data which no plugin produces.
+
+    Producers that the picker adds to the configuration count, too.
+    """
     produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
     kinds = {kind for kind, _ in produced}
     for plugin in graph.plugins:
@@ -57,7 +60,7 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
 
 def _consumptions(facts: Plugin | None, parameters: Mapping[str, Any]) -> Iterator[Consumption]:
-    """Yield the data that a plugin consumes, given its parameters."""
+    """Yield the kinds of data that a plugin with these parameters consumes."""
     if facts is None:
         return
     scope = Scope(Path(), parameters, facts.defaults)
@@ -105,7 +108,7 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
 
 
 def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
-    """Return the facts about the plugin called `name`, declared or added. None if there is no such plugin."""
+    """Return the facts about the declared or added plugin called `name`. None if there is no such plugin."""
     declared = graph.find(str(name))
     if declared is not None:
         return declared.facts

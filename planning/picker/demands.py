@@ -30,7 +30,10 @@ class Scope:
     """Names of declared plugins."""
 
     def all(self, dotted: str) -> list[object]:
-        """Return the values at a path: a single value, or the values of all items of a list."""
+        """Return the values at a path: a single value, or the values of all items of a list.
+
+        Absent values are replaced by the default of the path.
+        """
         found = _values(self.values, dotted.split("."))
         return [self.defaults[dotted]] if found == [None] and dotted in self.defaults else found
 
@@ -54,9 +57,9 @@ def problems(scope: Scope, rules: Sequence[Demand]) -> Iterator[Problem]:
 
 
 def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
-    """Tell whether a condition holds for one of the values at its path.
+    """Tell whether a condition holds for at least one of the values at the condition's path.
 
-    `otherwise` is the result of a comparison with a bound if the value is absent or no number.
+    `otherwise` is the result of a comparison in which the value or the bound is absent or no number.
     """
     if condition.null is not None and scope.writes_null(condition.at) != condition.null:
         return False
@@ -185,11 +188,11 @@ def _message_of_presence(condition: Condition, scope: Scope) -> tuple[str, str]:
         "cannot be set; remove one of them": condition.empty or condition.blank or condition.present is False,
         "cannot be null; remove it": condition.null is False,
         f"names no plugin ({name}); declare it under plugins": condition.declared,
-        f"is the same as {condition.differs}; write another": condition.differs is not None,
+        f"is the same as {condition.differs}; write another value": condition.differs is not None,
         f"holds the same {condition.unique or 'item'} twice; remove one of them": condition.unique is not None,
         f"does not have exactly {condition.count} entries; write that many": condition.count is not None,
         f"has more than {condition.max_items} entries; remove some": condition.max_items is not None,
-        "has a value that is not allowed; write another": condition.not_in is not None,
+        "has a value that is not allowed; write another value": condition.not_in is not None,
         f"is not {known}; write one of them": True,
     }
     what, _, remedy = next(message for message, is_meant in messages.items() if is_meant).partition("; ")

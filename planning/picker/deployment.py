@@ -30,7 +30,7 @@ _MIN_GRACE_SECONDS = 130
 """Minimum termination grace period in seconds. Gateways close their ext-proc streams sooner, so the picker outlives the
 streams."""
 _DRAIN_FLAG = "drain-timeout"
-"""Flag for the time in which a terminating picker still answers new requests."""
+"""Flag with the time for which a terminating picker still answers new requests."""
 _DRAIN_MARGIN_SECONDS = 15
 """Seconds that the grace period of a pod adds to the value of `drain-timeout`."""
 
@@ -158,7 +158,10 @@ def _warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if the picker cannot read metrics of prefill pods with TLS. A picker treats such pods as full."""
+    """Yield a warning if prefill pods serve metrics over TLS and the picker cannot read these metrics.
+
+    A picker treats pods without metrics as full.
+    """
     spec, facts = variant.spec, variant.release.picker
     if not config.serves_tls(spec):
         return
@@ -167,7 +170,7 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
     if picker.preset == "custom":
         if not graph.reads_tls_metrics(picker.config or {}, facts):
             what = f"{loss}: no data source of endpointPicker.config asks by HTTPS"
-            yield warning(at, what, "declare and name a second metrics-data-source with scheme: https")
+            yield warning(at, what, "declare a second metrics-data-source with another name and scheme: https")
     elif facts.tls_metrics is None:
         what = f"{loss}: the picker of {variant.release.name} asks every pod by HTTP"
         yield warning(at, what, "choose a newer release")
@@ -176,7 +179,7 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
 def drain(spec: Variant) -> Drain:
     """Return the termination times of a picker's pod. The grace period lets the streams of running requests finish.
 
-    A stream lasts as long as its request. A terminating picker waits for its streams until Kubernetes kills it
+    A stream lasts as long as its request. A terminating picker waits for its streams until Kubernetes kills the pod
     (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go). Therefore the picker's grace period is at least
     as long as the grace period of the serving pods.
     """
@@ -186,7 +189,7 @@ def drain(spec: Variant) -> Drain:
 
 
 def _wait(picker: EndpointPicker) -> Wait:
-    """Return the wait for the pickers. Pickers that elect a leader start together, others one after the other."""
+    """Return the wait for the pickers. Pickers that elect a leader start together. Other pickers start in turn."""
     elects = replication.elects_leader(picker)
     steps = 1 if elects else picker.replicas
     conditions = _leader_conditions(picker.replicas) if elects else ()
@@ -196,7 +199,7 @@ def _wait(picker: EndpointPicker) -> Wait:
 def _leader_conditions(replicas: int) -> tuple[str, ...]:
     """Return the conditions of a finished rollout of several pickers: all pods are updated, and one pod leads."""
     numbers = {"updatedReplicas": replicas, "replicas": replicas, "readyReplicas": 1}
-    # The numbers of a status belong to an older spec until the controller has observed this generation.
+    # The numbers of a status belong to an older spec until `observedGeneration` equals `metadata.generation`.
     current = f"jsonpath={{$[?({CURRENT})].observedGeneration}}"
     return current, *(f"jsonpath={{.status.{field}}}={number}" for field, number in numbers.items())
 

@@ -115,7 +115,7 @@ class _Parser:
 
 
 def cel(value: object) -> str:
-    """Return a CEL expression, which may use the variable `usage`. Raises `ValueError` if it has a mistake."""
+    """Return a CEL expression unchanged. Raises `ValueError` for a mistake. The only variable is `usage`."""
     if not isinstance(value, str):
         raise ValueError  # noqa: TRY004, all readers raise ValueError
     tokens, at = list[tuple[str, str]](), 0

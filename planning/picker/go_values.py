@@ -125,12 +125,12 @@ def duration(value: object) -> Fraction:
 
 
 def period(value: object) -> Fraction | None:
-    """Return a duration in seconds; None for an empty text, which stands for a default."""
+    """Return a duration in seconds; None for an empty text, for which the picker uses a default."""
     return None if text(value) == "" else duration(value)
 
 
 def quantity(value: object) -> Fraction:
-    """Return a quantity of Kubernetes, which may also be written as a number."""
+    """Return a Kubernetes quantity. It may be written as text or as a number."""
     written = value if isinstance(value, str) else repr(number(value))
     match = _QUANTITY.fullmatch(written.strip())
     if match is None:
@@ -220,7 +220,7 @@ def pairs(value: object) -> str:
 
 
 def metric(value: object) -> str:
-    """Return the name of a metric with an optional block of labels. An empty text stands for no metric."""
+    """Return a metric: a name, and optionally labels in braces after the name. An empty text stands for no metric."""
     match = _METRIC.fullmatch(text(value))
     if text(value) and (match is None or any(_is_no_label(pair) for pair in _label_pairs(match[2]))):
         raise ValueError
@@ -258,7 +258,7 @@ def names(value: object) -> list[str]:
 
 
 def integers(value: object) -> list[int]:
-    """Return the integers of a list, or of a text with commas. From a text, a repeated integer is returned once."""
+    """Return the integers of a list, or of a text with commas. An integer that a text repeats is returned once."""
     if isinstance(value, list):
         return [integer(item) for item in cast("list[object]", value)]
     return list(dict.fromkeys(int(part) for part in text(value).split(",") if _is_decimal(part)))

@@ -14,12 +14,13 @@ from planning.releases import PickerFacts, Plugin
 H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
 FLOW_CONTROL = "flowControl"
-"""Name of the feature gate for flow control, and of the section of the configuration that the gate enables."""
+"""Name of the feature gate for flow control. The section that this gate enables has the same name."""
 KIND = "EndpointPickerConfig"
 HEADER = ("apiVersion", "kind")
-"""Keys with the version and the kind of a configuration file. A stack sets them, and drops a user's values."""
+"""Keys with the version and the kind of a configuration file. In a stack, this program sets them, whatever a user
+wrote."""
 _PARSER_WORD = f"{shapes.PLUGIN}parser"
-"""Description of a field with the name of a parser, in the shapes of the release facts (`planning.picker.shapes`)."""
+"""Word for a leaf that holds the name of a parser, in the shapes of the release facts (`planning.picker.shapes`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class DeclaredPlugin:
     parameters: Mapping[str, Any]
     """Parameters, with keys spelt as in the release facts. Empty if the configuration has no mapping here."""
     written: object
-    """Parameters as the configuration has them."""
+    """Value of `parameters` in the configuration, unchanged and of any type."""
     facts: Plugin | None
     """Facts about the type. None if the release has no such type."""
     named: bool
@@ -58,11 +59,11 @@ class DeclaredPlugin:
         return former if is_former and not any(key not in former for key in keys if key in current) else current
 
     def place(self, dotted: str) -> Path:
-        """Return the path of a parameter, by the dotted name that the release facts use."""
+        """Return the path of the parameter that the release facts call `dotted`."""
         return Path(*self.at, "parameters", *dotted.split("."))
 
     def parameter(self, dotted: str) -> object:
-        """Return the value of a parameter, by the dotted name that the release facts use. None if it is absent."""
+        """Return the value of the parameter that the release facts call `dotted`. None if it is absent."""
         value: object = self.parameters
         for part in dotted.split("."):
             value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, dict) else None
@@ -93,7 +94,10 @@ class Profile:
     entries: tuple[Entry, ...]
 
     def is_for(self, role: str) -> bool:
-        """Tell whether a filter of the profile selects the pods of a role, by the filter's type or the role's label."""
+        """Tell whether a filter of the profile selects the pods of a role.
+
+        The type of the filter selects them, or the parameters of the filter contain the role's label.
+        """
         filters = (entry.plugin for entry in self.entries if "filter" in entry.groups)
         return any(
             plugin is not None
@@ -148,7 +152,7 @@ def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
 
 
 def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
-    """Return the names of plugins that the picker uses without a reference, with the group that each must have."""
+    """Return the names of plugins that the picker uses without a reference to them, each with the required group."""
     adds = facts.config.adds
     if adds is None:
         return {}
@@ -239,7 +243,7 @@ def reads_tls_metrics(config: Mapping[str, Any], facts: PickerFacts) -> bool:
 
 
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
-    """Return the pool's appProtocol that the parsers of a configuration need. None if the default is enough."""
+    """Return the appProtocol that the pool needs for the parsers of a configuration. None if the default is enough."""
     if not any(_PARSER_WORD in str(facts.config.shape.get(key)) for key in config):
         return None
     parsers = used_parsers(parse(Path(), config, facts), facts)
@@ -257,7 +261,7 @@ def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
 def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
     """Yield every reference to a parser that gets requests, with the facts of the parser's type.
 
-    Parsers that follow a parser for every path get no requests.
+    A parser that takes every path leaves no requests to the parsers after it.
     """
     for reference in graph.references:
         if reference.groups == ("parser",):
@@ -270,7 +274,7 @@ def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, 
 
 
 def _declared_types(config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Plugin]:
-    """Yield the facts of the type of each declared plugin, if the release has the type."""
+    """Yield the release facts about the type of each declared plugin. Types that the release lacks are skipped."""
     for _, item in mappings(config.get("plugins")):
         plugin = facts.plugins.table.get(str(item.get("type")))
         if plugin is not None:

@@ -87,8 +87,9 @@ def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
         what = "has no effect while its feature gate is off (flowControl=false)"
-        follows = "; the section alone turns the gate on" if setting.flow_control else ""
-        yield Problem(graph.path / FLOW_CONTROL, what, f"remove the entry of the gate, or the section{follows}")
+        follows = " (then the section turns the gate on)" if setting.flow_control else ""
+        remedy = f"remove the gate from featureGates{follows}, or remove the section"
+        yield Problem(graph.path / FLOW_CONTROL, what, remedy)
 
 
 def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
@@ -110,7 +111,7 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
             if need.unless is None or not plugin.parameter(need.unless):
                 yield from _required_plugin(graph, plugin, kind, need)
         for gate in sorted(set(plugin.facts.gates) - enabled_gates):
-            what = f"has no {gate}, without which {plugin.type} does nothing"
+            what = f"has no {gate}, which {plugin.type} needs"
             yield Problem(graph.path / "featureGates", what, "add it")
     for reference in graph.references:
         is_known = graph.find(reference.name) is not None or reference.name in setting.facts.plugins.table
@@ -121,7 +122,7 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _is_reported(graph: Graph, path: Path) -> bool:
-    """Tell whether a path has the name of a producer whose data a plugin needs. `data_layer` judges such names."""
+    """Tell whether a path holds the name of a producer whose data a plugin needs. `data_layer` checks such names."""
     for plugin in graph.plugins:
         if plugin.facts is not None and path.is_within(plugin.at):
             scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
@@ -149,11 +150,11 @@ def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.takes_one and len(graph.profiles) > 1:
             what = f"takes only one of {len(graph.profiles)} profiles ({declared.type})"
-            yield Problem(declared.at / "type", what, "keep one of them")
+            yield Problem(declared.at / "type", what, "keep one profile")
 
 
 def _without_prefill(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield profile handlers that look for a missing profile, or never ask prefill pods that a profile selects."""
+    """Yield profile handlers that look for a profile that is missing, or never use the profile for prefill pods."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.decider_parameters:
@@ -183,7 +184,7 @@ def _decider(
         scope = Scope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
         for condition in decider.facts.never_prefills:
             if demands.holds(condition, scope, otherwise=False):
-                what = f"keeps every request from prefill pods ({decider.name})"
+                what = f"never lets a request use prefill ({decider.name})"
                 yield Problem(decider.place(condition.at), what, "write a number above 0")
 
 
@@ -203,7 +204,8 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
         name = next((value for key in keys if (value := declared.parameter(key))), role)
         if graph.profiles and name not in names and (role == "decode" or asks_prefill):
             what = f"has no profile called {name}, which {declared.type} looks for"
-            yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another profile in its parameters")
+            remedy = f"add it, or name another profile in the parameters of {declared.type}"
+            yield Problem(graph.path / "schedulingProfiles", what, remedy)
 
 
 def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:
@@ -226,7 +228,7 @@ def _filters_of_other_roles(profile: Profile, role: str) -> Iterator[Problem]:
 
 
 def _entries(graph: Graph) -> Iterator[tuple[Entry, DeclaredPlugin]]:
-    """Yield the entries of profiles that have a weight, with their plugins."""
+    """Yield each entry of a profile that has a weight and names a declared plugin, together with this plugin."""
     for profile in graph.profiles:
         for entry in profile.entries:
             if entry.plugin is not None and entry.weight is not None:

@@ -45,9 +45,9 @@ class Finding:
 def problems(
     path: Path, config: Mapping[str, Any], variant_facts: VariantFacts, external: Sequence[Reference] = ()
 ) -> list[Problem]:
-    """Return the errors of a variant's configuration, including plugins and keys without effect.
+    """Return the errors of a variant's configuration. Plugins and keys without effect are errors, too.
 
-    `external` are references to plugins of the configuration from other keys, such as `endpointPicker.flowControl`.
+    `external` are references from other keys, such as `endpointPicker.flowControl`, to plugins of the configuration.
     """
     graph = parse(path, config, variant_facts.picker, external)
     setting = Setting(variant_facts.release, flow_control=True)
@@ -93,8 +93,8 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
         yield warning(declared.at / "type", what, "it may change or disappear without notice")
     if plugin.deprecated is not None:
-        until = f" before {plugin.deprecated.removed}, which removes it" if plugin.deprecated.removed else ""
-        yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}{until}")
+        why = f", because {plugin.deprecated.removed} removes {declared.type}" if plugin.deprecated.removed else ""
+        yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}{why}")
     yield from _parameter_warnings(declared)
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
@@ -122,7 +122,7 @@ def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
 
 def _spellings(graph: Graph) -> Iterator[Problem]:
-    """Yield warnings about keys of parameters with wrong upper or lower case. The picker reads these keys, too."""
+    """Yield warnings about keys of parameters in the wrong case. The picker reads these keys without regard to case."""
     for plugin in graph.plugins:
         written = cast("dict[str, object]", plugin.written) if plugin.parameters else dict[str, object]()
         for key, known in zip(written, plugin.parameters, strict=False):
@@ -150,7 +150,7 @@ def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
 
 
 def _unusable(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
-    """Reject plugins and parameters that do not work with the objects of a stack."""
+    """Reject plugins and parameters that do not work with the objects that a stack deploys."""
     for plugin in graph.plugins:
         if plugin.facts is None:
             continue
@@ -171,10 +171,10 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
         return
     if not prefill:
         what = "sends nothing to prefill pods (no profile uses prefill-filter)"
-        yield Problem(graph.path, what, "add such a profile, or use a preset")
+        yield Problem(graph.path, what, "add a profile with prefill-filter, or use a preset")
     elif not any(profile.is_for("decode") for profile in graph.profiles):
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
-        yield Problem(graph.path, what, "add such a profile, or use a preset")
+        yield Problem(graph.path, what, "add a profile with decode-filter, or use a preset")
     for declared in graph.handlers[:1] if prefill else ():
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and not handler.decider_parameters:
@@ -183,7 +183,7 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
 
 
 def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Check that the picker hashes blocks of the engine's block size. Hashes of other sizes never match."""
+    """Check that the picker hashes blocks of the engine's block size. Hashes of blocks of another size never match."""
     if variant_facts.block_size is None:
         return
     for plugin in graph.plugins:
@@ -194,7 +194,7 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
             yield Problem(plugin.place(keys[0]), what, f"write {variant_facts.block_size}")
         for key, value in settings:
             if value != variant_facts.block_size and shapes.fits(value, "integer"):
-                what = f"differs from the engine's block size ({value}, {variant_facts.block_size})"
+                what = f"is {value}, but the engine's block size is {variant_facts.block_size}"
                 remedy = f"write {variant_facts.block_size}, or set kvCache.blockSize: {value}"
                 yield Problem(plugin.place(key), what, remedy)
 

@@ -49,7 +49,7 @@ class Setting:
 
 
 def problems(graph: Graph, setting: Setting) -> list[Problem]:
-    """Return every mistake in a configuration that keeps the picker from serving."""
+    """Return every mistake because of which the picker would not serve."""
     found = [*_header(graph, setting), *_shape(graph, setting)]
     for check in _CHECKS:
         found += check(graph, setting)
@@ -68,20 +68,23 @@ def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin
     """Return the problem of a reference to a plugin of the wrong group."""
     expected = with_article(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
     if set(reference.groups) >= SCHEDULING:
-        remedy = "remove it; it needs no place in a profile"
+        remedy = "remove the entry; the plugin works without a place in a profile"
     else:
         remedy = f"name {expected}{example(table, reference.groups)}"
     return Problem(reference.path, f"is {with_article(plugin.groups[0])} and not {expected} ({reference.name})", remedy)
 
 
 def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
-    """Tell whether a feature gate is on, by its entry or by the section that the gate enables."""
+    """Tell whether a feature gate is on. If the gate `flowControl` has no entry, its section can turn the gate on."""
     follows = setting.flow_control and gate == FLOW_CONTROL and graph.config.get(gate) is not None
     return feature_gates(graph.config).get(gate, follows)
 
 
 def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
-    """Tell whether the picker ignores a path. With the gate off, it reads only the detector of `flowControl`."""
+    """Tell whether the picker ignores a path.
+
+    While the gate `flowControl` is off, the picker reads only `saturationDetector` of the section `flowControl`.
+    """
     below = path.below(graph.path) if path.is_within(graph.path) else path
     return (
         below[:1] == (FLOW_CONTROL,)
@@ -91,7 +94,7 @@ def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
 
 
 def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check the header, if there is one. A stack adds the header to its configurations."""
+    """Check the keys of `HEADER`, if they are present. In a stack, this program sets them."""
     facts = setting.facts.config
     version, kind = (graph.config.get(key) for key in HEADER)
     known = [facts.api_version, *facts.deprecated_api_versions]
@@ -117,7 +120,7 @@ def _types(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check that names differ, and that names which the picker looks up belong to plugins of the right group."""
+    """Check the names of plugins: they must differ, and a name that the picker looks up needs the right group."""
     seen, types = set[str](), set[str]()
     expected = default_references(graph.config, setting.facts)
     for plugin in graph.plugins:
@@ -193,7 +196,7 @@ def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
             yield Problem(entry.at, f"is a second picker in one profile ({name})", "keep one of them")
     if not graph.profiles:
         for plugin in [plugin for plugin in graph.plugins if "picker" in plugin.groups][1:]:
-            what = f"is a second picker, and without profiles all pickers are used ({plugin.name})"
+            what = f"is a second picker, and a configuration without profiles uses all pickers ({plugin.name})"
             yield Problem(plugin.at, what, "keep one of them, or write schedulingProfiles")
 
 
@@ -213,7 +216,7 @@ def _handlers(graph: Graph, setting: Setting) -> Iterator[Problem]:
             and handler.facts.handler.single
             and count > 1
         ):
-            remedy = f"keep one of them, or use {several}" if several else "keep one of them"
+            remedy = f"keep one profile, or use {several}" if several else "keep one profile"
             yield Problem(handler.at / "type", f"takes only one of {count} profiles ({handler.type})", remedy)
 
 
@@ -255,7 +258,7 @@ def _data(graph: Graph, setting: Setting) -> Iterator[Problem]:
 def _protocols(graph: Graph, setting: Setting) -> Iterator[Problem]:
     """Reject a parser for a protocol that the pool does not have. The picker would never become healthy.
 
-    Pods that are discovered without a pool have no protocol.
+    If the configuration discovers pods without a pool, no protocol is known, and nothing is checked.
     """
     section = graph.config.get("dataLayer")
     is_discovered = isinstance(section, dict) and cast("dict[str, Any]", section).get("discovery") is not None

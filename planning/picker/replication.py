@@ -13,8 +13,8 @@ from planning.variant.context import VariantContext
 _ACTIVE_ACTIVE = "active-active"
 _CACHE_SCORER, _CACHE_PRODUCER = "prefix-cache-scorer", "approx-prefix-cache-producer"
 _PRODUCER_NAME = "prefixMatchInfoProducerName"
-"""Parameter of the scorer with the name of a producer, whose data the scorer reads. Without the parameter, the scorer
-reads the approximate cache."""
+"""Parameter of `_CACHE_SCORER` that names a producer. The scorer reads the data of this producer. If the parameter is
+absent, the scorer reads the data of `_CACHE_PRODUCER`."""
 
 
 def elects_leader(picker: EndpointPicker) -> bool:

@@ -82,7 +82,7 @@ def _picker_problems(variant: VariantContext) -> list[Problem]:
 
 
 def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Yield the linter's problems in the configuration that follows from a preset and the other keys."""
+    """Yield the problems that `lint` finds in the configuration that this program makes of a preset and other keys."""
     spec, picker = variant.spec, variant.spec.endpoint_picker
     if config.preset(picker.preset, variant_facts.picker, disaggregated=spec.prefill is not None) is None:
         return
@@ -111,7 +111,7 @@ def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: Endpo
 
 
 def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject a picker that reads cache events but cannot tell several copies of the model in a pod apart.
+    """Reject a picker that reads cache events but cannot distinguish several copies of the model in a pod.
 
     Each copy publishes on its own port (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
     picker reads as many ports of a pod as the pool has target ports (llm-d-router v0.10.0, extractor.go in
@@ -156,7 +156,7 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     """Reject `resources` together with `traffic`, because requests and limits follow from `traffic`."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
-        remedy = "keep one of them, or write resources: null here to drop inherited resources"
+        remedy = "keep one of them, or write resources: null beside traffic to drop inherited resources"
         yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
 
 
@@ -182,11 +182,11 @@ def _port(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     other = {HEALTH_PORT: "the picker's health service", METRICS_PORT: "the picker's metrics"}
     if picker.port in other:
         what = f"is the port of {other[picker.port]} as well ({picker.port})"
-        yield Problem(at / "port", what, f"choose another, such as {EndpointPicker.model_fields['port'].default}")
+        yield Problem(at / "port", what, f"choose another port, such as {EndpointPicker.model_fields['port'].default}")
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Require a reason for FailOpen, with which requests may bypass the picker. Reject a reason without FailOpen."""
+    """Require a reason for `FailOpen`, because requests may then bypass the picker. Reject a reason for `FailClose`."""
     if picker.failure_mode == "FailOpen" and picker.fail_open_reason is None:
         what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
         remedy = "write why requests may bypass the picker, or remove failureMode"
@@ -206,7 +206,7 @@ def _authority(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
-    """Reject images of another release line. They cannot read the configuration and the flags of this line."""
+    """Reject images of another release line. Such images cannot read the configuration and the flags of this line."""
     sidecar = spec.sidecar.image if spec.sidecar is not None else None
     for at, image in (("endpointPicker", spec.endpoint_picker.image), ("sidecar", sidecar)):
         lines = None if image is None else other_line(release, image)
@@ -274,7 +274,7 @@ def _weights(at: Path, weights: dict[str, float], release: Release) -> Iterator[
 
 
 def _required_settings(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
-    """Reject a plugin that needs parameters or other plugins. Only a custom configuration can declare them."""
+    """Reject a plugin that needs parameters or other plugins, which only a custom configuration can declare."""
     plugin = facts.plugins.table[name]
     required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
     if required or plugin.requires or plugin.block_size:
@@ -312,12 +312,12 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Require `latencyPredictor` if the picker asks a latency predictor, and reject it otherwise.
 
-    Without addresses, the picker would look for the predictor in its own pod.
+    A picker that gets no addresses looks for the predictor in the picker's own pod.
     """
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:
         what = "is missing, and the picker asks servers for predictions of latency"
-        remedy = "add deploy: {}, or trainingServer and predictionServers, or use another preset"
+        remedy = "add deploy: {}, add trainingServer and predictionServers, or use another preset"
         yield Problem(at / "latencyPredictor", what, remedy)
     if is_predicted and picker.latency_predictor is not None:
         yield from _predictor(at / "latencyPredictor", picker.latency_predictor, variant_facts)
@@ -338,7 +338,7 @@ def _predictor(at: Path, predictor: LatencyPredictor, variant_facts: VariantFact
         return
     facts = variant_facts.picker.latency_predictor
     if predictor.addresses:
-        remedy = "remove it, or trainingServer and predictionServers"
+        remedy = "remove it, or remove trainingServer and predictionServers"
         yield Problem(at / "deploy", "is set together with addresses of another predictor", remedy)
     if facts is None or facts.servers is None:
         what = f"is not possible in {variant_facts.release.name}, which has no images for it"

@@ -9,7 +9,7 @@ The word says what the leaf holds:
 - a key of `planning.picker.go_values.READERS`: a value of this type;
 - `cel`: an expression that `planning.picker.expressions` accepts;
 - `plugin:GROUP,GROUP`: the name of a plugin that belongs to one of the groups;
-- `name:GROUP`: a name of a plugin that only `planning.picker.intent` checks;
+- `name:GROUP`: the name of a plugin, checked by `planning.picker.intent` alone;
 - `never`: nothing, because the leaf must be absent.
 
 A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`,
@@ -31,7 +31,7 @@ from planning.picker import expressions, go_values
 
 PLUGIN = "plugin:"
 _NAME = "name:"
-"""Beginning of the words of leaves with the name of a plugin. The groups of the plugin follow."""
+"""`PLUGIN` and `_NAME` begin the word of a leaf that holds the name of a plugin. The plugin's groups follow."""
 REQUIRED = "!"
 """Sign after the word of a leaf that must be present."""
 _READERS = {**go_values.READERS, "cel": expressions.cel}
@@ -39,7 +39,7 @@ WORDS = {
     "any": ("", ""),
     "boolean": ("true or false", "write true or false"),
     "bytes": ("a size in bytes", "write a number with a unit, such as 2GiB"),
-    "cel": ("an expression of CEL", "correct its syntax; it can use the variable usage"),
+    "cel": ("an expression of CEL", "correct its syntax; the only variable is `usage`"),
     "duration": ("a duration", "write a number with h, m, s or ms, such as 10s"),
     "integer": ("a whole number", "write a number without a fraction"),
     "integers": ("a list of whole numbers", "write numbers with commas between them, such as 8000,8001"),
@@ -223,7 +223,7 @@ def canonical(value: object, shape: object) -> object:
 
 
 def known_key(key: str, shape: Mapping[str, object], *, folds: bool = True) -> str | None:
-    """Return the key of a shape that equals `key`. With `folds`, case is ignored. None if there is no such key."""
+    """Return the key in `shape` that equals `key`, or None. `folds` tells whether to ignore case."""
     if key in shape:
         return key
     lower = str(key).lower()

@@ -1,4 +1,4 @@
-"""Requests and limits of the picker container, by its expected traffic."""
+"""Requests and limits of the picker container, computed from the picker's expected traffic."""
 
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, Decimal
@@ -34,7 +34,7 @@ class _Memory(Spec):
     per_answer_token: Quantity
     """Memory for one token of answers per second."""
     per_band: Quantity
-    """Memory of the waiting requests of a priority band, unless the configuration limits it."""
+    """Memory for the waiting requests of a priority band. It counts for a band without `max_bytes`."""
 
 
 class _Sizing(Sourced):

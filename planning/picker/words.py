@@ -28,7 +28,7 @@ def with_article(group: str) -> str:
 
 
 def example(table: Mapping[str, Plugin], groups: Collection[str]) -> str:
-    """Return an example of a plugin of some groups, as the end of a sentence; "" if there is none."""
+    """Return ", such as" and a plugin of one of the groups, as the end of a sentence; "" if no plugin fits."""
     for name, plugin in table.items():
         if plugin.groups[0] in groups and plugin.stability == "beta" and plugin.deprecated is None:
             return f", such as {name}"

@@ -1,4 +1,4 @@
-"""Reader of configuration files with the endpoint picker's rules: YAML 1.1 as Go reads it, or JSON.
+"""Reader of configuration files, by the endpoint picker's rules: YAML 1.1 as Go reads it, or JSON.
 
 The picker decodes with sigs.k8s.io/yaml, which follows go-yaml 2: `y` and `off` are booleans, `0o17` is a number, and a
 date is text. A file that begins with `{` is JSON (k8s.io/apimachinery, serializer/json, `IsJSONBuffer`).
@@ -43,7 +43,7 @@ class _Plain(_LOADER):
     """Loader that only composes nodes. Plain scalars stay without a type: `scalar` finds the type."""
 
     def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
-        """Return the tag of a node without a tag."""
+        """Return the tag for a node to which the file gives no tag."""
         if kind is yaml.ScalarNode:
             return f"{_TAG}plain" if implicit[0] else f"{_TAG}str"
         return f"{_TAG}{'map' if kind is yaml.MappingNode else 'seq'}"
@@ -144,7 +144,7 @@ def _scalar(path: Path, node: yaml.ScalarNode, found: list[Problem]) -> object:
 
 
 def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
-    """Return a mapping. A key must not be written twice, nor be both written and merged."""
+    """Return a mapping. A key that is written twice, or both written and merged, is a problem."""
     values = dict[str, object]()
     for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
         if isinstance(key_node, yaml.ScalarNode) and key_node.tag == f"{_TAG}plain" and key_node.value == _MERGE:
@@ -171,6 +171,6 @@ def _key(path: Path, node: yaml.Node, found: list[Problem]) -> str:
     """Return a key as text, as in JSON."""
     value = _scalar(path, node, found) if isinstance(node, yaml.ScalarNode) else None
     if value is None or not isinstance(node, yaml.ScalarNode):
-        found.append(Problem(path, "has a key that is no text", "write text, in quotes if need be"))
+        found.append(Problem(path, "has a key that is no text", "write text, in quotes if necessary"))
         return str(cast("object", node.value))
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)

@@ -1,9 +1,9 @@
 """Checks before a deployment: whether the cluster has the objects that a stack needs.
 
 A missing kind, namespace, class or listener is an error, because only a person can add it. A missing Secret, metric,
-node or approval of a controller is a warning, because it may come while pods wait. Facts that could not be read lead to
-a warning that names them. `checks.preflight: warn` turns these errors into warnings. With `skip`, only `origin`,
-`changes`, `addresses`, `pools` and `unresolved_ids` still report problems.
+node or approval of a controller is a warning, because it may come while pods wait. If facts could not be read, a
+warning names them. `checks.preflight: warn` turns the errors into warnings. With `skip`, only `origin`, `changes`,
+`addresses`, `pools` and `unresolved_ids` still report problems.
 """
 
 from planning.preflight.admission import levels

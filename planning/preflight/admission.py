@@ -12,9 +12,9 @@ from planning.preflight.severity import SEVERITIES, Mode
 
 
 def levels(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for each group of pods that the level of their namespace does not admit.
+    """Yield a problem for each group of pods that is not admitted at the Pod Security level of the pods' namespace.
 
-    The API server accepts a workload with such pods, but its pods are never created. A namespace without a level has
+    The API server accepts a workload with such pods, but the pods are never created. A namespace without a level has
     the cluster's default level. No object contains this default, so pods of such a namespace are not checked.
     """
     if mode == "skip" or isinstance(facts.namespaces, Unknown):

@@ -1,4 +1,4 @@
-"""Check of a cluster against an earlier facts file, such as the file of an approved preview."""
+"""Comparison of a cluster with an earlier facts file, such as the file of an approved preview."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -38,13 +38,13 @@ def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, ide
 
 
 def _only(parts: Mapping[str, Any]) -> ClusterFacts:
-    """Return facts with these parts. All other parts are unknown."""
+    """Return facts with these fields. All other fields are unknown."""
     others: dict[str, Any] = dict.fromkeys(PARTS, _OTHER)
     return ClusterFacts(**{**others, **parts})
 
 
 def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the known parts of facts, without objects that a stack does not need."""
+    """Yield name and value of the known fields of facts. Objects that a stack does not need are left out."""
     if not isinstance(facts.apis, Unknown):
         yield "apis", Served(facts.apis.kinds & needs.kinds)
     if not isinstance(facts.gateways, Unknown):
@@ -56,7 +56,7 @@ def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[t
 
 
 def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of further parts, if they are known, without objects that a stack does not need."""
+    """Yield name and value of further fields, if known. Objects that a stack does not need are left out."""
     if not isinstance(facts.namespaces, Unknown):
         found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
         yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})
@@ -81,6 +81,6 @@ def _is_beside(route: LiveRoute, needs: Needs, identity: Identity) -> bool:
 
 
 def _classes(found: Mapping[str, bool], references: tuple[Reference, ...]) -> dict[str, bool]:
-    """Return the classes that references name. A reference without a name is to the default class."""
+    """Return the classes that references name. A reference without a name refers to the default class."""
     names = {reference.name for reference in references}
     return {name: is_default for name, is_default in found.items() if name in names or ("" in names and is_default)}

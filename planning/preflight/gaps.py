@@ -10,7 +10,7 @@ from planning.preflight.severity import Mode
 
 
 def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
-    """Yield a warning for each reason for which facts are unknown. The warning lists the checks that did not run."""
+    """Yield one warning for each reason why facts are unknown. The warning lists the checks that did not run."""
     if mode == "skip":
         return
     by_reason = dict[str, list[str]]()
@@ -23,7 +23,7 @@ def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
 
 
 def _subjects(needs: Needs) -> Iterator[tuple[str, str]]:
-    """Yield for each need of a stack: the name of a field of `ClusterFacts`, and a text that names the objects."""
+    """Yield two texts for each need of a stack: the name of a field of `ClusterFacts`, and words for the objects."""
     if needs.namespaces:
         yield "namespaces", f"namespaces ({', '.join(sorted(needs.namespaces))})"
     if needs.gateways:

@@ -1,4 +1,4 @@
-"""Checks of the cluster: whether it has each kind that a stack needs, with all its fields, and each metric.
+"""Checks whether the cluster has each kind that a stack needs, with all fields of the kind, and each metric.
 
 A preview does not notice that a CRD is missing. The update then fails halfway, after a minute of retries. If a CRD is
 too old, the API server drops the fields that the CRD lacks, and a preview does not notice this, either. An autoscaler
@@ -20,11 +20,11 @@ from planning.releases import channel
 from planning.serving.autoscaling import Autoscaler, EngineLoad, Passed, PickerLoad
 
 _CILIUM = "cilium.io/"
-"""First part of Cilium's API versions. By default, network policies do not match nodes by address in Cilium's network
+"""First part of Cilium's API versions. By default, an address in a network policy matches no node in Cilium's network
 (Cilium, Network Policy, CIDR based, `policy-cidr-match-mode`)."""
 _MIN_VERSION = "1.30"
 _SINCE = {f"{CLAIM_TEMPLATE_API}/ResourceClaimTemplate": "1.34"}
-"""First Kubernetes version that serves a kind, for kinds that need a newer version than `_MIN_VERSION`."""
+"""First Kubernetes version that serves a kind. Only kinds that `_MIN_VERSION` does not serve are listed."""
 
 
 def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
@@ -45,10 +45,10 @@ def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", 
 
 
 def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
-    """Return a problem for every CRD in the cluster that is older than the release channel requires for the stack.
+    """Return a problem for every CRD in the cluster that is older than the stack needs.
 
-    If the versions are unknown, the result is a warning that nothing was checked. A CRD whose version is no number gets
-    a warning, too.
+    If the versions are unknown, the result is a warning that nothing was checked. If the version of a CRD is no number,
+    the result contains a warning about this CRD.
     """
     if mode == "skip" or isinstance(facts.apis, Unknown):
         return []
@@ -70,7 +70,7 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
 
 
 def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
-    """Return the minimum version of each API group's CRDs, and a text that names what needs this version."""
+    """Return the minimum version of the CRDs of each API group, with words for what needs this version."""
     requirements = channel(plan.release).requirements
     minimums = {item.group: (item.version, f"release {plan.release}") for item in requirements.of_definitions}
     variants = [variant for service in plan.services for variant in service.variants]
@@ -83,7 +83,7 @@ def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
 
 
 def addresses(stack: Stack, facts: ClusterFacts) -> Iterator[Problem]:
-    """Yield a warning if `apiServerCIDRs` may not match the API server, because the cluster has Cilium's network."""
+    """Yield a warning if the cluster has Cilium's network, in which `apiServerCIDRs` may not match the API server."""
     spec = stack.network_policies
     if spec is None or not spec.api_server_cidrs or isinstance(facts.apis, Unknown):
         return
@@ -128,7 +128,7 @@ def metrics(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
 def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
     """Yield path, kind of object and name of each metric that a HorizontalPodAutoscaler asks for.
 
-    An autoscaler with KEDA has none, because KEDA asks Prometheus.
+    An autoscaler with KEDA asks the cluster for no metric, because KEDA asks Prometheus.
     """
     for index, metric in enumerate(autoscaler.metrics if autoscaler.keda is None else ()):
         at = autoscaler.path / "metrics" / index
@@ -145,7 +145,9 @@ def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = f"of {', '.join(others)} alone" if others else "of no kind of object"
     what = f"the cluster offers {name} {place} ({METRICS_GROUP}), but the autoscaler asks for the metric of {kind}"
-    remedy = "give the metrics adapter the rule in docs/operations.md; it offers only metrics that pods have reported"
+    remedy = (
+        "give the metrics adapter the rule in docs/operations.md; an adapter offers only metrics that pods reported"
+    )
     return warning(at, what, remedy)
 
 

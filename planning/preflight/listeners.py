@@ -1,4 +1,4 @@
-"""Checks of Gateways: whether a listener takes the routes of a stack (Gateway API, Listener, allowedRoutes)."""
+"""Checks of Gateways: whether a listener takes each route of a stack (Gateway API, Listener, `allowedRoutes`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class _Case:
     route: Route
     gateway: LiveGateway
     at: Path
-    """Place of the gateway in the configuration."""
+    """Path of the key that sets the Gateway in the configuration."""
     labels: Mapping[str, str] | Unknown
     """Labels of the route's namespace."""
 
@@ -35,7 +35,7 @@ def listeners(
 ) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
-    Other checks report a Gateway that does not exist or could not be read.
+    A Gateway that does not exist or could not be read is skipped here. Other checks report it.
     """
     if mode == "skip" or isinstance(facts.gateways, Unknown):
         return
@@ -50,7 +50,7 @@ def listeners(
 
 
 def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[str, str] | Unknown:
-    """Return the labels of a namespace. If this run creates the namespace, the result is its future labels."""
+    """Return the labels of a namespace. If this run creates the namespace, return the labels that it will have."""
     if isinstance(facts.namespaces, Unknown):
         return facts.namespaces
     live = facts.namespaces.namespaces.get(name)
@@ -61,7 +61,10 @@ def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[s
 
 
 def _verdict(case: _Case) -> Iterator[tuple[Path, str, str]]:
-    """Yield the first reason why no listener takes a route: path, what is wrong, and a remedy."""
+    """Yield the first reason why no listener takes a route: path, what is wrong, and a remedy.
+
+    If the remedy is empty, the reason is a check that did not run, and a warning is enough.
+    """
     parent, ref, found = case.route.parent, case.gateway.ref, case.gateway.listeners
     selected = [each for each in found if parent.section_name in {None, each.name}]
     if not selected:
@@ -99,7 +102,7 @@ def _namespace_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -
 
 
 def _admits(listener: Listener, case: _Case) -> bool | None:
-    """Tell whether a listener admits routes of a namespace. None if the labels of the namespace are unknown."""
+    """Tell whether a listener admits the route's namespace. None if this depends on labels that are unknown."""
     match listener.namespaces:
         case value if value == EVERY:
             return True

@@ -1,6 +1,6 @@
 """Checks that the interceptor finds exactly one Service for each resource id.
 
-The first check counts planned Services. The second check compares them with other Services of the cluster.
+The first check counts planned Services. The second check compares these Services with the Services of the cluster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> It
 
 
 def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for each Service of the cluster with the resource id, but not the name, of a planned Service."""
+    """Yield a problem for each Service of the cluster that has a planned Service's resource id, but another name."""
     if mode == "skip" or isinstance(facts.metered, Unknown):
         return
     holders = dict[tuple[str, str], list[MeteredService]]()
@@ -55,7 +55,8 @@ def _duplicate_problems(
     """Yield the problem of a resource id that another Service has.
 
     If only the name of a service changes, there is no problem, because the run deletes the old Service before it
-    creates the new Service. If the key changes, the run deletes the old Service only at the end of the run.
+    creates the new Service. If the service's key changes, the run deletes the old Service only at the end. Until
+    then, two Services have the id.
     """
     at = service.primary.path / "interceptor" / "resourceId"
     place, is_ours = f"Service {holder.namespace}/{holder.name}", identity.verdict(holder.mark) is Verdict.OURS
@@ -64,7 +65,7 @@ def _duplicate_problems(
     if is_ours:
         until = f"which is deleted only after the new Service exists: {_TWO}"
         what = f"is also the id of {place}, {until} ({holder.resource_id})"
-        remedy = "deploy first with another id, and with this id after that Service is gone"
+        remedy = "first deploy with another id; deploy with this id when the old Service is gone"
     else:
         whose = "somebody else" if holder.mark.owner is None else f"stack {holder.mark.owner}"
         what, remedy = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another id"

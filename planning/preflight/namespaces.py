@@ -1,4 +1,4 @@
-"""Checks that namespaces exist if a stack only uses them, and belong to nobody else if it creates them."""
+"""Checks of namespaces: whether they exist, and whether those that a stack creates belong to somebody else."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,10 +16,10 @@ _CREATE = Path("namespaceOptions", "create")
 
 
 def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for every namespace that is missing or being deleted, or that a stack creates but others own.
+    """Yield a problem for every namespace that is missing, is being deleted, or would be created but belongs to others.
 
-    A run with provider 4.28 or older would take over an existing namespace, and `destroy` would delete this namespace
-    with all its objects.
+    A run with version 4.28 or older of the Kubernetes provider would take over an existing namespace. A later `destroy`
+    would then delete this namespace and all objects in it.
     """
     if mode == "skip" or isinstance(facts.namespaces, Unknown):
         return
@@ -51,7 +51,7 @@ def _verdict(
     owner = marks.read(_metadata(live)).owner
     whose = "somebody else" if owner is None else f"stack {owner}"
     what = f"namespace {name} belongs to {whose}; destroying this stack would delete it and all its objects"
-    return _CREATE, what, "write create: false, or another namespace"
+    return _CREATE, what, "write create: false, or choose another namespace"
 
 
 def _read(live: LiveNamespace, identity: Identity) -> Verdict:

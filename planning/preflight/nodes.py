@@ -1,4 +1,4 @@
-"""Check of the nodes: whether a cluster has nodes on which the pods of a role may run."""
+"""Check whether a cluster has nodes on which the pods of each role may run."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _MOST_NAMES = 6
 
 
 def nodes(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
-    """Yield a warning for every role whose pods no node of the cluster takes.
+    """Yield a warning for every role that has no node for its pods.
 
     A lack of nodes is never an error, because nodes may join while pods wait.
     """

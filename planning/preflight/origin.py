@@ -1,4 +1,4 @@
-"""Check of a facts file: whether it is of this cluster, and not older than a day."""
+"""Check of a facts file: whether it describes this cluster, and whether it is at most a day old."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,15 +15,16 @@ _REMEDY = "write it again with python -m cli facts"
 
 
 def origin(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Path = FILE) -> Iterator[Problem]:
-    """Yield a warning if facts from a file are of another cluster than `cluster`, or older than a day.
+    """Yield a warning if a file's facts describe another cluster than `cluster`, or are older than a day.
 
-    `now` is a time in UTC. `at` is the key that names the file. An unknown name of a cluster is not compared.
+    `now` is a time in UTC. `at` is the key that names the file. If the name of a cluster is unknown, the names are not
+    compared.
     """
     found = None if facts is None else facts.origin
     if found is None:
         return
     if cluster is not None and found.cluster is not None and found.cluster != cluster:
-        yield warning(at, f"the file is of cluster {found.cluster}, and this run is for {cluster}", _REMEDY)
+        yield warning(at, f"the file describes cluster {found.cluster}, but this run is for {cluster}", _REMEDY)
     try:
         age = now - datetime.strptime(found.time, TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Places in the configuration at which a user wrote the names that objects refer to."""
+"""Paths in the configuration at which users name namespaces, Gateways, classes and Secrets."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from planning.ground.needs import Reference
 from planning.plans import StackPlan
 
 _VARIANTS = frozenset({"canary"})
-"""Keys below a service that have the values of another owner."""
+"""Keys of a service whose values belong to another owner than the service itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Owners:
         return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches, **metering})
 
     def locate(self, reference: Reference, keys: Collection[str]) -> Path:
-        """Return the path at which a user wrote the name of a reference. The path contains one of `keys`.
+        """Return the path at which a user wrote the name that a reference has. The path contains one of `keys`.
 
         The name is searched in the owner's section, then at the top of the configuration. If the name is not found, the
         result is the path of the owner.
@@ -42,12 +42,12 @@ class Owners:
         return next((path for path, value in found if value == reference.name and {*path} & {*keys}), at)
 
     def storage(self, owner: str) -> Path:
-        """Return the place of an owner's storage. If the owner has none, return the place of the owner."""
+        """Return the path of an owner's key `storage`. If the owner lacks this key, return the path of the owner."""
         at = self.paths.get(owner, Path())
         return at / "storage" if self._value(at / "storage") is not None else at
 
     def gateway(self, key: str) -> Path:
-        """Return the place of the gateway of a service's route."""
+        """Return the path of the key that sets the Gateway for a service's route."""
         at = Path("services", key, "route", "gateway")
         return at if self._value(at) is not None else Path("gateway")
 

@@ -1,4 +1,4 @@
-"""Check of the stack's pools in the cluster: whether gateways accept the pools."""
+"""Check whether gateways accept the pools of a stack in the cluster."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from planning.ground.pools import verdict
 
 
 def pools(live: LiveObjects) -> Iterator[Problem]:
-    """Yield a warning for every pool that a controller of a gateway refuses. Requests to such a pool fail."""
+    """Yield a warning for every pool that the controller of a gateway refuses. Requests to such a pool fail."""
     for (group, kind, namespace, name), found in sorted(live.objects.items()):
         if (group, kind) == (POOL_GROUP, "InferencePool"):
             is_accepted, reason = verdict(found.content)
             if is_accepted is False:
-                yield warning(Path(f"{kind} {namespace}/{name}"), f"its gateway does not accept it ({reason})")
+                yield warning(Path(f"{kind} {namespace}/{name}"), f"the gateway does not accept this pool ({reason})")

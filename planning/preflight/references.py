@@ -12,7 +12,7 @@ _SECRETS = (
     *("secrets", "secretKeyRef", "imagePullSecrets", "secret", "caSecret", "certificate"),
     *("secretName", "secretRef"),
 )
-"""Keys that have names of Secrets as values, directly or further below."""
+"""Keys whose values are names of Secrets, or contain names of Secrets at any depth."""
 _MOST_NAMES = 6
 """Maximum number of classes that a message lists."""
 
@@ -20,7 +20,7 @@ _MOST_NAMES = 6
 def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every StorageClass and PriorityClass that the cluster does not have.
 
-    If its StorageClass is missing, a claim is never bound. If their PriorityClass is missing, pods are refused.
+    A claim is never bound while its StorageClass is missing. Pods are refused while their PriorityClass is missing.
     """
     if mode == "skip":
         return
@@ -42,7 +42,8 @@ def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
 def secrets(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
     """Yield a warning for every Secret that pods need and the cluster does not have.
 
-    A missing Secret is never an error: somebody may create it while pods wait, or after this run creates its namespace.
+    A missing Secret is never an error: somebody may create the Secret while pods wait, or after this run creates the
+    namespace.
     The message does not contain the name of the Secret, because a user may have written a token instead of the name.
     """
     if mode == "skip" or isinstance(facts.secrets, Unknown):

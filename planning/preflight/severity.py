@@ -6,4 +6,4 @@ from typing import Literal
 Mode = Literal["strict", "warn", "skip"]
 """Value of `checks.preflight`."""
 SEVERITIES: Mapping[Mode, Literal["error", "warning"]] = {"strict": "error", "warn": "warning", "skip": "warning"}
-"""Severity of problems that only a person can solve."""
+"""Severity, for each mode, of a problem that only a person can solve."""

@@ -27,7 +27,7 @@ class Fetcher(Image):
     """An image that fetches weights by its own entrypoint."""
 
     entrypoint: str
-    """Path of the program that the image runs."""
+    """Path of the program that a container of the image runs."""
 
 
 class Images(Spec):
@@ -58,12 +58,12 @@ class EngineMetric(Spec):
 
 
 class HandshakePort(Sourced):
-    """Port on which engines agree on a transfer of the KV cache. Each rank adds its number to the port."""
+    """Port on which engines agree on a transfer of the KV cache. Each rank uses the sum of this port and its number."""
 
     variable: str
     """Environment variable that sets the port."""
     number: int
-    """The port, if the variable is not set."""
+    """The port that engines use if the variable is not set."""
 
 
 class EngineFacts(Sourced):
@@ -123,11 +123,11 @@ class PickerFlags(Sourced):
     known: dict[str, str]
     """Flags that users may set, by name without dashes, with the shape of their values (`planning.picker.shapes`)."""
     rejected: dict[str, str]
-    """Flags that users may not set, because the picker would stop or work wrongly: name without dashes to reason."""
+    """Flags that users may not set, by name without dashes, each with the reason why the picker would not work."""
     others: dict[str, str] = Field(default={})
     """All other flags of the command line, with the shape of their values."""
     defaults: dict[str, Any] = Field(default={})
-    """Default values of flags on which a rule depends."""
+    """Default values of flags, for flags on which a rule depends."""
     rules: list[Demand] = Field(default=[])
     """Demands on several flags together."""
     experimental: str | None = None
@@ -141,7 +141,7 @@ class ConfigFacts(Sourced):
     gates: list[str]
     """Names of the feature gates."""
     shape: dict[str, Any]
-    """Keys of the configuration without apiVersion and kind, as a shape of `planning.picker.shapes`."""
+    """Keys of the configuration except `apiVersion` and `kind`, as a shape of `planning.picker.shapes`."""
     deprecated: dict[str, str] = Field(default={})
     """Deprecated keys of the configuration, each with the key that replaces it."""
     gates_take_values: bool = False
@@ -151,7 +151,7 @@ class ConfigFacts(Sourced):
     deprecated_api_versions: list[str] = Field(default=[])
     """Further values of `apiVersion` that the picker reads."""
     gated_rules: dict[str, list[Demand]] = Field(default={})
-    """Demands on several values together, by the feature gate with which they apply."""
+    """Demands on several values together, by feature gate. They apply while the gate is on."""
     adds: Additions | None = None
     """Plugins that the picker adds; None if it adds only plugins that are `implicit`."""
     ordered: bool = False
@@ -166,19 +166,19 @@ class Preset(Sourced):
     disaggregated: dict[str, Any] | None = None
     """Configuration for services with prefill; None if the preset does not support prefill."""
     needs: list[Literal["kv-events", "latency-predictor"]] = Field(default=[])
-    """Requirements of the preset besides the picker: events from the engines, or the latency predictor."""
+    """Requirements of the preset in addition to the picker: events from the engines, or the latency predictor."""
 
     @cached_property
     def has_names(self) -> bool:
-        """Tell whether a configuration refers to values of a service by names in braces."""
+        """Tell whether a configuration of the preset contains names in braces, which stand for values of a service."""
         return '"{' in json.dumps((self.aggregated, self.disaggregated))
 
 
 class TlsMetricsFacts(Sourced):
-    """Parts of a picker's configuration for metrics from pods with TLS and from pods without TLS.
+    """Entries of a picker's configuration that read metrics from pods with TLS and from pods without TLS.
 
-    One source uses TLS, the other source does not. Each source asks every pod. If one source gets no answer from a pod,
-    the metrics from the other source remain.
+    One data source uses TLS, the other does not. Each data source asks every pod. If one data source gets no answer
+    from a pod, the metrics from the other remain.
     """
 
     plugins: list[dict[str, Any]]
@@ -187,7 +187,7 @@ class TlsMetricsFacts(Sourced):
 
 
 class PredictorServer(Image):
-    """A server of the latency predictor, started by the command of its image."""
+    """A server of the latency predictor. The command of the image starts the server."""
 
     port: int
     """Port that the command listens on."""
@@ -206,16 +206,16 @@ class PredictorServers(Spec):
     training: PredictorServer
     prediction: PredictorServer
     address_variable: str
-    """Variable of the prediction server with the address of the training server."""
+    """Environment variable by which the prediction server gets the address of the training server."""
     workers_variable: str
-    """Variable of the prediction server with the number of its processes."""
+    """Environment variable by which the prediction server gets the number of its own processes."""
 
 
 class PredictorFacts(Sourced):
-    """The latency predictor: the picker's environment variables with its addresses, and its servers."""
+    """The latency predictor: its servers, and the environment variables by which the picker gets their addresses."""
 
     training: str
-    """Variable for the training server."""
+    """Variable for the address of the training server."""
     prediction: str
     """Variable for the addresses of the prediction servers, separated by commas."""
     servers: PredictorServers | None = None
@@ -246,7 +246,7 @@ class RbacFacts(Sourced):
 
 
 class Headers(Sourced):
-    """Names of HTTP headers of gateway, picker and sidecar; None for a header that the release does not use."""
+    """Names of the HTTP headers by which gateway, picker and sidecar communicate; None for a header not in use."""
 
     objective: str
     fairness_id: str
@@ -260,7 +260,7 @@ class Headers(Sourced):
 
     @property
     def of_requests(self) -> frozenset[str]:
-        """Return the names, in lower case, of headers of requests that the picker reads or replaces."""
+        """Return the names of the request headers that the picker reads or replaces, in lower case."""
         headers = (self.objective, self.fairness_id, self.model_rewrite, self.ttft_slo, self.tpot_slo)
         return frozenset(name.lower() for name in headers)
 
@@ -273,9 +273,9 @@ class PickerSeries(Spec):
     aggregation: Literal["sum", "min"]
     """Function that combines the values of the gauge for all labels and from all pickers."""
     stage_label: str | None = None
-    """Label whose value is the role of the counted pods, or `effective` for all pods; None without such a label."""
+    """Label with the role of the counted pods, or `effective` for all pods. None if the gauge has no such label."""
     flow_control: bool = False
-    """Whether the picker reports the gauge only with flow control."""
+    """Whether the picker reports the gauge only while flow control is on."""
 
 
 class PickerMetrics(Sourced):
@@ -308,7 +308,7 @@ class PortFacts(Sourced):
     annotation: str | None = None
     """Annotation of pods with the ports that they serve. None if every pod must serve all ports of the pool."""
     tells_events_apart: bool
-    """Whether the picker knows which copy of the model in a pod publishes a cache event."""
+    """Whether the picker can distinguish which copy of the model in a pod published a cache event."""
 
 
 class PickerFacts(Sourced):
@@ -327,12 +327,12 @@ class PickerFacts(Sourced):
     presets: dict[str, Preset]
     """Presets that the release supports, by their names in the configuration."""
     tls_metrics: TlsMetricsFacts | None = None
-    """None if the picker needs no such parts."""
+    """None if the picker needs no such entries."""
     ports: PortFacts
     unread_requests: UnreadRequests | None = None
-    """None if the picker reads objectives and rewrites."""
+    """Facts for a picker that reads no objectives or rewrites. None if the picker reads them."""
     active_active: ActiveActive | None = None
-    """None if only one of a variant's pickers may work at a time."""
+    """None if only one picker of a variant may work at a time."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
     headers: Headers
@@ -350,17 +350,17 @@ class ImageFamily(Spec):
     repository: str
     """Last segment of the repository's name."""
     tag: str
-    """First part of the tags, such as `v0.10`. In a tag, a dot, a hyphen or nothing follows this part."""
+    """Beginning of the tags, such as `v0.10`. In a tag, a dot, a hyphen or nothing follows this beginning."""
 
 
 class Line(Sourced):
-    """The images of a release line: the versions of picker and sidecar that read the same configuration and flags."""
+    """The images of a release line. Its versions of picker and sidecar read the same configuration and flags."""
 
     images: list[ImageFamily]
 
 
 class Requirement(Sourced):
-    """An API group that the cluster must serve, and the minimum version of the software that provides it."""
+    """An API group that the cluster must serve, and the minimum version of the software that provides the group."""
 
     group: str
     """The API group."""
@@ -381,7 +381,7 @@ class Requirements(Spec):
 
     @property
     def of_definitions(self) -> tuple[Requirement, ...]:
-        """Return the requirements of bundles of CRDs."""
+        """Return the requirements that bundles of CRDs meet."""
         return self.gateway_api, self.inference_pool, self.objectives
 
 
@@ -391,7 +391,7 @@ class TracingFacts(Sourced):
     samplers: list[str]
     """Values of OTEL_TRACES_SAMPLER that picker and sidecar support."""
     otherwise: str
-    """Second part of a warning to users: what picker and sidecar do with any other value."""
+    """End of a warning to users: what picker and sidecar do with any other value."""
 
 
 class Release(Spec):
@@ -425,10 +425,10 @@ def channel(name: str) -> Release:
 
 
 def other_line(release: Release, image: str) -> tuple[str, ...] | None:
-    """Return the channels to which an image belongs if the image does not fit `release`; None if the image fits.
+    """Return the channels to which an image belongs, or None if the image fits `release`.
 
-    The tuple is empty if the image has a version that no channel has. An image fits if it belongs to the release line
-    of `release`. It also fits if its repository is in no line or its tag is no version, because nothing is known then.
+    The tuple is empty if no channel has the version of the image. An image fits if it belongs to the release line of
+    `release`. An image about which nothing is known fits, too: its repository is in no line, or its tag is no version.
     """
     repository, tag = repository_and_tag(image)
     families = {name: channel(name).line.images for name in channels()}
@@ -440,7 +440,7 @@ def other_line(release: Release, image: str) -> tuple[str, ...] | None:
 
 
 def repository_and_tag(image: str) -> tuple[str, str]:
-    """Return the last segment of the name of an image's repository, and the tag. The tag is empty if there is none."""
+    """Return the last segment of the repository in an image reference, and the tag, which may be empty."""
     repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
     return repository, tag
 
@@ -453,7 +453,7 @@ def _is_in(family: ImageFamily, repository: str, tag: str) -> bool:
 
 
 def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sourced], ...]:
-    """Return the entries without a proof, each with its path in the table.
+    """Return the entries whose `proof` is `none`, each with its path in the table.
 
     Engine images for other vendors than `vendors` are left out.
     """
@@ -462,7 +462,7 @@ def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sou
 
 
 def _entries(path: str, node: object) -> Iterator[tuple[str, Sourced]]:
-    """Yield the entries with a source at and below a node, each with its path in the table."""
+    """Yield the node and everything below it that has a source, each with its path in the table."""
     if isinstance(node, Sourced):
         yield path, node
     for key, child in _children(node):

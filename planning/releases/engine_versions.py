@@ -21,7 +21,7 @@ class ImageFamily(Sourced):
     """Images whose version of vLLM is known."""
 
     repositories: list[str]
-    """Last segments of the names of the images' repositories. So images in a mirror are known, too."""
+    """Last segments of the names of the images' repositories. They also match images in a mirror."""
     versions: dict[str, str] = Field(default={})
     """Version of vLLM by tag; empty if the tag itself is the version."""
 
@@ -33,7 +33,7 @@ class EngineImages(Spec):
 
 
 class GroupFlags(Sourced):
-    """Flags that need care in some layouts of replicas, in the canonical form of `models.flags`."""
+    """Flags that are restricted in some layouts of replicas, in the canonical form of `models.flags`."""
 
     flags: list[str]
 
@@ -46,10 +46,10 @@ class MultiPort(GroupFlags):
 
 
 class Groups(Spec):
-    """Flags in replicas of several pods, or with several ports."""
+    """Flags that are restricted in replicas of several pods, or in pods with several ports."""
 
     leader: GroupFlags
-    """Flags that only the first pod takes."""
+    """Flags that only the first pod of a replica takes."""
     single_pod: GroupFlags
     """Flags that do not work in a replica of several pods."""
     multi_port: MultiPort
@@ -68,7 +68,7 @@ class Table(Spec):
     variables: dict[str, list[str]]
     """Environment variables of vLLM itself."""
     values: dict[str, list[str]]
-    """Keys of JSON values, as `--flag.key`. If vLLM enumerates the values of a key, also these: `--flag.key=value`."""
+    """Keys of JSON values, as `--flag.key`. If vLLM lists the allowed values of a key, `--flag.key=value` as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class EngineVersion:
     """The version of vLLM in an image."""
 
     number: str
-    """The version. An image of unknown version counts as the image of the release channel. A version outside of the
-    table counts as the closest version in the table."""
+    """The version. If the image's version is unknown, the version of the release channel's image counts. If the version
+    is older or newer than all versions in the table, the closest version in the table counts."""
     is_known: bool
-    """Whether the image's version is known and in the table."""
+    """Whether `number` is the image's own version."""
 
     @property
     def flags(self) -> frozenset[str]:
@@ -91,9 +91,9 @@ class EngineVersion:
         return _order(self.number) >= _order(number)
 
     def knows_flag(self, name: str) -> bool:
-        """Tell whether the version knows a flag in the canonical form of `models.flags`.
+        """Tell whether the version knows a flag. `name` has the canonical form of `models.flags`.
 
-        argparse also takes an unambiguous prefix of a flag.
+        An unambiguous prefix of a flag counts, because argparse takes it as the flag.
         """
         return _knows_flag(self.number, name.partition(".")[0])
 
@@ -107,9 +107,9 @@ class EngineVersion:
 
 
 def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
-    """Return the version of an image for an accelerator vendor.
+    """Return the version of vLLM in an image.
 
-    An image of unknown version counts as the channel's image.
+    If the version is unknown, the result is the version of the channel's image for the accelerator vendor `vendor`.
     """
     number, versions = _number(image), table().versions
     if number is None:
@@ -136,7 +136,7 @@ def table() -> Table:
 
 
 def groups() -> Groups:
-    """Return the flags in replicas of several pods, or with several ports."""
+    """Return the flags that are restricted in replicas of several pods, or in pods with several ports."""
     return tables.read(Groups, "releases/engines/groups.yaml")
 
 
@@ -167,7 +167,7 @@ def _is_within(version: str, known: str) -> bool:
 
 @cache
 def _order(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version. Versions are ordered by these numbers."""
+    """Return the numbers in a version, by which versions are ordered."""
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 

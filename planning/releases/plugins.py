@@ -9,28 +9,29 @@ from planning.ground.tables import Sourced
 
 
 class Condition(Spec):
-    """A condition on a value of a mapping. The value must satisfy every field that is set.
+    """A condition on a value in a mapping. The value must satisfy every field that is set.
 
-    If the mapping has no such value, the plugin's default counts. Comparisons never report an absent value or a value
-    that is no number, because the check of shapes reports such values.
+    If the mapping has no such value, the plugin's default counts. The comparisons with numbers never report a value
+    that is absent or no number, because the check of shapes reports such a value.
     """
 
     at: str
-    """Path of the value, with dots. In a list, the path continues in every item."""
+    """Dotted path of the value. If a key holds a list, the path continues in every item of the list."""
     any_of: list[Any] | None = Field(default=None, alias="in")
     """Allowed values; null stands for an absent value."""
     or_value_of: str | None = None
-    """Path of further values for `in`."""
+    """Path of values in the mapping that are allowed in addition to the values of `in`."""
     not_in: list[Any] | None = None
     folded: list[str] | None = None
     """Like `in`, but without regard to case, hyphens and underscores."""
     above: float | str | None = None
-    """Number that the value must exceed, or the path of that number. The next three fields have the same form."""
+    """Number that the value must exceed, or the path of that number. `at_least`, `below` and `at_most` are a number or
+    a path, too."""
     at_least: float | str | None = None
     below: float | str | None = None
     at_most: float | str | None = None
     differs: str | None = None
-    """Path of another value, from which the value must differ."""
+    """Path of another value, which the value must not equal."""
     empty: bool | None = None
     """Whether the value must be absent, null, "" or an empty list or mapping."""
     blank: bool | None = None
@@ -48,7 +49,7 @@ class Condition(Spec):
     unique: str | None = None
     """Key by which the items of a list must differ; "" for the items themselves."""
     ignore_case: bool = False
-    """Whether texts that differ in case only are the same for `unique`."""
+    """Whether `unique` treats texts that differ only in case as equal."""
     otherwise: Any = None
     """Value that counts for an item that lacks the key `unique`."""
     count: int | None = None
@@ -58,7 +59,7 @@ class Condition(Spec):
 
 
 class Demand(Spec):
-    """A demand on several values together: if all of `when` hold, `must` has to hold."""
+    """A demand on several values together: if all conditions in `when` hold, the condition `must` has to hold."""
 
     each: str | None = None
     """Path of a list: the demand applies to each item of the list. None for a demand on the whole mapping."""
@@ -72,13 +73,13 @@ class Deprecation(Spec):
     """The deprecation of a plugin."""
 
     by: str
-    """Type of the plugin that replaces it."""
+    """Type of the plugin that replaces the deprecated plugin."""
     removed: str | None = None
     """Version that removes the deprecated plugin; None if no such version is announced."""
 
 
 class Handler(Spec):
-    """The properties of a profile handler: the plugin that chooses the scheduling profiles of a request."""
+    """The properties of a profile handler. A profile handler chooses the scheduling profiles of a request."""
 
     single: bool = False
     """Whether the picker refuses to start if the handler has several profiles."""
@@ -92,13 +93,13 @@ class Handler(Spec):
     default_decider: str | None = None
     """The default decider, used when none of `decider_parameters` is set; None if there is no default."""
     without_decider: dict[str, str] = Field(default={})
-    """Parameters, each with a value at which the handler needs no decider: every request then uses prefill."""
+    """Parameters, each with the value that makes every request use prefill. The handler then needs no decider."""
     profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
     """Parameters that can name the profile of a role. If no parameter is set, the profile has the name of the role."""
 
 
 class Need(Spec):
-    """The requirement of a plugin that another plugin is declared."""
+    """A requirement of a plugin: another plugin must be declared."""
 
     parameters: list[str] = Field(default=[])
     """Parameters that must be set on the required plugin."""
@@ -117,27 +118,27 @@ class Data(Spec):
     created: bool = False
     """Whether the picker itself adds the plugin of type `producer`."""
     unnamed: bool = False
-    """Whether consumers take data of this kind from any plugin. Otherwise the name of the producing plugin counts."""
+    """Whether consumers take data of this kind from any plugin. If not, they take it from one plugin, by its name."""
 
 
 class Consumption(Spec):
-    """Data without which a plugin does not work."""
+    """One kind of data that a plugin needs in order to work."""
 
     data: str
     producer: str | None = None
     """Parameter with the name of the plugin that produces the data; None if there is no such parameter."""
     when: list[Condition] = Field(default=[])
-    """Conditions on the plugin's parameters under which it uses the data."""
+    """Conditions on the plugin's parameters. The plugin uses the data only if all conditions hold."""
 
 
 class Plugin(Spec):
     """A type of plugin of the endpoint picker."""
 
     groups: list[str]
-    """Groups of the plugin, such as `scorer` or `filter`. They decide where a configuration may name it. Messages show
-    the first group."""
+    """Groups of the plugin, such as `scorer` or `filter`. They decide where a configuration may name the plugin.
+    Messages show the first group."""
     source: str = ""
-    """Upstream's file with the plugin's parameters and their checks, in the version that the table names."""
+    """Upstream's file with the plugin's parameters and their checks. The table names the version of the file."""
     stability: Literal["beta", "alpha"] = "beta"
     deprecated: Deprecation | None = None
     """Deprecation of the plugin; None if the plugin is not deprecated."""
@@ -146,19 +147,19 @@ class Plugin(Spec):
     former_parameters: dict[str, Any] | None = None
     """Shape of the deprecated form of the parameters. One of the two forms is used, never both."""
     defaults: dict[str, Any] = Field(default={})
-    """Values of absent parameters, by their paths, where a rule depends on them."""
+    """Default values of parameters, by the paths of the parameters. Only defaults that a rule needs are listed."""
     rules: list[Demand] = Field(default=[])
     """Demands on several parameters together."""
     corrected: dict[str, str] = Field(default={})
-    """Shapes of parameters, by their paths. The picker silently replaces a value of another shape."""
+    """Shapes of parameters, by the paths of the parameters. The picker silently replaces a value of another shape."""
     superseded: dict[str, str] = Field(default={})
-    """Parameters that the picker ignores if another parameter is set: ignored parameter to other parameter."""
+    """Parameters that the picker ignores if another parameter is set, each with that other parameter."""
     unread: dict[str, str] = Field(default={})
-    """Deprecated parameters that the picker takes and does not use, each with the reason."""
+    """Deprecated parameters that the picker accepts but does not use, each with the reason."""
     ignores_parameters: bool = False
     """Whether the picker accepts parameters of the plugin without using them."""
     once: bool = False
-    """Whether the picker refuses to start with two plugins of this type."""
+    """Whether the picker refuses to start if two plugins of this type are declared."""
     implicit: bool = False
     """Whether the picker adds the plugin to a configuration that needs it but does not declare it."""
     produces: list[str] = Field(default=[])
@@ -166,7 +167,7 @@ class Plugin(Spec):
     consumes: list[Consumption] = Field(default=[])
     """Data without which the picker does not start."""
     wants: list[str] = Field(default=[])
-    """Types of plugin without which the plugin starts, but has no effect."""
+    """Types of other plugins. If no plugin of such a type is declared, this plugin starts, but has no effect."""
     emits: str | None = None
     """Kind of events or metrics that a data source hands to its extractors; None if the plugin is no data source."""
     repeatable: bool = False
@@ -176,13 +177,13 @@ class Plugin(Spec):
     registers_source: bool = False
     """Whether the plugin itself registers a data source, so that the configuration needs none."""
     requires: dict[str, Need] = Field(default={})
-    """Types of plugin that must be declared, too."""
+    """Types of other plugins that must be declared, each with the details of the requirement."""
     gates: list[str] = Field(default=[])
-    """Feature gates without which the plugin has no effect."""
+    """Feature gates that must be on. Otherwise the plugin has no effect."""
     role: Literal["decode", "prefill", "encode"] | None = None
-    """Role whose pods the plugin selects; None if the plugin is not such a filter."""
+    """Role whose pods the plugin selects as a filter; None if the plugin is no filter for one role."""
     protocols: list[str] = Field(default=[])
-    """Values of the pool's appProtocol that the plugin supports as a parser; empty for all."""
+    """Values of the pool's appProtocol that the plugin supports as a parser; empty if it supports every value."""
     takes_every_path: bool = False
     """Whether the plugin, as a parser, takes every request, so that later parsers are skipped."""
     block_size: list[str] = Field(default=[])
@@ -191,12 +192,13 @@ class Plugin(Spec):
     predicts_latency: bool = False
     """Whether the plugin needs a latency predictor."""
     never_prefills: list[Condition] = Field(default=[])
-    """Conditions under which the plugin, as a decider, keeps every request from prefill pods."""
+    """Conditions on the plugin's parameters. If one of them holds, the plugin, as a decider, never lets a request use
+    prefill."""
     unusable_reason: str | None = None
-    """Reason why the plugin is rejected: it does not work with the objects of a stack. None if the plugin works."""
+    """Reason why the plugin does not work with the objects of a stack and is rejected. None if the plugin works."""
     must_be_zero: dict[str, str] = Field(default={})
-    """Parameters that must be absent or 0, because other values do not work with the objects of a stack; each with the
-    reason."""
+    """Parameters that must be absent or 0, each with the reason why other values do not work with the objects of a
+    stack."""
     handler: Handler | None = None
     """Properties of the plugin as a profile handler; None if the plugin is no profile handler."""
 
@@ -210,7 +212,7 @@ class PluginFacts(Sourced):
 
 
 class Additions(Spec):
-    """Plugins that the picker adds to a configuration, by type.
+    """Types of the plugins that the picker adds to a configuration.
 
     A declared plugin with the same name replaces the added plugin.
     """
@@ -222,10 +224,10 @@ class Additions(Spec):
     policies: list[str]
     """Policies of flow control; the picker always adds them."""
     parsers: list[str]
-    """Parsers, added if no parser is named. A named parser without a declaration is added, too."""
+    """Parsers, added if the configuration names no parser. A parser that is named but not declared is added, too."""
     detector: str
     """Saturation detector, added unless the configuration names another detector."""
     source: str
     """Data source, added unless the source is listed or `injectDefaults` is false."""
     extractor: str
-    """Extractor of that source."""
+    """Extractor for the data source `source`, added together with it."""

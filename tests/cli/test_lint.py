@@ -163,7 +163,7 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
             "plugins[1]: is used nowhere (edf-ordering-policy); refer to it where it is needed, or remove it "
             "[used nowhere]\n"
         ),
-        ("warning: plugins[0].type: is deprecated (tokenizer); use token-producer before v0.11, which removes it\n"),
+        ("warning: plugins[0].type: is deprecated (tokenizer); use token-producer, because v0.11 removes tokenizer\n"),
     )
 
 

@@ -352,7 +352,7 @@ def test_what_services_inherit_is_told_once_where_it_is_written():
         (Origin(None, None, "2999-01-01T00:00:00Z"), []),
         (
             Origin("test", None, "2999-01-01T00:00:00Z"),
-            ["cluster.facts: the file is of cluster test, and this run is for prod; write it again with "],
+            ["cluster.facts: the file describes cluster test, but this run is for prod; write it again with "],
         ),
         (Origin("prod", None, "2026-01-01T00:00:00Z"), ["cluster.facts: the file is "]),
         (Origin("prod", None, "yesterday"), ["cluster.facts: the file has no time of the form "]),

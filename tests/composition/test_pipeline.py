@@ -204,7 +204,7 @@ def test_what_somebody_did_in_the_cluster_is_announced_and_taken_back():
     assert lines(composed.announcements, "warning") == [
         f"{UNCHECKED} for apps/v1/Deployment: the API server refused to list them",
         f"services.qwen.replicas: 3 replicas will become 1: kubectl scaled Deployment models/qwen-decode, {TAKES_BACK}",
-        "Role models/qwen-epp: kubectl-patch added to rules (today); this run takes that back",
+        "Role models/qwen-epp: kubectl-patch added entries to rules (today); this run removes them",
     ]
     (role,) = [each for each in composed.objects if each.manifest["kind"] == "Role"]
     assert labels.TAKEN_BACK in role.manifest["metadata"]["annotations"]

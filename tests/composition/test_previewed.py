@@ -110,7 +110,7 @@ def test_what_one_reading_lacks_is_not_compared():
 
 def test_earlier_facts_of_another_cluster_or_another_day_are_told():
     (cluster, day) = changes(whole(), replace(whole(), origin=Origin("test", None, "2026-01-01T00:00:00Z")))
-    assert cluster.startswith("the file is of cluster test, and this run is for prod")
+    assert cluster.startswith("the file describes cluster test, but this run is for prod")
     assert "hours old" in day
 
 

@@ -111,7 +111,7 @@ def test_an_object_with_additions_is_annotated_with_them_and_a_warning_names_the
     live = changed(role, owned("f:rules"), ["rules"], lambda rules: [*rules, RULE])
     annotated, problems = additions.take_back(made, LiveObjects({role.place: live}))
     assert lines(problems, "warning") == [
-        f"Role models/qwen-epp: kubectl-edit added to rules ({TIME}); this run takes that back"
+        f"Role models/qwen-epp: kubectl-edit added entries to rules ({TIME}); this run removes them"
     ]
     before = {each.id: each for each in objects(made)}
     differing = [each for each in objects(annotated) if each != before[each.id]]

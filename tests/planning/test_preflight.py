@@ -35,7 +35,7 @@ def test_a_pool_that_its_gateway_refuses_is_told():
     accepted, unknown = {"status": "True"}, {"status": "Unknown"}
     (line,) = lines(pools(saying(("Accepted", accepted), ("ResolvedRefs", refused))), "warning")
     reason = "InvalidExtensionRef: no Service qwen-epp"
-    assert line == f"InferencePool models/qwen: its gateway does not accept it ({reason})"
+    assert line == f"InferencePool models/qwen: the gateway does not accept this pool ({reason})"
     assert list(pools(saying(("Accepted", accepted)))) == list(pools(saying(("Accepted", unknown)))) == []
     assert list(pools(saying())) == list(pools(saying(("Other", refused)))) == []
 

@@ -198,7 +198,7 @@ def test_block_sizes_agree(key):
     decode = engine(find(rendered(precise(32)), "Deployment", "qwen-decode")["spec"]["template"])
     assert flag(decode, "--block-size") == "32"
     (message,) = told(precise(64))
-    assert f"tokenProcessorConfig.{key}: differs from the engine's block size (64, 32)" in message
+    assert f"tokenProcessorConfig.{key}: is 64, but the engine's block size is 32" in message
 
 
 def test_a_decider_stands_where_its_handler_finds_it():

@@ -173,8 +173,8 @@ def test_stages_have_a_pod_each_where_a_nodes_devices_are_unknown():
 def test_a_replica_spans_pods_along_one_axis(parallelism, pods, remedy):
     assert refused(SHIPPED["nvidia-h100-80gb"], "nvidia-h100-80gb", **parallelism) == [
         (
-            f"services.qwen.parallelism: data and pipeline would both span pods (data {pods[0]}, pipeline {pods[1]}); "
-            f"use {remedy}"
+            f"services.qwen.parallelism: data and pipeline would both span pods "
+            f"(data {pods[0]} pods, pipeline {pods[1]} pods); use {remedy}"
         )
     ]
 
@@ -241,7 +241,7 @@ def test_without_memory_tensor_is_one():
          "as nvidia-l40s, or set accelerators.nvidia.memory")),
         ("intel-gaudi", "80Gi", {"tensor": 2}, ("cannot be used with intel-gaudi (its devices' memory is unknown); "
          "set accelerators.intel-gaudi.memory")),
-        ("cpu", "80Gi", {}, "has no effect with cpu (80Gi; it has no devices); remove it"),
+        ("cpu", "80Gi", {}, "has no effect with cpu (80Gi; this class has no devices); remove it"),
         ("nvidia-l40s", "0", {}, "is not above zero (0); write the memory that one copy needs, such as 160Gi"),
         ("nvidia-h100-80gb", "318Gi", {"tensor": 2}, ("is more than the devices of one copy have "
          "(318Gi; 2 × 79.6Gi is 159.3Gi); under parallelism, set tensor: 4")),
@@ -253,7 +253,7 @@ def test_without_memory_tensor_is_one():
          "dataLocal 4), but nodes of nvidia-h100-80gb have 8; under parallelism, set pipeline: 2")),
         ("nvidia-l40s", "400Gi", {}, ("would need 16 devices in a pod (400Gi, 45Gi a device), but nodes of "
          "nvidia-l40s are assumed to have 8; "
-         "under parallelism, set pipeline: 2, or accelerators.nvidia-l40s.devicesPerNode")),
+         "under parallelism, set pipeline: 2, or set accelerators.nvidia-l40s.devicesPerNode")),
     ],
 )  # fmt: skip
 def test_memory_that_cannot_be_had_is_refused(name, memory, parallelism, expected):
@@ -291,4 +291,4 @@ def test_a_verdict_is_void_where_what_it_read_is_itself_mistaken():
 
 def test_memory_that_no_number_of_stages_holds_is_refused_in_one_sentence():
     (message,) = refused(a_class(memory="1Gi"), memory="1Pi", data=4)
-    assert message.endswith("use a class with more memory, or accelerators.own.devicesPerNode")
+    assert message.endswith("use a class with more memory, or set accelerators.own.devicesPerNode")

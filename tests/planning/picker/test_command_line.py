@@ -33,7 +33,7 @@ def test_what_the_picker_reads_is_accepted(arguments):
     [
         ((POOL, "--drain-timeout"), "--drain-timeout: has no value; write the value after an equals sign"),
         ((POOL, "--v=debug"), "--v: is not a whole number; write a number without a fraction"),
-        ((POOL, "--grpc-port=9003"), "--grpc-port: is the same as grpc-health-port; write another"),
+        ((POOL, "--grpc-port=9003"), "--grpc-port: is the same as grpc-health-port; write another value"),
         (
             ("--endpoint-selector=a=b", "--endpoint-target-ports=1,2,3,4,5,6,7,8,9"),
             "--endpoint-target-ports: has more than 8 entries beside endpoint-selector; remove some",

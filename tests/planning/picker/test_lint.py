@@ -147,7 +147,7 @@ def test_several_profiles_need_a_handler_that_takes_several():
     assert custom(replaced, prefill={}) == [
         (
             "config.plugins[2].type: takes only one of 2 profiles (single-profile-handler); "
-            "keep one of them, or use disagg-profile-handler"
+            "keep one profile, or use disagg-profile-handler"
         ),
         "config.plugins[2].type: never asks prefill pods (single-profile-handler); use a preset, or another handler",
     ]
@@ -155,7 +155,10 @@ def test_several_profiles_need_a_handler_that_takes_several():
 
 def test_prefill_pods_are_asked_where_there_are_some():
     assert custom(single(), prefill={}) == [
-        "config: sends nothing to prefill pods (no profile uses prefill-filter); add such a profile, or use a preset"
+        (
+            "config: sends nothing to prefill pods (no profile uses prefill-filter); "
+            "add a profile with prefill-filter, or use a preset"
+        )
     ]
 
 
@@ -165,7 +168,7 @@ def test_decode_is_kept_from_prefill_pods():
     assert custom(written, prefill={}) == [
         (
             "config: sends whole requests to prefill pods, too (no profile uses decode-filter); "
-            "add such a profile, or use a preset"
+            "add a profile with decode-filter, or use a preset"
         )
     ]
 
@@ -217,7 +220,7 @@ def test_the_block_size_is_the_engines(key):
     assert custom(written, kvCache={"blockSize": 16}) == []
     assert custom(written) == [
         (
-            f"config.plugins[4].parameters.tokenProcessorConfig.{key}: differs from the engine's block size (16, 64); "
+            f"config.plugins[4].parameters.tokenProcessorConfig.{key}: is 16, but the engine's block size is 64; "
             "write 64, or set kvCache.blockSize: 16"
         )
     ]

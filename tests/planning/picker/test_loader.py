@@ -82,8 +82,8 @@ TWO_WATCHES = [PODS, PODS | {"name": "again"}]
             [{"type": "max-score-picker"}, {"type": "random-picker"}],
             {},
             (
-                "plugins[1]: is a second picker, and without profiles all pickers are used (random-picker); "
-                "keep one of them, or write schedulingProfiles"
+                "plugins[1]: is a second picker, and a configuration without profiles uses all pickers "
+                "(random-picker); keep one of them, or write schedulingProfiles"
             ),
         ),
     ],

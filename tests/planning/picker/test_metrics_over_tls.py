@@ -65,7 +65,7 @@ def test_a_release_that_asks_in_one_way_is_told_with_the_loss():
 
 def test_a_configuration_that_asks_in_one_way_is_told_with_the_loss():
     message = f"{AT}: no data source of endpointPicker.config asks by HTTPS; "
-    message += "declare and name a second metrics-data-source with scheme: https"
+    message += "declare a second metrics-data-source with another name and scheme: https"
     assert lines(plan(stack(preset="custom", config=CONFIG)).warnings, "warning") == [message]
 
 

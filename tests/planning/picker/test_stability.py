@@ -46,7 +46,7 @@ def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
     assert lines(made.warnings, "warning") == [
         (
             "services.qwen.endpointPicker.config.plugins[2].type: is deprecated (by-label); "
-            "use label-selector-filter before v0.11, which removes it"
+            "use label-selector-filter, because v0.11 removes by-label"
         )
     ]
 

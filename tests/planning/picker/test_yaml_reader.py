@@ -68,7 +68,7 @@ def test_a_scalar_is_read_as_go_reads_it(text, value):
         ("a: 1\na: 2\n", "a: is written twice (a); keep one of them"),
         ('{"a": 1, "a": 2}', "a: is written twice (a); keep one of them"),
         ("a: .inf\n", "a: is no number that JSON has; write another number, or quote it"),
-        ("~: 1\n", "has a key that is no text; write text, in quotes if need be"),
+        ("~: 1\n", "has a key that is no text; write text, in quotes if necessary"),
     ],
 )
 def test_a_mistake_is_named_where_it_is(text, message):

@@ -19,7 +19,7 @@ METRICS = [
     {"type": "custom", "spec": CUSTOM},
 ]
 AT = "services.qwen.autoscaling.metrics"
-REMEDY = "give the metrics adapter the rule in docs/operations.md; it offers only metrics that pods have reported"
+REMEDY = "give the metrics adapter the rule in docs/operations.md; an adapter offers only metrics that pods reported"
 KINDS = Served(frozenset({"v1/Service"}))
 
 

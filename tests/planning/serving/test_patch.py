@@ -303,8 +303,8 @@ def test_devices_cannot_be_removed(resources):
         (pod(containers=[{"image": "x"}]), "has an item without name (item 0)"),
         (pod(volumes=[{"name": "a"}, 5]), "has an item without name (item 1)"),
         (container(volumeMounts=[{"name": "model"}]), "has an item without mountPath (item 0)"),
-        (container(env=[{"name": "A"}, {"name": "A"}]), "has two items of one name (A)"),
-        (container(ports=[{"name": "a"}, {"name": "a"}]), "has two items of one name (a)"),
+        (container(env=[{"name": "A"}, {"name": "A"}]), "has two items with the same name (A)"),
+        (container(ports=[{"name": "a"}, {"name": "a"}]), "has two items with the same name (a)"),
     ],
 )
 def test_items_need_names_and_one_each(change, what):
