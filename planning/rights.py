@@ -1,8 +1,9 @@
 """Rights that a user needs to preview a stack, to deploy it or to see its status: rules of Roles and a ClusterRole.
 
 The source of the provider's requests is provider/pkg/await of pulumi-kubernetes (4.25): `await.go` has the requests for
-all objects, `deployment.go` and `job.go` have the requests for further objects that the provider reads while it waits.
-Discovery and the version need no rule, because every authenticated user has the ClusterRole `system:discovery`.
+all objects; `deployment.go` and `job.go` have the requests for further objects that the provider reads while it waits.
+Reads of the API server's kinds and version need no rule, because every authenticated user has the ClusterRole
+`system:discovery`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -79,7 +80,7 @@ class Made:
     """Objects of a stack, and the rights that the stack's Roles and ClusterRoles give."""
 
     objects: frozenset[tuple[str, str]]
-    """Kind (`apiVersion/Kind`) and namespace of its objects; empty for cluster-scoped objects."""
+    """Kind (`apiVersion/Kind`) and namespace of the objects; the namespace of a cluster-scoped object is empty."""
     compared: frozenset[tuple[str, str]]
     """Kind and namespace of the objects that a preview compares with the cluster, or whose marks it reads."""
     granted: tuple[Granted, ...]
@@ -123,7 +124,7 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
 
 
 def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
-    """Yield a warning for each namespace in which a user lacks rights, and a warning for cluster-wide rights.
+    """Yield a warning for each place in which a user lacks rights: a namespace, or the whole cluster.
 
     A missing right is no error, because a run uses some rights only after a failure.
     """
@@ -270,7 +271,7 @@ class _Verbs:
 
 
 def _rules_by_place(found: _Verbs) -> dict[str, tuple[Mapping[str, list[str]], ...]]:
-    """Return the rules of each namespace. Resources of a group with the same verbs and names share a rule."""
+    """Return the rules of each namespace. Resources of one group share a rule if verbs and names are the same."""
     alike = dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[str]]()
     for (place, group, resource, names), verbs in found.minimal():
         alike.setdefault((place, group, verbs, names), []).append(resource)

@@ -163,7 +163,7 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
 
 
 def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
-    """Reject annotations of users below this program's domain: readers would take them for facts from this program."""
+    """Reject users' annotations with this program's domain: readers would take them for annotations of this program."""
     annotation_sets: list[tuple[_Field, Mapping[str, str]]] = [
         ((Path("services"), (key, "route", "annotations")), service.route.annotations)
         for key, service in stack.services.items()

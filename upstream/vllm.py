@@ -40,7 +40,7 @@ _JSON_FLAGS = {
 }
 """Flags with a JSON object as their value, by the class whose fields are the keys of that object.
 
-Flags whose objects have arbitrary keys are left out, and flags whose value is seldom an object.
+Left out are flags whose objects have arbitrary keys, and flags whose value is seldom an object.
 """
 _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
 """Classes of the JSON objects that this project generates. The allowed values of their fields are read, too."""
@@ -75,7 +75,7 @@ def read(sources: dict[str, bytes]) -> Knowledge:
     known = Knowledge(frozenset(flags), frozenset(_variables(trees[VARIABLES])), frozenset(values))
     is_whole = flags >= _EVERYWHERE and "VLLM_API_KEY" in known.variables and "--kv-transfer-config.kv_role" in values
     if not is_whole:
-        raise ValueError("the files lack flags, variables or JSON keys that every earlier version has in them")
+        raise ValueError("the files lack flags, variables or JSON keys that the files of every earlier version have")
     return known
 
 
@@ -87,7 +87,7 @@ def _options(tree: ast.Module) -> Iterator[str]:
 
 
 def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
-    """Yield the flags that vLLM derives from fields of its argument classes, and the options in lists of its code."""
+    """Yield the flags that vLLM derives from fields of argument classes, and the options in the module's lists."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name.endswith("Args"):
             yield from (f"--{name.replace('_', '-')}" for name, _ in _fields(node))

@@ -86,7 +86,7 @@ def find(package: str, version: str) -> Wheel:
 def files(wheel: Wheel, paths: tuple[str, ...]) -> dict[str, bytes]:
     """Return the contents of some files of a wheel; absent files are left out.
 
-    Raises ValueError if a file does not have the digest that the wheel records for it.
+    Raises ValueError if a file does not have the digest that the wheel records for this file.
     """
     with zipfile.ZipFile(cast("Any", _Ranges(wheel.url))) as archive:
         names = set(archive.namelist())

@@ -13,7 +13,7 @@ NO_VARIABLES: Mapping[str, str] = {}
 def environment(
     traces: Tracing | None, service: str, tracing_off_variables: Mapping[str, str] = NO_VARIABLES
 ) -> dict[str, str]:
-    """Return the variables of a container. Without tracing in the stack, they are `tracing_off_variables`.
+    """Return the tracing variables of a container; `tracing_off_variables` if the stack has no tracing.
 
     The container reports its traces under the name `service`. That name contains no generation, so that all traces of a
     service are found under one name.

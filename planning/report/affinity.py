@@ -1,4 +1,4 @@
-"""Demands of pods on nodes beyond accelerator classes: node affinity, and demands that only the scheduler evaluates."""
+"""Demands of pods on nodes, besides the accelerator class: node affinity, and demands left to the scheduler."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Tell whether a node's labels meet all conditions of at least one term of a required node affinity.
+    """Tell whether a node's labels meet a required node affinity: all conditions of at least one of its terms.
 
     Source: Kubernetes API, NodeSelector. A term without conditions matches no node. `matchFields` count as met.
     """
@@ -36,7 +36,7 @@ def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def further_demands(placement: Placement) -> tuple[str, ...]:
-    """Return names of the demands on nodes that only the scheduler evaluates."""
+    """Return the names of a placement's demands that only the scheduler evaluates, such as `podAffinity`."""
     return tuple(_further_demands(placement))
 
 

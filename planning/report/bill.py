@@ -23,10 +23,10 @@ def devices(service: ServicePlan) -> tuple[Devices, ...]:
 
 
 def cost(plan: StackPlan, prices: Prices) -> Cost:
-    """Return the cost of all devices of a stack in a month."""
+    """Return the monthly cost of all devices of a stack."""
     return money.cost((each for service in plan.services for each in devices(service)), prices)
 
 
 def usages(stack: Stack, plan: StackPlan) -> Iterator[Usage]:
-    """Yield every budget of a stack with the shares of its services."""
+    """Yield every budget of a stack, with the shares of the services that count against this budget."""
     return money.usages(stack, {service.key: devices(service) for service in plan.services})

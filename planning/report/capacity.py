@@ -19,11 +19,11 @@ from planning.report.packing import Pods, Verdict, pack
 from planning.report.running import Running
 
 _REQUESTS = "requests."
-"""Beginning of the names of a quota's limits on extended resources (Kubernetes documentation, Resource Quotas)."""
+"""Prefix of extended resources in a quota, as `requests.nvidia.com/gpu` (Kubernetes documentation, Resource Quotas)."""
 
 
 _Nodes = tuple[ClassNode, ...] | Unknown
-"""Nodes on which some pods may run."""
+"""The nodes that take the pods of a workload, or the reason why these nodes are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Lack:
 
     @property
     def verdict(self) -> Verdict:
-        """Return `SHORT` if the smallest number of replicas already exceeds the quota, else `TIGHT`."""
+        """Return `SHORT` if even the smallest numbers of replicas need more than the quota has left, else `TIGHT`."""
         return Verdict.SHORT if self.used + self.additional.low > self.hard else Verdict.TIGHT
 
 
@@ -135,7 +135,7 @@ def _resource(change: Change) -> str:
 
 
 def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _Nodes]) -> DeviceCapacity:
-    """Return whether additional pods fit the nodes, for workloads with the same kind of devices."""
+    """Return whether the additional pods of workloads fit the nodes. All these workloads need the same resource."""
     free, names = dict[str, int](), dict[Place, frozenset[str]]()
     is_certain = not any(affinity.further_demands(change.workload.placement) for change in changes)
     for change in changes:
@@ -166,16 +166,16 @@ def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _N
 
 
 def _lenient(verdict: Verdict, changes: Iterable[Change]) -> Verdict:
-    """Return a verdict, but `TIGHT` instead of `SHORT` if new pods may get devices of the pods that they replace.
+    """Return the verdict, or `TIGHT` in place of `SHORT` if new pods may get the devices of the pods that they replace.
 
-    Whether they do is uncertain, because the nodes of the replaced pods are unknown.
+    Whether the new pods get these devices is uncertain, because the nodes of the replaced pods are unknown.
     """
     is_lacking = verdict is Verdict.SHORT
     return Verdict.TIGHT if is_lacking and any(change.may_inherit for change in changes) else verdict
 
 
 class _Takers:
-    """Nodes that take pods of a class and a placement. Each pair is looked up once."""
+    """The nodes that take pods, by accelerator class and placement. The nodes of each such pair are looked up once."""
 
     def __init__(self, facts: ClusterFacts) -> None:
         self._facts = facts
@@ -252,7 +252,7 @@ def _present(change: Change) -> Range:
 
 
 def _peaks(change: Change, present: Range) -> Iterator[tuple[str | None, Range]]:
-    """Yield each accelerator class with the number of its devices that a workload has at the worst moment."""
+    """Yield the accelerator classes of a workload, each with the workload's devices at the worst moment."""
     old = change.running
     if old is not None and change.is_reshaped:
         yield old.accelerator, present
@@ -319,7 +319,7 @@ def _unread(changes: Sequence[Change], takers: Mapping[Place, _Nodes], facts: Cl
 
 
 def _unevaluated_demands(changes: Iterable[Change]) -> Iterator[str]:
-    """Yield the demands of pods on nodes that only the scheduler evaluates."""
+    """Yield the demands of each workload's pods that only the scheduler evaluates."""
     for change in changes:
         parts = affinity.further_demands(change.workload.placement)
         if parts:

@@ -48,7 +48,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
     if mode == "skip":
         return ()
     if isinstance(facts.nodes, Unknown):
-        what = f"whether nodes have the devices of this change went unchecked: {facts.nodes.reason}"
+        what = f"capacity of the nodes for this change went unchecked: {facts.nodes.reason}"
         return (warning(Path(), what),) if mode == "strict" else ()
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
         found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
@@ -60,7 +60,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
 
 
 def _restarts(place: Place, template: object, old: LiveObject) -> bool:
-    """Tell whether a change replaces the pods of a workload, because fields of their template change or are removed."""
+    """Tell whether a change replaces the pods of a workload: whether fields of their template change or are removed."""
     fields = (running.template_fields(place[1], each) for each in old.ours)
     return not growth.is_contained(template, running.template(place[1], old.content)) or any(
         growth.lacks(template, each) for each in fields
@@ -68,7 +68,7 @@ def _restarts(place: Place, template: object, old: LiveObject) -> bool:
 
 
 def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, Running]:
-    """Return the workloads of a stack that run in its cluster."""
+    """Return the running workloads of a stack, by their place in the cluster."""
     found = dict[Place, Running]()
     for service in plan.services:
         for variant in service.variants:
@@ -96,7 +96,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
     for devices in found.devices:
         # If no node takes the pods of a role, preflight warns already.
         if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
-            what = f"{_demand(devices)}, and nodes have no places for all of them: {_free(devices)}"
+            what = f"{_demand(devices)}, but nodes lack places for some of these pods: {_free(devices)}"
             yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
     for lack in found.lacks:
         if lack.verdict is Verdict.SHORT:
@@ -104,14 +104,14 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
 
 
 def _uncertain(found: Capacity) -> Iterator[Problem]:
-    """Warn about pods that may get no devices: if the scheduler spreads pods, or if an autoscaler adds replicas."""
+    """Warn about pods that may get no devices, because the scheduler spreads pods or an autoscaler adds replicas."""
     for devices in found.devices:
         if devices.low is Verdict.TIGHT:
-            what = f"{_demand(devices)}, and nodes may have no places for all of them: {_free(devices)}"
+            what = f"{_demand(devices)}, but nodes may lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "free whole nodes, or add nodes")
         elif devices.low is Verdict.FITS and devices.high is Verdict.SHORT:
-            needed = f"at its largest number of replicas, {_demand(devices, largest=True)}"
-            what = f"{needed}, and nodes have no places for them: {_free(devices)}"
+            needed = f"with the largest number of replicas, {_demand(devices, largest=True)}"
+            what = f"{needed}, but nodes lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "add nodes, or lower maxReplicas")
     for lack in found.lacks:
         if lack.verdict is Verdict.TIGHT:
@@ -119,10 +119,10 @@ def _uncertain(found: Capacity) -> Iterator[Problem]:
 
 
 def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
-    """Return the additional pods as text."""
+    """Return the additional pods as text: for each workload, the number of pods, times the devices of a pod."""
     pods = [
-        f"{replicas * change.workload.layout.pods_per_replica} × {change.workload.layout.chips_per_pod} for "
-        f"{change.workload.name}"
+        f"pods of {change.workload.name}: {replicas * change.workload.layout.pods_per_replica} × "
+        f"{change.workload.layout.chips_per_pod}"
         for change in devices.changes
         if (replicas := change.additional.high if largest else change.additional.low)
     ]
@@ -132,9 +132,9 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
 
 
 def _free(devices: DeviceCapacity) -> str:
-    """Return the number of free devices as text. If devices of other pods are unknown, the text has an upper bound."""
-    nodes = f"nodes of {', '.join(devices.classes)}"
-    return f"{devices.free} are free on {nodes}" if devices.is_certain else f"{nodes} have {devices.free} at most"
+    """Return the number of free devices as text. If this number is uncertain, the text names it as an upper bound."""
+    limit = "" if devices.is_certain else "at most "
+    return f"{limit}{devices.free} are free on nodes of {', '.join(devices.classes)}"
 
 
 def _remedy(devices: DeviceCapacity) -> str:

@@ -12,7 +12,7 @@ _INTERCEPTOR = "i"
 
 
 def mermaid(plan: StackPlan) -> str:
-    """Return the flowchart of a stack. Ids of its nodes follow from places in the plan; texts are names of objects."""
+    """Return the flowchart of a stack. Its ids follow from the order of the plan; its texts are names of objects."""
     lines = ["flowchart LR", *_gateways(plan), *_interceptor(plan)]
     for number, service in enumerate(plan.services):
         lines += _service(service, f"s{number}", _gateway_ids(plan), _targets(plan))
@@ -58,7 +58,7 @@ def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
 
 
 def _target(variant: VariantPlan) -> str:
-    """Return the name of the pool that a route leads to, or of the Service if there is no picker."""
+    """Return the name of a variant's pool, or of its Service if the variant has no picker."""
     return variant.names.base if variant.endpoint_picker is None else variant.names.pool
 
 
@@ -91,7 +91,7 @@ def _edge_end(variant: VariantPlan, name: str) -> str:
 
 
 def _rule(rule: Rule, route: str, namespace: str, targets: dict[tuple[str, str], str]) -> Iterator[str]:
-    """Yield an edge to each backend of a rule, with its paths, headers and share."""
+    """Yield an edge to each backend of a rule, with the rule's paths and headers, and the backend's share."""
     matches = dict.fromkeys(
         _escape(f"{match.path}{''.join(f' {name}: {value}' for name, value in match.headers.items())}")
         for match in rule.matches
@@ -124,7 +124,7 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
 
 
 def _pods(workload: Workload) -> str:
-    """Return name, number and devices of the pods of a workload."""
+    """Return role, kind, name, number of replicas, pods and devices of a workload, as text."""
     scaler, layout = workload.autoscaler, workload.layout
     number = str(workload.max_replicas) if scaler is None else f"{scaler.min_replicas} to {scaler.max_replicas}"
     pods = f" × {layout.pods_per_replica} pods" if layout.pods_per_replica > 1 else ""

@@ -17,7 +17,7 @@ class Drift:
     """Kind, namespace and name, such as `Deployment models/qwen-decode`."""
     is_gone: bool
     fields: tuple[str, ...]
-    """Paths of the values that differ. Only numbers of replicas are added, because other values may be credentials."""
+    """Paths of the values that differ. Only numbers of replicas are shown, because other values may be credentials."""
 
     def __str__(self) -> str:
         return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"

@@ -1,6 +1,6 @@
-"""Edits of a workload's pods for reviewers: image, flags, names of variables.
+"""Edits of a workload's pods, as texts for reviewers: image, flags, names of variables.
 
-Values may be credentials. The value of a flag is shown only if it is a number or a word of a fixed list. Values of
+Values may be credentials. A flag's value is shown only if this value is a number, or a word of a fixed list. Values of
 variables and annotations are never shown.
 """
 
@@ -80,7 +80,7 @@ def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values of each flag of a command line. The key of words before the first flag is empty."""
+    """Return the values of each flag of a command line. Words before the first flag have an empty key."""
     found, flag = dict[str, tuple[str, ...]](), ""
     for argument in arguments:
         if argument.startswith("--"):
@@ -112,12 +112,12 @@ def _first(found: list[str], what: str) -> list[str]:
 
 
 def sensitive(content: Mapping[str, Any]) -> frozenset[str]:
-    """Return texts of an object that no report may repeat: values of variables, arguments and annotations."""
+    """Return the texts that no report may repeat: an object's values of variables, arguments and annotations."""
     return frozenset(text for text in _texts(content) if len(text) >= _SHORTEST and not _SHOWN.fullmatch(text))
 
 
 _SHORTEST = 6
-"""Length of the shortest value that is hidden in messages. Shorter values are parts of common words."""
+"""Length of the shortest value that is hidden in messages. Shorter values occur within common words."""
 
 
 def _texts(content: object) -> Iterator[str]:

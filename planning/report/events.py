@@ -57,7 +57,7 @@ class Diagnostic:
     """A message of the program, of a provider or of a policy."""
 
     severity: str
-    """`error` or `warning`. The violation of a mandatory policy is an error, of any other policy a warning."""
+    """`error` or `warning`. A violation of a policy is an error if this policy is mandatory, else a warning."""
     message: str
     """Text without colours."""
     resource: str
@@ -185,7 +185,7 @@ def _diagnostics(event: Mapping[str, Any]) -> Iterator[Diagnostic]:
 
 
 def plain(message: str) -> str:
-    """Return a message without the engine's marks of colours, such as `<{%fg 1%}>`."""
+    """Return a message without the engine's colour codes, such as `<{%fg 1%}>`."""
     text = message
     while (begin := text.find("<{%")) >= 0 and (end := text.find("%}>", begin)) >= 0:
         text = text[:begin] + text[end + 3 :]

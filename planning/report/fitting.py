@@ -1,4 +1,4 @@
-"""Rows of a table with the fit of each role of a stack, and the memory for the KV cache that a change takes away."""
+"""Fit of each role of a stack as a row of a table, and the memory that a change takes away from the KV cache."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from planning.serving.workload import Workload
 
 _NONE: Mapping[str, Any] = {}
 _PLACES = ("initContainers", "volumes", "affinity", "nodeSelector")
-"""Parts of pods that decide which weights and which devices the pods have."""
+"""Fields of a pod that decide which weights and which devices the pod has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Row:
     """Path of the role, below `services`."""
     accelerator: str
     devices: int
-    """Devices of a replica; 0 without devices."""
+    """Number of devices of a replica; 0 for a role without devices."""
     fit: Fit | Unknown
 
 

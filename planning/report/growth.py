@@ -82,7 +82,7 @@ class Change:
 
     @property
     def is_reshaped(self) -> bool:
-        """Tell whether new pods cannot take the places of old pods, because they request more or other devices."""
+        """Tell whether new pods request more or other devices, and therefore cannot take the places of old pods."""
         old, layout = self.running, self.workload.layout
         if old is None or (self.workload.device_claim is not None and not old.devices_per_pod):
             return False
@@ -92,8 +92,8 @@ class Change:
     def may_inherit(self) -> bool:
         """Tell whether reshaped pods may still get devices of the old pods.
 
-        The old pods may run on nodes of the new pods' class if they have the same class, an unknown class, or a class
-        that demands no labels of nodes.
+        The old pods may run on nodes of the new pods' class if the class of the old pods is the same, is unknown, or
+        demands no labels of nodes.
         """
         old = self.running
         if old is None or not self.is_reshaped:
@@ -153,7 +153,7 @@ def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
 def _child(rendered: object, kind: str, name: str) -> object:
     """Return the value of a key of FieldsV1; None if there is none.
 
-    Keys of an item that the API server adds, such as the protocol of a port, may be absent.
+    A rendered item may lack keys that the API server adds, such as the protocol of a port.
     """
     if kind == "f":
         return cast("Mapping[str, object]", rendered).get(name) if isinstance(rendered, Mapping) else None

@@ -94,7 +94,7 @@ def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
 
 
 def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
-    """Tell whether the pods fit, by trying placements. With too many pods or steps, they count as fitting."""
+    """Tell whether the pods fit, by trying placements. If there are too many pods or steps, the answer is yes."""
     sizes = [each for each in ordered for _ in range(each.count)]
     return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
 
@@ -104,7 +104,7 @@ class _Search:
     """A search for a way to place pods one after the other."""
 
     free: dict[str, int]
-    """Free devices by node; it changes while pods are placed and taken back."""
+    """Free devices by node; the numbers change while pods are placed and taken back."""
     sizes: Sequence[Pods]
     """The workload of each pod."""
     ordered: Sequence[Pods]

@@ -20,13 +20,13 @@ class PathChange:
     address: str
     """Host and path, as `llm.example.com/models/qwen`; the path alone for a route of every host."""
     text: str
-    """Destinations of its requests before and after the change; empty for an address that is new or gone."""
+    """Destinations of requests to the address, before and after the change; empty for a new or removed address."""
 
 
 def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
-    """Yield the changes of addresses by the steps on HTTPRoutes.
+    """Yield the changes of addresses that the steps on HTTPRoutes make.
 
-    An address that moves to another route with the same backends is no change.
+    An address that moves to another route, but keeps its backends, does not change.
     """
     before, after = dict[str, tuple[str, Mapping[str, int]]](), dict[str, tuple[str, Mapping[str, int]]]()
     for step in steps:
@@ -43,7 +43,7 @@ def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
 
 
 def _service(step: Step) -> str:
-    """Return the name of the service of a route: its label, else the name of the object."""
+    """Return the service of a route: the value of the route's service label, else the name of the route."""
     metadata = (step.new or step.old).get("metadata", _NONE)
     return metadata.get("labels", _NONE).get(labels.SERVICE) or metadata.get("name", "")
 

@@ -18,7 +18,7 @@ _TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("spec", "template"),
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "workerTemplate"),
 }
-"""Path of the template of the pods. For a LeaderWorkerSet, these are the workers."""
+"""Path of the pod template by kind of workload; for a LeaderWorkerSet, the template of the workers."""
 _NONE: Mapping[str, Any] = {}
 
 
@@ -66,17 +66,17 @@ def of_object(
 
 
 def template(kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the template of a workload's pods. For a LeaderWorkerSet, these are the workers."""
+    """Return the pod template of a workload; for a LeaderWorkerSet, the template of the workers."""
     return reduce(lambda found, key: found.get(key, _NONE), _TEMPLATES.get(kind, ("spec", "template")), content)
 
 
 def template_fields(kind: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part of a tree of fields (FieldsV1) that is about the template of a workload's pods."""
+    """Return the subtree of the pod template from a workload's tree of fields (FieldsV1)."""
     return reduce(lambda found, key: found.get(f"f:{key}", _NONE), _TEMPLATES[kind], fields)
 
 
 def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the labels of a workload's pods. For a LeaderWorkerSet, these are the leaders."""
+    """Return the labels of a workload's pods; for a LeaderWorkerSet, the labels of the leaders."""
     groups = content.get("spec", _NONE).get("leaderWorkerTemplate", _NONE)
     found = groups.get("leaderTemplate", _NONE) if kind == "LeaderWorkerSet" else template(kind, content)
     return found.get("metadata", _NONE).get("labels", _NONE)
@@ -89,9 +89,9 @@ def _is_device(name: str, number: object) -> bool:
 def _class(
     resources: Iterable[str], pod: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None
 ) -> str | None:
-    """Return the class whose resource a pod requests and whose node labels it requires.
+    """Return the accelerator class of a pod: the pod requests the resource and requires the node labels of the class.
 
-    Of several such classes, the class with most labels is chosen, then `planned`.
+    Of several such classes, the class with the most labels is chosen; of classes with equally many labels, `planned`.
     """
     labels, names = _required_labels(pod), frozenset(resources)
     fitting = (

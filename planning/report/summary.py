@@ -30,14 +30,14 @@ _OPERATIONS: Mapping[str, Operation] = {
     "create-replacement": "replace",
     "delete-replaced": "replace",
 }
-"""Operations of workloads by the engine's names (sdk/go/common/apitype/history.go, OpType)."""
+"""Operations on workloads, by the engine's names for them (sdk/go/common/apitype/history.go, OpType)."""
 _RESTARTING = ("spec.template", "spec.leaderWorkerTemplate")
-"""Beginnings of the paths of properties whose difference replaces pods."""
+"""Prefixes of paths of properties. A difference in such a property replaces pods."""
 _HIDDEN = "…"
 _UNCHECKED = " went unchecked"
-"""Words in every warning about a check that did not run: the check is named before the words, the reason after them."""
+"""Words in every warning about a check that did not run. The check is named before these words, the reason after."""
 _NOISE = ("an unhandled error occurred: program exited with non-zero exit code", "using pulumi-")
-"""Beginnings of messages that reports leave out: that the program failed after its errors, and which plugin is used."""
+"""Prefixes of messages that reports leave out: the exit of the program after its errors, and the plugin in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class WorkloadLine:
     """Name of the service."""
     operation: Operation
     edits: tuple[str, ...]
-    """Differences of its pods."""
+    """Differences between its old and its new pods."""
     fate: str
     """Consequences for its pods, in words."""
     outage: int | None
@@ -108,7 +108,7 @@ class Composed:
 
 
 def of_events(events: Events) -> Summary:
-    """Return the summary of a run whose configuration has mistakes. It contains only diagnostics and drift."""
+    """Return the summary of a run whose configuration has mistakes. The summary has only diagnostics and drift."""
     nothing = Cost(Decimal(0), Decimal(0))
     return Summary(
         stack=events.stack,
@@ -154,7 +154,7 @@ def summarize(events: Events, composed: Composed) -> Summary:
 
 
 def _profiles(plan: StackPlan) -> dict[str, str]:
-    """Return the profiles of services. The profile of a canary or prefill is added if it differs."""
+    """Return the profiles by service. The profile of a canary or prefill is added if it is not the service's."""
     found = dict[str, str]()
     for service in plan.services:
         texts = [profile.text for variant in service.variants for profile in variant.profiles.values()]
@@ -171,7 +171,7 @@ class _Diagnostics(TypedDict):
 
 
 def _public_texts(plan: StackPlan) -> frozenset[str]:
-    """Return names and sources of models. Reports may show them, although other values of arguments stay hidden."""
+    """Return names and sources of models. Reports may show these texts, but hide other values of arguments."""
     variants = (variant for service in plan.services for variant in service.variants)
     return frozenset(text for variant in variants for text in (variant.model, variant.source))
 
@@ -262,7 +262,7 @@ def _lines(
 
 
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
-    """Return the memory for the KV cache that a change takes away, as text."""
+    """Return the memory that a change takes away from the KV cache, as text."""
     is_comparable = fitting.is_comparable(step.kind, step.old, step.new)
     return fitting.headroom(change.workload, step.old) if is_comparable else ()
 
@@ -274,7 +274,7 @@ def _moves(step: Step) -> bool:
 
 
 def _replica_edits(change: Change) -> tuple[str, ...]:
-    """Return the change of the number of replicas if pods restart. The words for a restart do not contain it."""
+    """Return the change of the number of replicas if pods restart. The words for a restart leave this change out."""
     is_scaled = change.restarts and change.before != change.after and change.workload.autoscaler is None
     return (f"replicas {change.before} → {change.after}",) if is_scaled else ()
 
@@ -318,7 +318,7 @@ def _devices_before(changes: list[Change], ending: Iterable[Running]) -> Iterato
 def _others(events: Events) -> dict[str, dict[str, int]]:
     """Return the number of changed objects by operation and kind, without serving workloads and routes."""
     found = dict[str, dict[str, int]]()
-    # A replacement has a step for each of its parts.
+    # The engine may report one replacement as several steps.
     steps = {(_OPERATIONS.get(step.operation, step.operation), step.urn): step for step in events.changes}
     for (operation, _), step in steps.items():
         is_server = step.kind in WORKLOADS and bool(_owner(step)[0])

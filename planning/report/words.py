@@ -34,7 +34,7 @@ class Row(Spec):
     outage: bool = False
     """Whether no replica is ready at some moment."""
     remedy: bool = False
-    """Whether a surge or another replica avoids the outage."""
+    """Whether a surge or more replicas would avoid the outage."""
 
 
 class PathRow(Spec):
@@ -67,7 +67,7 @@ class Fate:
     outage: int | None
     """Minutes without any ready replica; None if some replicas stay ready."""
     remedy: str
-    """Advice that avoids an outage; empty if there is none."""
+    """Advice against the outage; empty if there is no outage, or if no advice helps."""
 
 
 def rates() -> Rates:
@@ -82,7 +82,7 @@ def rows() -> list[Row]:
 
 
 def path(operation: PathOperation, address: str, destinations: str) -> str:
-    """Return what happens to an address. `destinations` names where its requests go before and after the change."""
+    """Return what happens to an address. `destinations` says where requests to it go before and after the change."""
     row = next(row for row in _table().paths if row.operation == operation)
     return row.words.format(address=address, destinations=destinations)
 
@@ -93,7 +93,7 @@ def _table() -> _Table:
 
 
 def fate(operation: Operation, change: Change, size: str | None, *, beside: bool = False) -> Fate:
-    """Return what happens to the pods of a workload. `size` is the size of its weights; None if it is unknown.
+    """Return what happens to the pods of a workload. `size` is the size of their weights; None if unknown.
 
     `beside` says whether other pods of the variant, with another name, run until the new pods are ready.
     """

@@ -1,6 +1,6 @@
 """Decision on the routes that a run waits for: routes whose Gateway a controller has accepted.
 
-Without a controller, a route never gets a status, and a wait for this route would fail only after its timeout.
+Without a controller, a route never gets a status. A run that waits for this route would fail only after the timeout.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -18,7 +18,7 @@ from planning.routes.records import Route
 ACCEPTED_SECONDS = 300
 """Seconds to wait for acceptance. Cloud load balancers take minutes; controllers in the cluster take seconds."""
 _CONDITIONS = ("Accepted", "ResolvedRefs")
-"""Conditions of a route. They hold if the Gateway accepts the route, and if the route's backends exist."""
+"""Conditions of a route: the Gateway accepts the route; the route's backends exist."""
 _KIND = "Gateway"
 _MAX_NAMES = 3
 """Maximum number of services that a warning names. The warning only counts further services."""
@@ -41,7 +41,9 @@ def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
 
 
 def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
-    """Select the routes to wait for. A route gets a warning instead if no known controller has accepted its Gateway.
+    """Select the routes to wait for: the routes of Gateways that a controller is known to have accepted.
+
+    A route of any other Gateway gets a warning.
 
     `locked` are the accepted Gateways of a lock, as namespace/name. They replace the accepted Gateways of the cluster,
     so that the decision does not depend on the rights of a run.
@@ -80,7 +82,7 @@ def _since_lock(ref: GatewayRef) -> Problem:
 def wait(route: Route) -> Wait:
     """Return the wait for a route: until its Gateway accepts the current `metadata.generation` of the route.
 
-    The first condition only improves the error message, because every accepted route meets it, too. If the gateway
+    The first condition only improves the error message: every accepted route meets this condition, too. If the gateway
     refuses the route, the JSONPath selects a condition of the route with status False. The provider prints this
     condition in full, with the reason of the refusal. Parentheses group terms in pairs, because the provider's parser
     rejects three terms in a row.
@@ -99,9 +101,9 @@ def _gateway_warnings(
 ) -> Iterator[Problem]:
     at = Path(str(ref))
     if isinstance(live, Unknown):
-        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: {live.reason}")
+        yield warning(at, f"acceptance of the routes of {services} went unchecked: {live.reason}")
     elif gateway is None and ref.kind != _KIND:
-        what = f"whether anybody accepts the routes of {services} went unchecked: the parent is not a Gateway"
+        what = f"acceptance of the routes of {services} went unchecked: the parent is not a Gateway"
         yield warning(at, f"{what} ({ref.kind})")
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")

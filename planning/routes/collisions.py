@@ -130,7 +130,7 @@ def cluster_problems(
         return []
     if isinstance(live, Unknown):
         gateways = ", ".join(sorted({str(reference(route).gateway) for route in planned}))
-        what = f"whether other routes on {gateways} claim the same requests went unchecked: {live.reason}"
+        what = f"collisions with other routes on {gateways} went unchecked: {live.reason}"
         return [warning(Path(), what)]
     planned_names = {(route.namespace, route.name) for route in planned}
     indices = {verdict: _Index() for verdict in Verdict}
@@ -183,7 +183,7 @@ def _collisions(claims: Iterable[RequestClaim], index: _Index) -> Iterator[tuple
 
 
 def _collision_text(claim: RequestClaim, parent: ParentRef, host: str, holder: Path) -> str:
-    """Return the message of a collision. It contains no values of headers, because these may be credentials."""
+    """Return the message of a collision. The message has no header values, because these may be credentials."""
     requests = [claim.match.path, "any host" if host == EVERY_HOST else host]
     requests += [f"header {name}" for _, name, _ in claim.match.headers]
     return f"is taken on {parent.gateway} by {holder} ({', '.join(requests)})"
@@ -195,7 +195,7 @@ def _planned_match(match: Match) -> RouteMatch:
 
 
 def _normalize(match: RouteMatch) -> RouteMatch:
-    """Return a match in a normal form, which is equal for matches of the same requests."""
+    """Return the normal form of a match. Matches of the same requests have equal normal forms."""
     path = _normal_path(match.path) if match.type == "PathPrefix" else match.path
     headers = tuple(sorted((kind, name.lower(), value) for kind, name, value in match.headers))
     return RouteMatch(match.type, path, headers, match.more)

@@ -49,9 +49,9 @@ def mirroring_namespaces(routes: Iterable[Route]) -> dict[str, set[str]]:
 
 
 def resolve_match(variant: VariantContext, at: Path, match: RouteMatch) -> Match:
-    """Return a match with its path rendered and its model as a header; `at` is the path of the match.
+    """Return a match with a rendered path, and with a header in place of the model.
 
-    Raises `TemplateError` for a path that cannot be rendered.
+    `at` is the place of the match in the configuration. Raises `TemplateError` for a path that cannot be rendered.
     """
     path = CATCH_ALL if match.path is None else templates.path(match.path, record(variant, match.path))
     model = {} if match.model is None else {variant.release.picker.headers.base_model: match.model}

@@ -16,7 +16,7 @@ from planning.variant.context import VariantContext
 
 
 def plan(variant: VariantContext) -> ModelNames | None:
-    """Return the names of a service; None if its route matches no model."""
+    """Return the model names of a service; None if no match of the service's route has a model."""
     base = _base_model(variant)
     if base is None:
         return None
@@ -30,7 +30,7 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
         if match.model is None or match.model == base:
             continue
         what = f"is never in the header, which holds the service's base model {base} ({match.model})"
-        remedy = f"write {base}; the match then includes requests for its adapters and rewrites"
+        remedy = f"write {base}; the match then includes requests for the service's adapters and rewrites"
         at = path / "route" / "matches" / index / "model"
         yield Problem(at, what, remedy, (path / "model", path / "engine"))
 

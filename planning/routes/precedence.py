@@ -34,7 +34,7 @@ _MAX_NAMES = 3
 
 
 class _Index:
-    """Index of claims: by gateway, covering host and path, and by gateway, host, path and number of headers."""
+    """Two indices of claims: `_narrower` by gateway, covering host and path; `_equal` by rank, then by header names."""
 
     def __init__(self, claims: Iterable[RequestClaim]) -> None:
         self._narrower = dict[tuple[GatewayRef, str, str], list[_Claim]]()
@@ -90,7 +90,7 @@ def cluster_warnings(routes: Iterable[Route], live: Routes | Unknown) -> tuple[P
 
 
 def _losses(claims: Iterable[RequestClaim], index: _Index) -> Iterator[Problem]:
-    """Yield a warning for each claim of the index that takes requests from longer paths of other claims."""
+    """Yield a warning for each claim of the index that takes requests from other claims despite their longer paths."""
     losers = dict[tuple[RequestClaim, str], dict[str, None]]()
     for claim in claims:
         for parent, host in parents_and_hosts(claim):

@@ -23,7 +23,7 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Requests with a path prefix and with all of the headers."""
+    """Requests that have a path prefix and all of the headers."""
 
     path: str
     """Path prefix in whole segments; `/` matches every path."""
@@ -140,7 +140,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class PoolRequests:
-    """Objectives and aliases of a pool, which its endpoint picker applies to requests."""
+    """Objectives and aliases that the endpoint picker of a pool applies to requests."""
 
     api_version: str
     """apiVersion of the InferenceObjective and InferenceModelRewrite objects."""

@@ -12,7 +12,7 @@ _VERSION = "v1alpha2"
 
 
 def plan(variant: VariantContext) -> PoolRequests:
-    """Return objectives and aliases of a variant's pool. Without an endpoint picker there are none.
+    """Return objectives and aliases of a variant's pool. Both are empty if the variant has no endpoint picker.
 
     The canary's pool has the same aliases as the primary's, because requests for each alias may go to the canary.
     """
@@ -30,7 +30,7 @@ def plan(variant: VariantContext) -> PoolRequests:
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about objectives and rewrites of a service that apply to only some of its requests, or to none."""
+    """Yield warnings about objectives and rewrites that apply to only some requests of a service, or to none."""
     if variant.variant_name == CANARY or not variant.has_picker:
         return
     yield from _unread(variant)

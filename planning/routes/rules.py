@@ -1,4 +1,4 @@
-"""Validation of routes and rewrites, which also resolves the routes of a stack."""
+"""Validation of routes and rewrites. `resolve` returns the routes of a stack together with their problems."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ from planning.variant.context import Contexts, VariantContext
 _MAX_RULES = 16
 """Maximum number of rules in an HTTPRoute."""
 _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
-"""Headers with the length or the destination of a message. If a route changes them, proxies refuse or misread it."""
+"""Headers with the length or destination of a message. If a route changes them, proxies refuse or misread messages."""
 
 
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
-    """Return the routes of the services that have one, by service key, and every problem of routes and rewrites.
+    """Return the planned routes by service key, and every problem of routes and rewrites.
 
-    A service whose route has a problem has no route in the result. Its route stays if all its problems count only for
-    explicit values (`explicit_only`).
+    A route with a problem is left out, unless all problems of the route count only for explicit values
+    (`explicit_only`).
     """
     routes, sound_routes, found = dict[str, Route](), list[Route](), list[Problem]()
     for variant in contexts.of(PRIMARY):
@@ -81,7 +81,7 @@ def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
-    """Return a service's route and its problems. None stands for no route, and for a route with problems."""
+    """Return a service's route and its problems. The route is None if there is no route, or if it has problems."""
     spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
     mirror_problems = list(_mirror(variant, at))
     if gateway is None:
@@ -132,7 +132,9 @@ def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ..
         at = top / index
         if spec.model is not None and not gateway.body_router:
             what = "is matched in a header that nobody sets (gateway.bodyRouter is false)"
-            remedy = "put a payload processor in front and set gateway.bodyRouter: true, or match a header"
+            remedy = (
+                "put a payload processor in front of the gateway, and set gateway.bodyRouter: true, or match a header"
+            )
             found.append(Problem(at / "model", what, remedy, (Path("gateway"), variant.path / "route" / "gateway")))
         found += _match_headers(variant, spec, at)
         try:
@@ -188,7 +190,7 @@ def _catch_all(variant: VariantContext, match: Match, gateway: Gateway) -> Itera
 
 
 def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iterator[Problem]:
-    """Reject a header that occurs twice among the headers of the match, of its model and of the canary.
+    """Reject a header that occurs twice: in the match, as the header of the match's model, or in the canary's headers.
 
     Also reject a match that has too many headers in all.
     """
@@ -209,7 +211,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject a second change of a header, and changes of the picker's headers and of headers that frame messages.
+    """Reject a second change of one header, changes of the picker's headers, and changes of `_FRAMING_HEADERS`.
 
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
@@ -286,10 +288,9 @@ def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Ite
     """Reject more rules than an HTTPRoute may have. The spec itself limits the number of matches and hostnames."""
     canary = variant.service.canary
     if len(rules) > _MAX_RULES:
-        rules_per_path = (
-            "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
-        )
-        what = f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} (each rewritten path: {rules_per_path})"
+        of_canary = "" if canary is None or not canary.headers else ", one of them for canary.headers"
+        per_path = f"{'two rules' if of_canary else 'a rule'} for each rewritten path{of_canary}"
+        what = f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} ({per_path})"
         yield Problem(at / "matches", what, "remove some matches", (variant.path / "canary",))
 
 

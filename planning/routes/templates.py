@@ -106,7 +106,7 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
 def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> object:
     """Return the value at the path `expression`. Raises `TemplateError` unless there is exactly one value.
 
-    `shown` is the expression for messages.
+    `shown` is the expression as messages show it.
     """
     values: list[Any] = [record]
     names = list[str]()
@@ -152,7 +152,7 @@ def _step_text(step: re.Match[str]) -> str:
 
 
 def _missing_value(shown: str, parents: Sequence[str], step: re.Match[str]) -> TemplateError:
-    """Return the error for a step to a value that the record lacks; `parents` are the steps before it.
+    """Return the error for a step whose value the record lacks; `parents` are the earlier steps.
 
     The remedy names the key to set.
     """

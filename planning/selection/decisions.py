@@ -33,7 +33,7 @@ class Decision:
     locked: LockedProfile | None
     """The profile of the lock; None if the profile was selected from the catalogue."""
     evaluation: Evaluation | None
-    """The table of the selection; None for a profile of the lock, which was not compared with others."""
+    """The table of the selection; None for a profile of the lock, because no other profile was compared with it."""
     candidate: Candidate | None
     """The profile in the catalogue; None if the catalogue lacks the profile, or if its keys differ from the lock's."""
 

@@ -83,7 +83,7 @@ def _rows(
     if rank > 1:
         pairs = zip(SCORES, scores, best_scores, strict=True)
         decisive = next(name for name, score, best_score in pairs if score != best_score)
-        reason, detail = Reason.RANK, f"{best[0].id} is preferred by {decisive}"
+        reason, detail = Reason.RANK, f"{best[0].id} is preferred by its score `{decisive}`"
     elif len(group) > 1:
         reason, detail = Reason.TIE, f"{', '.join(each.id for each in group)} have the same scores"
     else:

@@ -13,7 +13,7 @@ from planning.hardware.placement import Placement
 
 
 class Fleet:
-    """Nodes by accelerator class and node selector. Each pair is looked up once."""
+    """Nodes by accelerator class and node selector. The nodes of each such pair are looked up once."""
 
     def __init__(self, facts: ClusterFacts) -> None:
         self._facts = facts

@@ -76,7 +76,7 @@ def unlocked_without_nodes(seat: Seat, chosen: Candidate, reason: str) -> Proble
 def lock_warnings(
     seat: Seat, locked: LockedProfile, evaluation: Evaluation, *, changed: bool, command: str
 ) -> Iterator[Problem]:
-    """Yield warnings about a locked profile: it is gone, has changed, does not fit, or another one is better."""
+    """Yield warnings about a locked profile: it is gone, has changed, does not fit, or another profile is better."""
     at, update = seat.path / "selection", f"run `{command}` to select again"
     row = next((row for row in evaluation.rows if row.candidate.id == locked.id), None)
     if row is None:

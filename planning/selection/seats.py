@@ -85,7 +85,7 @@ class _Asker:
         self.failed, self.without = list[Path](), list[Path]()
 
     def ask_variant(self, at: Path, tree: Mapping[str, Any], parent: Path | None) -> None:
-        """Ask for a service or a canary, and for its prefill. `parent` is the path of a canary's service."""
+        """Add the questions of a service or canary, and of its prefill. `parent` is the path of a canary's service."""
         inherits = parent is not None and any(seat.path == parent for seat in self.seats)
         if not isinstance(tree.get("model"), dict) or self._is_mistaken(at):
             return
@@ -111,7 +111,7 @@ class _Asker:
         return any(problem.path.is_within(at / key) for problem in self._merged.problems for key in keys)
 
     def _ask_prefill(self, at: Path, tree: Mapping[str, Any], prefill: Mapping[str, Any]) -> None:
-        """Ask for a prefill whose service needs no profile itself."""
+        """Add the question of a prefill whose service needs no profile itself."""
         whole = {**tree, "selection": prefill["selection"]}
         try:
             named = _model(at, whole, self._merged, self._catalogue, is_asked=True)
@@ -176,7 +176,7 @@ class _MistakeError(Exception):
 def _model(at: Path, tree: Mapping[str, Any], merged: Layer, catalogue: Catalogue, *, is_asked: bool) -> _Named | None:
     """Return the model of a variant that needs a profile; None if the variant needs none.
 
-    Raises `_MistakeError` if a profile is needed, and the model is in no catalogue.
+    Raises `_MistakeError` if a profile is needed, but the variant names no model, or a model that the catalogue lacks.
     """
     model, is_explicit = _mapping(tree.get("model")), _is_explicit(at, tree, merged)
     source, name = model.get("source", _source_of_cache(tree, merged)), model.get("name")
@@ -214,7 +214,7 @@ def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, 
         return _Named(name, text) if is_explicit else None
     if len(models) > 1:
         what = f"is the image of several models of the catalogue ({', '.join(models)})"
-        raise _MistakeError(Problem(path, what, "choose one with model.name"))
+        raise _MistakeError(Problem(path, what, "set model.name to one of these models"))
     if not models and is_explicit:
         what = f"is the image of no model of the catalogue{echo(path, text)}"
         raise _MistakeError(Problem(path, what, "remove selection, or add a profile with this image"))

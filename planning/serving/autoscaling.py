@@ -63,7 +63,7 @@ class PickerLoad:
 
     @property
     def is_per_replica(self) -> bool:
-        """Tell whether the target is a value for each replica. Otherwise it is a value for the whole pool."""
+        """Tell whether the target is a value for each replica. If not, the target is a value for the whole pool."""
         return self.type != _SATURATION
 
 
@@ -92,14 +92,14 @@ class Keda:
     polling_seconds: int
     cooldown_seconds: int
     server: str | None
-    """Address of the Prometheus to query; None if the stack has none."""
+    """Address of the Prometheus to query; None if the stack names no Prometheus."""
     queue: PickerLoad | None
     """The picker's queue as an additional metric, which scales the role up from zero replicas.
 
     None if `metrics` already has this metric, or if the role always has replicas.
     """
     authentication: PrometheusAuthentication | None
-    """Credentials for the Prometheus; None if it requires none."""
+    """Credentials for the Prometheus; None if the Prometheus requires no credentials."""
     fallback: Fallback | None
     """Number of replicas while metrics cannot be read; None to keep the current number."""
     modifiers: ScalingModifiers | None
@@ -181,7 +181,8 @@ def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> Engi
 def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
     """Return a metric of the picker.
 
-    If the series has a label for the stage, the metric is for one stage: the role, or the whole pool without prefill.
+    If the series has a label for the stage, the metric is for one stage: the role; or the whole pool, if the variant
+    has no prefill.
     """
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
@@ -217,7 +218,7 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
 
 
 def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> Iterator[Problem]:
-    """Require a Prometheus for metrics, a metric other than CPU for a fallback, and known names in a formula."""
+    """Check that metrics have a Prometheus, that a fallback has an effect, and that names in a formula are known."""
     for index, metric in enumerate(spec.metrics if variant.stack.observability.prometheus is None else ()):
         if not isinstance(metric, CpuMetric | CustomMetric):
             yield _missing_prometheus(at / "metrics" / index / "type", metric.type)
@@ -251,7 +252,7 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
 
 
 def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Problem]:
-    """Reject zero replicas if nothing can scale the role up. Only KEDA can, by the picker's queue in a Prometheus."""
+    """Reject zero replicas if nothing can scale the role up. Only KEDA can, if a Prometheus has the picker's queue."""
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
         yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
@@ -294,7 +295,7 @@ def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
             what = f"{name} wakes in up to {start}s, and without a defaultRequestTTL requests may fail before that"
             yield warning(at, what)
         elif 0 < seconds(ttl) < start:
-            yield warning(at, f"{name} wakes in up to {start}s, and requests wait {ttl} (defaultRequestTTL)")
+            yield warning(at, f"{name} wakes in up to {start}s, but requests wait only {ttl} (defaultRequestTTL)")
         reason = _unscraped_queue(variant)
         if reason is not None:
             yield warning(at, f"{name} is woken by the picker's queue, which nobody scrapes ({reason})")

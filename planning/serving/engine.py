@@ -106,7 +106,7 @@ class EnginePlan:
     certificate: str | None
     """Secret with the server certificate; None for plain HTTP."""
     events_ports: tuple[int, ...]
-    """Ports of the KV cache events that the picker reads; empty if the engine publishes none."""
+    """Ports on which the engine publishes KV cache events; empty if the engine publishes no events."""
 
 
 def plan(context: RoleContext) -> EnginePlan:
@@ -140,10 +140,10 @@ def plan(context: RoleContext) -> EnginePlan:
 
 
 def events_port(context: RoleContext) -> int | None:
-    """Return the port of the KV cache events of the first copy of the model; None without events.
+    """Return the port on which the first copy of the model publishes KV cache events; None if it publishes no events.
 
     Each further copy adds its rank to the port. `--kv-events-config` among the user's arguments may turn events on or
-    off, and may change their port.
+    off, and may change the port.
     """
     events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
@@ -162,7 +162,7 @@ def _certificate(context: RoleContext) -> str | None:
 
 
 def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the generated arguments, overridden by the user's; JSON values of the same flag are merged."""
+    """Merge the user's arguments into the generated ones. The user's values win; JSON values of a flag are merged."""
     return tuple(flags.merge(generated, explicit)) if generated else explicit
 
 
@@ -236,7 +236,7 @@ def _flag_values(context: RoleContext) -> dict[str, object]:
 
 
 def _offload(context: RoleContext) -> str | None:
-    """Return the host memory of the KV cache in GiB, the unit of vLLM; None without offload.
+    """Return the host memory of the KV cache in GiB, the unit of vLLM; None if nothing is offloaded.
 
     The flag is for one copy of the model. All copies in a pod therefore get equal shares of `kvCache.cpuOffload`
     (vllm 0.27.0, OffloadingConnector of each engine core).

@@ -36,7 +36,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
     found = fitting.fit(context)
     if isinstance(found, Unknown):
         if mode == "strict":
-            what = f"whether the model fits went unchecked: {found.reason}"
+            what = f"fit of the model went unchecked: {found.reason}"
             yield Problem(context.path / "model", what, severity="warning")
         return
     if not found.is_sufficient:

@@ -214,7 +214,7 @@ def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator
 
 
 def _cache_flags(context: RoleContext) -> dict[str, str | None]:
-    """Return the flags among a role's arguments that decide the form of the KV cache, with their values."""
+    """Return the flags that decide the form of the KV cache, with their values, from a role's arguments."""
     known = frozenset(context.variant.release.engine.cache_flags)
     return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in known}
 
@@ -244,7 +244,7 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
 def workload_warnings(path: Path, workloads: Collection[Workload]) -> Iterator[Problem]:
     """Yield warnings about workloads whose pods fetch more than necessary, or perhaps cannot open their devices.
 
-    `path` is the path of their variant.
+    `path` is the path of the workloads' variant.
     """
     for workload in workloads:
         pods = workload.layout.pods_per_replica

@@ -30,7 +30,10 @@ _ENGINE_PREFIX = "VLLM_"
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags that the engine's version or a group of pods does not support, and probe paths that need a key."""
+    """Reject flags that the engine's version, or a replica of several pods, does not support.
+
+    Also reject a probe path that needs a key.
+    """
     if context.is_custom or context.engine_version is None:
         return
     yield from _unknown_generated_flags(context, context.engine_version)
@@ -45,7 +48,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _unknown_generated_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
-    """Reject each field for which a flag is generated that the engine does not know."""
+    """Reject each field whose generated flag is unknown to the engine."""
     arguments = (*engine.generated_arguments(context, is_leader=True), *_worker_flags(context))
     found = dict[Path, str]()
     # Parsing takes longer than this lookup, and nearly every version knows all of these flags.

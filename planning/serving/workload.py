@@ -29,9 +29,9 @@ _GROUPS_READY = (
     f"jsonpath={{.status.conditions[?(@.type=='Available' && {CURRENT})].status}}=True",
     f"jsonpath={{$[?({CURRENT} && !(@.replicas>$.spec.replicas))].observedGeneration}}",
 )
-"""Conditions of a ready LeaderWorkerSet: available in its current generation, and without surplus replicas.
+"""Conditions of a ready LeaderWorkerSet: available at its current `metadata.generation`, and without surplus replicas.
 
-The LeaderWorkerSet controller reports the generation from version 0.9 on.
+The LeaderWorkerSet controller reports the `observedGeneration` from version 0.9 on.
 """
 
 
@@ -91,7 +91,7 @@ class Workload:
 
     @property
     def device_claim(self) -> ResourceClaim | None:
-        """Return the device claim of the pods; None if they request devices as a resource, or use none."""
+        """Return the device claim of the pods; None if the pods have no devices, or request a resource."""
         allocation = self.accelerator.allocation
         return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
 

@@ -44,9 +44,9 @@ def ready_path(role: Role, layout: Layout) -> str:
     If each copy of the model has a port, the probes ask the supervisor of the copies, which answers /health
     (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py).
 
-    Probes send no key. If requests need a key, the probes ask /health, which needs none. The engine does not answer
-    /health too early, because its port is closed until the model is loaded (vllm 0.21.0, `AuthenticationMiddleware` in
-    vllm/entrypoints/openai/server_utils.py).
+    Probes send no key. If requests need a key, the probes ask /health, which needs none (vllm 0.21.0,
+    `AuthenticationMiddleware` in vllm/entrypoints/openai/server_utils.py). The engine does not answer /health too
+    early, because its port is closed until the model is loaded.
     """
     return role.health.path or (_OPEN if layout.ports > 1 or requires_key(role) else _READY)
 

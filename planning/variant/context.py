@@ -51,7 +51,7 @@ class ConfiguredVariant:
 
     @property
     def gateway(self) -> Gateway | None:
-        """Return the gateway of the service, or None if it has none."""
+        """Return the gateway of the service; None if the service has no gateway."""
         return gateway(self.service, self.stack)
 
     @property
@@ -77,7 +77,7 @@ class VariantContext(ConfiguredVariant):
 
     @property
     def resource_id(self) -> str | None:
-        """Return the id by which the interceptor finds the variant's Service; None if it does not search for it."""
+        """Return the id by which the interceptor finds the variant's Service; None if it does not search."""
         spec = self.stack.interceptor
         searches = spec is not None and spec.mode == "label" and self.variant_name == PRIMARY
         return self.metered_as if searches else None
@@ -184,7 +184,7 @@ class Contexts:
         return self.variants[key, PRIMARY]
 
     def canary(self, key: str) -> VariantContext | None:
-        """Return the context of a service's canary, or None if it has none."""
+        """Return the context of a service's canary; None if the service has no canary."""
         return self.variants.get((key, CANARY))
 
     def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
@@ -232,7 +232,7 @@ def max_replicas(role: Role) -> int:
 
 
 def resource_id(service: Service, key: str, stack: Stack) -> str | None:
-    """Return the id by which a service is billed, or None if it is not metered."""
+    """Return the id by which a service is billed; None if the service is not metered."""
     interceptor = service.interceptor
     return (interceptor.resource_id or key) if stack.interceptor is not None and interceptor.enabled else None
 

@@ -33,8 +33,8 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str,
 def connection(spec: Variant, role: Role, provider: str | None) -> dict[str, EnvValue]:
     """Return the variable for idle connections, which vLLM closes after 5 s by default.
 
-    `provider` is the gateway's provider; None without a gateway. With prefill, the client of all engines is the routing
-    sidecar of decode pods.
+    `provider` is the gateway's provider; None if no gateway sends requests. If the variant has prefill, the client of
+    all engines is the routing sidecar of decode pods.
     """
     if images.is_custom(spec, role):
         return {}

@@ -3,13 +3,13 @@
 Prefill pods send their KV cache to decode pods as bytes. The bytes differ between engine versions and models, for
 example. Pods with different bytes reject each other at the first request, or silently give wrong answers.
 
-The generation is therefore a hash of all settings that may change the bytes. Every pod is labelled with it, and a pool
-selects the pods of one generation. A change of such a setting creates a new pool with new pods, to which the requests
-move.
+The generation is therefore a hash of all settings that may change the bytes. Every pod has its generation as a label,
+and a pool selects the pods of one generation. A change of such a setting creates a new pool with new pods, to which the
+requests move.
 
 Settings that are known not to change the bytes are left out of the hash (`neutralFlags` and `neutralVariables` of the
-release channel, for example). A change of them is a rollout within the same pool. All other settings are in the hash,
-also those that this program does not know.
+release channel, for example). A change of these settings is a rollout within the same pool. The hash has all other
+settings, even settings that this program does not know.
 """
 
 import hashlib
@@ -33,8 +33,8 @@ _DIGITS = 5
 def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
     """Return the name of a variant's generation: five hexadecimal digits.
 
-    It is None without prefill, because no cache is transferred. It is also None if both roles have the rollout
-    `Recreate`, because then all old pods end before new ones start.
+    The name is None if the variant has no prefill, because then no cache is transferred. The name is also None if both
+    roles have the rollout `Recreate`, because then all old pods end before new pods start.
     """
     if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
         return None
@@ -65,7 +65,7 @@ def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str
 
 
 def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:
-    """Return the endpoint that is set for the Job that fills the claim; None if none is set.
+    """Return the explicit endpoint of the Job that fills the claim; None if the configuration sets no such endpoint.
 
     The endpoint is part of the hash, because another endpoint may serve other weights.
     """

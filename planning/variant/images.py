@@ -28,13 +28,14 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
 def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
     """Return the engine's image for names and hashes.
 
-    An image with weights has no digest here until the digest in its lock changes. So the first lock changes no name.
+    The name of an image with weights gets no digest until the digest in its lock changes. So the first lock changes no
+    name.
     """
     is_in_image = scheme(spec.model.source) == "image"
     return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)
 
 
 def version(spec: Variant, role: Role, vendor: str, release: Release) -> EngineVersion | None:
-    """Return the version of vLLM that a role's engine runs; None for a custom engine, or without an image."""
+    """Return the version of vLLM that a role's engine runs; None for a custom engine, or if there is no image."""
     image = engine(spec, role, vendor, release)
     return None if image is None or is_custom(spec, role) else engine_versions.of_image(image, vendor, release)

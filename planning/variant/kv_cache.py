@@ -9,7 +9,7 @@ from models.source import served_name
 from planning.releases import Release
 
 BLOCK_SIZE = 64
-"""Tokens in a block if several components must agree on the number and the user sets none; as in llm-d's guides."""
+"""Tokens in a block, as in llm-d's guides, if several components must agree on the number and the user sets none."""
 _EVENT_READERS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
 """Types of picker plugins that read the engines' cache events."""
 
@@ -25,7 +25,7 @@ class KvCache:
     events: Mapping[str, bool | str] | None
     """Value of `--kv-events-config`; None if the engine publishes no cache events."""
     transfer: Mapping[str, str] | None
-    """Value of `--kv-transfer-config`; None without prefill, or if the release does not support the connector."""
+    """Value of `--kv-transfer-config`; None if the variant has no prefill, or the release lacks the connector."""
 
 
 def plan(spec: Variant, release: Release) -> KvCache:

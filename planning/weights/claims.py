@@ -60,7 +60,7 @@ class FillPlan:
     """The Job that fills a claim.
 
     The Job's name depends only on the source, so only a new source leads to a new Job. If the name depended on the
-    downloader's image as well, an update of the image would fetch weights again that are already there.
+    downloader's image as well, an update of this image would fetch existing weights again.
     """
 
     name: str
@@ -90,7 +90,7 @@ class StoragePlan:
     """Name of the service or cache, for labels."""
     namespace: str
     folder: str
-    """Folder of the source in the claim, which is also part of the logical names."""
+    """Folder of the source in the claim. Logical names contain this folder."""
     claim: ClaimPlan | None
     """The claim to create; None if the claim already exists."""
     fill: FillPlan
@@ -175,7 +175,7 @@ def warnings(variants: Iterable[VariantContext], caches: Iterable[StoragePlan]) 
 
 
 def cache_owner(key: str) -> str:
-    """Return the owner of a cache's objects. It differs from every service key, because keys contain no dot."""
+    """Return the owner of a cache's objects. No service key equals this owner, because keys contain no dot."""
     return f"caches.{key}"
 
 
@@ -296,7 +296,7 @@ def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
 
 
 def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
-    """Return the network policy of a Job, whose pods fetch weights and accept no connections."""
+    """Return the network policy of a Job. The Job's pods fetch weights, and accept no connections."""
     spec = stack.network_policies
     if spec is None:
         return None

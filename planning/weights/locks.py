@@ -1,7 +1,7 @@
 """Effect of a lock on a stack: pins and sizes of its sources, and problems of sources that the lock does not have.
 
-A source has changed if its text in the configuration or a setting on which its content depends has changed. The lock
-then has no pin for the source, and the source is planned as without a lock.
+A pin is for one text of a source in the configuration, and for the settings on which the source's content depends. If
+these change, the lock has no pin for the source, and the source is planned as without a lock.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ def lockables(stack: Stack) -> Iterator[Lockable]:
 
 
 def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
-    """Return a stack with the pins of its lock. `stack_name` is the last part of the name of the stack.
+    """Return a stack with the pins of its lock. `stack_name` is the last segment of the full stack name.
 
     Sources with a mistake get no pin.
     """
@@ -219,8 +219,8 @@ _Sized = TypeVar("_Sized", Model, Cache)
 def _with_pin(spec: _Sized, pin: Pin | None, question: Wanted | None, answers: dict[Wanted, Answer]) -> _Sized:
     """Return a spec with a pin, and with the bytes of the pin as its size.
 
-    Time limits of pods depend on the size. If no claim needs the size, it is set only if the pin changes the pods
-    anyway. Otherwise the lock would replace pods only to change a time limit.
+    Time limits of pods depend on the size, so a new size replaces pods. The size is therefore set in two cases only: a
+    claim needs the size, or the pin changes the pods anyway.
     """
     if pin is None:
         return spec

@@ -20,7 +20,7 @@ from planning.weights import claims
 MUTABLE_TAGS = frozenset({"latest", "main"})
 """Tags that projects move to newer content."""
 _DEFAULT_BRANCH = "main"
-"""Branch of a Hugging Face repository that a source without a revision means."""
+"""The branch that an `hf://` source without a revision means."""
 
 
 def problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
@@ -47,7 +47,7 @@ def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
 
 
 def cache_warnings(stack: Stack) -> Iterator[Problem]:
-    """Yield warnings about the sources of caches whose content may change under the same name."""
+    """Yield warnings about sources of caches, if their content may change under the same name."""
     for at, source in _of_caches(stack).items():
         yield from _warnings(at, source, is_filled=True)
 
@@ -70,7 +70,7 @@ def _pinned_sources(model: Model) -> set[str]:
 
 
 def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]:
-    """Yield the warning about a source. `is_filled` tells whether a Job fetches it into a claim."""
+    """Yield the warning about a source. `is_filled` tells whether a Job fetches the source into a claim."""
     pin = source.pin
     if pin is None or not pin.deployed:
         yield from _by_name(at, source.source if pin is None else pin.source)
@@ -81,20 +81,20 @@ def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]
 
 
 def _fetched_by_name(at: Path, pin: Pin) -> Problem:
-    """Return the warning about pods that ran before the lock: their template cannot change without a rollout."""
+    """Return the warning about pods from before the lock. Only a rollout can make them fetch the locked content."""
     what = f"is fetched by its name, as before the lock, so a pod that starts later may serve other weights ({pin.was})"
-    remedy = f"run `python -m cli lock` with --update {block_of(at)} to pin it, and deploy, which replaces the pods"
+    remedy = f"run `python -m cli lock` with --update {block_of(at)}, then deploy; the deployment replaces the pods"
     return warning(at, what, remedy)
 
 
 def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
     """Yield the warning about a claim that was filled before the lock.
 
-    Sources in S3 get no warning, because the configuration cannot name their digest.
+    A source in S3 gets no warning. The remedy is to write the digest, and no `s3://` source can contain a digest.
     """
     if pin.digest is None:
         what = f"was fetched to its claim before the lock, so the claim may hold other weights ({pin.was})"
-        yield warning(at, what, f"write {pin.source}, which fills another claim")
+        yield warning(at, what, f"write {pin.source}; a Job then fills another claim")
 
 
 def _by_name(at: Path, source: str) -> Iterator[Problem]:

@@ -91,16 +91,16 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
 
 
 def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
-    """Return the problem of a field that has no effect with a source. `supported` are the schemes that use it."""
+    """Return the problem of a field without effect on a source. `supported` has the schemes that use the field."""
     schemes = " or ".join(f"{name}://" for name in sorted(supported))
     what = f"has no effect with this source ({scheme(source)}://)"
     return Problem(path, what, f"remove it, or use a source of {schemes}", explicit_only=True)
 
 
 def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
-    """Reject access settings of a model that its source does not use.
+    """Reject access settings that the source of a model does not use.
 
-    Adapters with another scheme do not use them either, because they have settings of their own.
+    Adapters with another scheme do not use these settings either, because such adapters have settings of their own.
     """
     adapters = {} if model.lora is None else model.lora.adapters
     for field, supported in _ACCESS.items():
@@ -179,7 +179,7 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
 
 
 def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None) -> Iterator[Problem]:
-    """Reject a model whose size differs from that of the service or cache (`holder`) whose claim the model uses."""
+    """Reject a model whose size differs from that of `holder`: the service or cache whose claim the model uses."""
     if model.size is not None and size is not None and amount(model.size) != amount(size):
         what = f"differs from the size of {holder}, which has the same weights ({model.size}, {size})"
         yield Problem(path / "size", what, "remove it, or correct the other size")
@@ -238,7 +238,7 @@ def _check_variant(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _reserved_folder(mount_path: str) -> str | None:
-    """Return a folder that a mount would hide, or that would contain it; None if there is none."""
+    """Return a folder that a mount would hide, or that would contain the mount; None if there is no such folder."""
     mount = f"{mount_path}/"
     for folder in _RESERVED:
         if folder.startswith(mount) or mount.startswith(folder):
@@ -266,7 +266,7 @@ def _check_storage(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _check_duplicate_fields(path: Path, model: Model, fill: Fill) -> Iterator[Problem]:
-    """Reject fields of a fill that the model sets, too, because the Job takes them from the model."""
+    """Reject fields of a fill that the model sets, too, because the Job takes these fields from the model."""
     for field, model_value, fill_value in (
         ("secrets", model.secrets, fill.secrets),
         ("endpoint", model.endpoint, fill.endpoint),
@@ -304,7 +304,7 @@ def _other_source_remedy(variant: VariantContext) -> str:
 
 
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
-    """Reject fields of a model about fetching. They have no effect, because the cache's Job fetches the weights.
+    """Reject a model's fields for fetching. They have no effect, because the cache's Job fetches the weights.
 
     Pods still fetch the adapters. Fields that an adapter may inherit from the model are therefore not rejected.
     """
@@ -324,7 +324,7 @@ def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Prob
 
 
 def _check_access_mode(path: Path, mode: str, users: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
-    """Reject an access mode of one node or one pod if several pods may mount the claim at the same time."""
+    """Reject an access mode for one node or one pod if several pods may mount the claim at the same time."""
     if mode == "ReadWriteMany":
         return
     counts = [_max_counts(user, contexts.roles_of(user)) for user in users]

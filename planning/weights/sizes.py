@@ -1,4 +1,4 @@
-"""Sizes of weights that the configuration does not state: questions to their sources, and use of the answers.
+"""Sizes of weights, if the configuration does not state them: questions to sources, and use of the answers.
 
 A size is needed only if a claim is created. An answer has the same effect as a size in the configuration. Readers in
 `facts/` ask the sources. A failed read is `Unknown`, never a size of 0.
@@ -35,14 +35,14 @@ class Wanted:
     region: str | None = None
     insecure: bool = False
     layers: tuple[str, ...] = ("model",)
-    """Layers of a ModelKit that are unpacked (`model.filter`)."""
+    """Layers to unpack from a ModelKit (`model.filter`)."""
     ignored: tuple[str, ...] = ()
-    """Patterns of the files of a repository that are not fetched."""
+    """Patterns of files that are not fetched from a repository."""
     private: bool = False
     """Whether pods read the source with credentials. The readers in `facts/` do not have these credentials."""
 
     def unknown(self, reason: str) -> Unknown:
-        """Return the answer of a failed read, which names the checks that are skipped."""
+        """Return the answer of a failed read. The answer names the checks that are skipped."""
         return Unknown(f"neither size nor existence of {self.source} was checked: {reason}")
 
 
@@ -63,7 +63,7 @@ class Unusable:
     """The error of a source from which no pod could fetch weights."""
 
     field: Literal["source", "region", "filter"]
-    """The field with the error. `region` and `filter` are fields of the model, and apply to its adapters, too."""
+    """The field with the error. `region` and `filter` are fields of the model; they apply to adapters, too."""
     what: str
     remedy: str
 
@@ -108,7 +108,10 @@ def cache_question(cache: Cache) -> Wanted | None:
 
 
 def variant_question(spec: Variant) -> Wanted | None:
-    """Return the question for the size of a variant's weights; None if the variant has no claim that needs it."""
+    """Return the question for the size of a variant's weights.
+
+    None if no claim needs the size, if the size is stated, or if no server knows it.
+    """
     model, storage = spec.model, spec.storage
     if not isinstance(storage, Dedicated) or storage.size is not None:
         return None

@@ -94,8 +94,8 @@ class Weights:
     requests: Mapping[str, str]
     """Requests of each fetch container.
 
-    Kubernetes reserves only the largest request of a pod's init containers. Each of them therefore requests the disk
-    space that all of them need together, as far as sizes are known.
+    Kubernetes reserves only the largest request of a pod's init containers. Each fetch container therefore requests the
+    disk space that all fetch containers need together, as far as sizes are known.
     """
     limits: Mapping[str, str]
     """Limits of each fetch container."""
@@ -107,13 +107,13 @@ class Source:
 
     model: Model
     images: Images
-    """Images of the stack's configuration. They take precedence over those of the release."""
+    """Images of the stack's configuration. They take precedence over the release's images."""
     release: Release
     identity: bool
     """Whether the user names a ServiceAccount for the fetching pod. That account may have access to the source."""
     retries: bool = False
-    """Whether a container repeats a failed fetch itself. If a replica spans pods, the restart of any container, also of
-    an init container, deletes all pods of the replica with everything that they have fetched."""
+    """Whether a container repeats a failed fetch itself. In a replica of several pods, the restart of any container,
+    even of an init container, deletes all pods of the replica, and the files that these pods have fetched."""
     fetches_all: bool = False
     """Whether all files of a repository are fetched by default, because a custom engine may read any of them."""
 
@@ -212,7 +212,7 @@ def adapter_access(model: Model, adapter: Adapter) -> Access:
 
 
 def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
-    """Return the patterns of the files of a model's repository that are not fetched."""
+    """Return the patterns of files that are not fetched from a model's repository."""
     if model.ignore_patterns is not None:
         return model.ignore_patterns
     return () if fetches_all else ignored_files.patterns()
@@ -326,7 +326,7 @@ def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[
     """Return the command of a container.
 
     The command is empty if the image's entrypoint runs. The image that verifies ModelKits runs its entrypoint, and so
-    does the image of the downloader if no listing is compared. `kit` overwrites files (`-o`).
+    does the image of the downloader if no listing is compared. The option `-o` makes `kit` overwrite files.
     """
     if item.listing is not None:
         return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))

@@ -14,7 +14,7 @@ class _Table(Spec):
 
 
 def command(digest: str, entrypoint: str) -> tuple[str, ...]:
-    """Return the command of a container that has the arguments of the downloader.
+    """Return the command of a container whose arguments are those of the downloader.
 
     The command fails if the listing does not have the digest of the lock. `entrypoint` is the path of the downloader.
     """

@@ -18,7 +18,7 @@ from tests.support.stacks import tree
 DOUBTFUL = tree(qwen={"canary": {"weight": 0, "prefill": {}}}) | {"cluster": {"facts": {"type": "none"}, "name": "c"}}
 """A stack of which each step has something to say."""
 UNCHECKED = "went unchecked: cluster.facts is none"
-OF_ROUTES = f"gateways/gateway: whether anybody accepts the routes of services.qwen {UNCHECKED}"
+OF_ROUTES = f"gateways/gateway: acceptance of the routes of services.qwen {UNCHECKED}"
 OF_PLAN = "services.qwen.canary: weight 0 without headers: its pods run, but get no requests"
 UNSIZED = {
     "model": {"name": "org/kit", "source": "kit://127.0.0.1:1/org/kit:v1", "insecure": True},
@@ -53,7 +53,7 @@ def test_a_deployment_run_warns_of_the_cluster_then_of_its_routes_then_of_the_ch
     kinds, routes, references, names, *others = warned
     assert kinds.startswith("whether the cluster serves apps/v1/Deployment, ")
     assert kinds.endswith(UNCHECKED)
-    assert routes == f"whether other routes on gateways/gateway claim the same requests {UNCHECKED}"
+    assert routes == f"collisions with other routes on gateways/gateway {UNCHECKED}"
     assert references == f"namespaces (models), listeners of gateways/gateway, nodes, quotas of models {UNCHECKED}"
     assert names == f"whether existing objects belong to other stacks {UNCHECKED}"
     generations = f"services.qwen.canary: generations of running pods {UNCHECKED}"
@@ -111,7 +111,7 @@ def test_what_preflight_refuses_is_warned_of_first_and_nothing_is_said_of_the_ch
         run(DOUBTFUL)
     assert warned == [
         "whether the cluster's CRDs are new enough went unchecked: it was refused",
-        "whether other routes on gateways/gateway claim the same requests went unchecked: it was refused",
+        "collisions with other routes on gateways/gateway went unchecked: it was refused",
         "namespaces (models), listeners of gateways/gateway, nodes, quotas of models went unchecked: it was refused",
         "whether existing objects belong to other stacks went unchecked: cluster.facts is none",
     ]

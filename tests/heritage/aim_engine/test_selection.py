@@ -286,7 +286,7 @@ def test_9_9_b42_an_image_names_one_model_or_none_and_several_are_an_error_that_
     with pytest.raises(ConfigError) as caught:
         composed(profiles.stack(both, qwen=service))
     what = "services.qwen.model.source: is the image of several models of the catalogue (org/model, org/other)"
-    assert [str(problem) for problem in caught.value.problems] == [f"{what}; choose one with model.name"]
+    assert [str(problem) for problem in caught.value.problems] == [f"{what}; set model.name to one of these models"]
     named = {"model": {"name": "org/other", "source": f"image://{IMAGE}"}, "selection": {}}
     assert composed(profiles.stack(both, qwen=named)).contract["services"]["qwen"]["profile"]["id"] == "b"
     none = {"model": {"name": "org/custom", "source": f"image://{IMAGE}"}, "accelerator": "amd"}

@@ -107,7 +107,7 @@ def test_a8_a_name_that_the_header_never_holds_is_refused(name):
     (line,) = refused(routed(BODY, service=LORA | LATEST, matches=[{"model": name}]))
     assert line == (
         "services.qwen.route.matches[0].model: is never in the header, which holds the service's base "
-        f"model org/m ({name}); write org/m; the match then includes requests for its adapters and rewrites"
+        f"model org/m ({name}); write org/m; the match then includes requests for the service's adapters and rewrites"
     )
 
 

@@ -352,11 +352,11 @@ def test_what_is_sound_warns_of_nothing():
         ({}, "autoscaling: decode wakes in up to 1800s, and without a defaultRequestTTL requests may fail before that"),
         (
             {"defaultRequestTTL": "2m"},
-            "autoscaling: decode wakes in up to 1800s, and requests wait 2m (defaultRequestTTL)",
+            "autoscaling: decode wakes in up to 1800s, but requests wait only 2m (defaultRequestTTL)",
         ),
         (
             {"defaultRequestTTL": "1799s"},
-            "autoscaling: decode wakes in up to 1800s, and requests wait 1799s (defaultRequestTTL)",
+            "autoscaling: decode wakes in up to 1800s, but requests wait only 1799s (defaultRequestTTL)",
         ),
         ({"defaultRequestTTL": "30m"}, None),
         ({"defaultRequestTTL": "0s"}, None),
@@ -374,7 +374,7 @@ def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
         autoscaling={**SLEEPS, "minReplicas": 1},
         prefill=prefill,
     )
-    assert found == ["autoscaling: prefill wakes in up to 300s, and requests wait 2m (defaultRequestTTL)"]
+    assert found == ["autoscaling: prefill wakes in up to 300s, but requests wait only 2m (defaultRequestTTL)"]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def told(stack, known, running=None, mode="strict", **changes):
 
 def short(number, pods, free, lower="replicas"):
     return (
-        f"{AT}: {NEEDS.format(number, pods)}, and nodes have no places for all of them: {free} {FREE}; "
+        f"{AT}: {NEEDS.format(number, pods)}, but nodes lack places for some of these pods: {free} {FREE}; "
         + ADD.format(lower)
     )
 
@@ -57,8 +57,8 @@ def short(number, pods, free, lower="replicas"):
 def test_pods_of_a_new_service_need_places():
     stack = tree(qwen=SERVICE)
     assert told(stack, facts(NODE)) == ([], [])
-    assert told(stack, facts(NODE, requested=1)) == ([short(8, "2 × 4 for qwen-decode", 7)], [])
-    assert told(stack, facts(NODE, requested=1), mode="warn") == ([], [short(8, "2 × 4 for qwen-decode", 7)])
+    assert told(stack, facts(NODE, requested=1)) == ([short(8, "pods of qwen-decode: 2 × 4", 7)], [])
+    assert told(stack, facts(NODE, requested=1), mode="warn") == ([], [short(8, "pods of qwen-decode: 2 × 4", 7)])
     assert told(stack, facts(NODE, requested=1), mode="skip") == ([], [])
 
 
@@ -75,7 +75,7 @@ def test_pods_of_a_new_service_need_places():
 )
 def test_devices_count_on_nodes_that_take_the_pods(change, free):
     stack = tree(qwen=SERVICE)
-    assert told(stack, facts(replace(NODE, **change))) == ([short(8, "2 × 4 for qwen-decode", free)], [])
+    assert told(stack, facts(replace(NODE, **change))) == ([short(8, "pods of qwen-decode: 2 × 4", free)], [])
 
 
 def test_required_node_affinity_counts():
@@ -85,14 +85,14 @@ def test_required_node_affinity_counts():
     stack = tree(qwen={**SERVICE, "replicas": 4})
     assert told(stack, facts(*zones)) == ([], [])
     stack["services"]["qwen"]["pod"] = {"affinity": affinity}
-    assert told(stack, facts(*zones)) == ([short(16, "4 × 4 for qwen-decode", 8)], [])
+    assert told(stack, facts(*zones)) == ([short(16, "pods of qwen-decode: 4 × 4", 8)], [])
 
 
 def test_a_rollout_needs_its_surge_alone():
     running, known = tree(qwen={**SERVICE, **SURGE}), facts(NODE, requested=8)
     changed = tree(qwen={**SERVICE, **SURGE, "engine": {"args": ["--enforce-eager"]}})
     assert told(running, known, running) == ([], [])
-    assert told(changed, known, running) == ([short(4, "1 × 4 for qwen-decode", 0, "replicas or maxSurge")], [])
+    assert told(changed, known, running) == ([short(4, "pods of qwen-decode: 1 × 4", 0, "replicas or maxSurge")], [])
     changed["services"]["qwen"]["rollout"] = {"type": "Recreate"}
     assert told(changed, known, running) == ([], [])
     assert told(tree(qwen=SERVICE), known, running) == ([], [])
@@ -113,7 +113,7 @@ def test_pods_whose_template_loses_a_value_restart_as_others(more, fields):
     known, ours = facts(NODE, requested=8), ({"f:spec": {"f:template": fields}},)
     live = {item.place: LiveObject(item.manifest, ours=ours) for item in objects(render(plan(old)))}
     assert told(old, known, live=LiveObjects(live)) == ([], [])
-    expected = short(4, "1 × 4 for qwen-decode", 0, "replicas or maxSurge")
+    expected = short(4, "pods of qwen-decode: 1 × 4", 0, "replicas or maxSurge")
     assert told(new, known, live=LiveObjects(live)) == ([expected], [])
 
 
@@ -139,7 +139,7 @@ def test_templates_have_every_field_that_the_api_server_says_was_set():
 def test_more_replicas_need_places_beside_those_that_run():
     known = facts(NODE, replace(NODE, name="gpu-1"), requested=5)
     larger = tree(qwen={**SERVICE, "replicas": 3})
-    expected = short(4, "1 × 4 for qwen-decode", 6, "replicas or maxSurge")
+    expected = short(4, "pods of qwen-decode: 1 × 4", 6, "replicas or maxSurge")
     assert told(larger, known, tree(qwen=SERVICE)) == ([expected], [])
     assert told(tree(qwen={**SERVICE, "replicas": 1}), known, tree(qwen=SERVICE)) == ([], [])
 
@@ -151,22 +151,22 @@ def test_a_generation_and_a_canary_need_places_beside_the_old_pods():
     assert told(tree(qwen=changed), known, tree(qwen=roles)) == ([], [])
     errors, _ = told(tree(qwen=changed), facts(NODE, requested=8), tree(qwen=roles))
     assert len(errors) == 1
-    assert errors[0].startswith("services: 8 more nvidia.com/gpu are needed at the same time (1 × 4 for qwen-")
+    assert errors[0].startswith("services: 8 more nvidia.com/gpu are needed at the same time (pods of qwen-")
     canary = {**SERVICE, "canary": {"weight": 10, "replicas": 1}}
     errors, _ = told(tree(qwen=canary), facts(NODE, requested=8), tree(qwen=SERVICE))
-    needed = NEEDS.format(4, "1 × 4 for qwen-canary-decode")
-    lack = f"and nodes have no places for all of them: 0 {FREE}; {ADD.format('replicas')}"
+    needed = NEEDS.format(4, "pods of qwen-canary-decode: 1 × 4")
+    lack = f"but nodes lack places for some of these pods: 0 {FREE}; {ADD.format('replicas')}"
     assert errors == [f"services.qwen.canary.accelerator: {needed}, {lack}"]
 
 
 def test_the_largest_number_of_an_autoscaler_is_a_warning():
     known = facts(NODE)
     largest = (
-        f"at its largest number of replicas, {NEEDS.format(16, '4 × 4 for qwen-decode')}, and nodes have no places"
+        f"with the largest number of replicas, {NEEDS.format(16, 'pods of qwen-decode: 4 × 4')}, but nodes lack places"
     )
     remedy = "add nodes, or lower maxReplicas"
-    assert told(tree(qwen=SCALED), known) == ([], [f"{AT}: {largest} for them: 8 {FREE}; {remedy}"])
-    assert told(tree(qwen=SCALED), facts(NODE, requested=5))[0] == [short(4, "1 × 4 for qwen-decode", 3)]
+    assert told(tree(qwen=SCALED), known) == ([], [f"{AT}: {largest} for some of these pods: 8 {FREE}; {remedy}"])
+    assert told(tree(qwen=SCALED), facts(NODE, requested=5))[0] == [short(4, "pods of qwen-decode: 1 × 4", 3)]
 
 
 def test_pods_of_several_sizes_may_be_spread_too_thinly():
@@ -174,10 +174,10 @@ def test_pods_of_several_sizes_may_be_spread_too_thinly():
     large = {**SERVICE, "replicas": 1, "parallelism": {"tensor": 8}}
     small = {**SERVICE, "replicas": 8, "parallelism": {"tensor": 1}}
     errors, warnings = told(tree(bert=small, qwen=large), facts(*nodes))
-    needed = NEEDS.format(16, "8 × 1 for bert-decode, 1 × 8 for qwen-decode")
+    needed = NEEDS.format(16, "pods of bert-decode: 8 × 1, pods of qwen-decode: 1 × 8")
     remedy = "free whole nodes, or add nodes"
     assert errors == []
-    assert warnings == [f"services: {needed}, and nodes may have no places for all of them: 16 {FREE}; {remedy}"]
+    assert warnings == [f"services: {needed}, but nodes may lack places for some of these pods: 16 {FREE}; {remedy}"]
 
 
 def test_nodes_that_come_on_demand_are_not_counted():
@@ -224,7 +224,7 @@ def test_if_nobody_knows_what_runs_only_what_never_fits_is_told(live):
 
 def test_unknown_nodes_are_told_to_those_who_are_strict():
     known = replace(NOTHING_READ, nodes=Unknown("no right"))
-    expected = "whether nodes have the devices of this change went unchecked: no right"
+    expected = "capacity of the nodes for this change went unchecked: no right"
     assert told(tree(qwen=SERVICE), known) == ([], [expected])
     assert told(tree(qwen=SERVICE), known, mode="warn") == ([], [])
 
@@ -233,7 +233,7 @@ def test_larger_pods_may_get_the_devices_of_their_predecessors():
     larger = {**SERVICE, "parallelism": {"tensor": 8}, "replicas": 1}
     errors, warnings = told(tree(qwen=larger), facts(NODE, requested=8), tree(qwen=SERVICE))
     assert errors == []
-    assert "nodes may have no places" in warnings[0]
+    assert "nodes may lack places" in warnings[0]
     moved = {**SERVICE, "pod": {"nodeSelector": {"nvidia.com/gpu.product": "renamed"}}}
     assert told(tree(qwen=SERVICE), facts(NODE, requested=8), tree(qwen=moved))[0] == []
     other = {**SERVICE, "accelerator": "nvidia-l40s"}

@@ -72,7 +72,7 @@ def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
     verdict = acceptance.decide(plan(tree()).routes, Unknown("no answer"))
     assert verdict.routes == set()
     assert lines(verdict.warnings, "warning") == [
-        "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: no answer"
+        "gateways/gateway: acceptance of the routes of services.qwen went unchecked: no answer"
     ]
 
 
@@ -80,7 +80,7 @@ def test_a_parent_of_another_kind_is_not_taken_for_absent():
     stack = tree() | {"gateway": tree()["gateway"] | {"group": "example.com", "kind": "Other"}}
     (line,) = lines(acceptance.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings, "warning")
     assert (
-        line == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: "
+        line == "gateways/gateway: acceptance of the routes of services.qwen went unchecked: "
         "the parent is not a Gateway (Other)"
     )
 

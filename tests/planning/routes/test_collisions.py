@@ -228,9 +228,7 @@ def test_any_of_several_parents_of_a_route_of_the_cluster_counts():
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
     found = collisions.cluster_problems([route("b")], US, Unknown("no answer"), "strict")
     assert errors(found) == []
-    assert lines(found, "warning") == [
-        "whether other routes on gateways/gateway claim the same requests went unchecked: no answer"
-    ]
+    assert lines(found, "warning") == ["collisions with other routes on gateways/gateway went unchecked: no answer"]
     assert collisions.cluster_problems([], US, Unknown("no answer"), "strict") == []
 
 

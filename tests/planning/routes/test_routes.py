@@ -350,11 +350,13 @@ def test_as_many_paths_as_rules_fit():
         return [{"path": f"/p{number}"} for number in range(count)]
 
     assert len(rules(route(matches=named(16)))) == 16
-    limit = "but a route has at most 16 (each rewritten path:"
+    limit = "but a route has at most 16"
     (line,) = told(routed(matches=named(17)))
-    assert line.startswith(f"services.qwen.route.matches: needs 17 rules, {limit} a rule)")
+    assert line.startswith(f"services.qwen.route.matches: needs 17 rules, {limit} (a rule for each rewritten path)")
     (line,) = told(tried(0, {"x-canary": "1"}, matches=named(9)))
-    assert line.startswith(f"services.qwen.route.matches: needs 18 rules, {limit} two rules,")
+    assert line.startswith(
+        f"services.qwen.route.matches: needs 18 rules, {limit} (two rules for each rewritten path, one"
+    )
 
 
 def test_matches_that_are_not_rewritten_share_a_rule():

@@ -109,7 +109,7 @@ def test_pods_that_ran_before_the_lock_change_in_nothing(source, prefill):
     assert everything == plain(stack)
     assert warnings == []
     what = "is fetched by its name, as before the lock, so a pod that starts later may serve other weights"
-    remedy = "run `python -m cli lock` with --update qwen to pin it, and deploy, which replaces the pods"
+    remedy = "run `python -m cli lock` with --update qwen, then deploy; the deployment replaces the pods"
     assert told(stack, locked(pin(source, deployed=True))) == [
         f"services.qwen.model.source: {what} ({source}); {remedy}",
     ]
@@ -121,7 +121,7 @@ def test_a_claim_that_was_filled_before_the_lock_changes_in_nothing(source):
     stack = serving(source, **DEDICATED)
     filled = locked(pin(source, deployed=True))
     what = f"was fetched to its claim before the lock, so the claim may hold other weights ({source})"
-    message = f"services.qwen.model.source: {what}; write {PINNED[source]}, which fills another claim"
+    message = f"services.qwen.model.source: {what}; write {PINNED[source]}; a Job then fills another claim"
     assert told(stack, filled) == ([] if source == BUCKET else [message])
     stack["services"]["qwen"]["model"]["size"] = "5Gi"
     assert applied(stack, filled)[1] == plain(stack)
