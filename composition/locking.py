@@ -184,13 +184,16 @@ def _load(request: Request) -> tuple[Loaded, Lock | None, Mapping[Path, LockedPr
     given = read(request.file, request.tree, request.name)
     outputs = request.platform if CLUSTER in request.updated else platform(request.tree, request.platform, given.lock)
     files = sources.read(request.tree, given.problems, outputs)
-    chosen = selecting.select(
-        request.tree, files, given.lock, request.name.stack, request.target, given.problems, request.updated
-    )
-    files = chosen.with_documents(files)
-    loaded = load(request.tree, given.problems, files.sources, chosen.selected)
-    loaded.finish()
-    files.refuse_ambiguities()
+    try:
+        chosen = selecting.select(
+            request.tree, files, given.lock, request.name.stack, request.target, given.problems, request.updated
+        )
+        files = chosen.with_documents(files)
+        loaded = load(request.tree, given.problems, files.sources, chosen.selected)
+        loaded.finish()
+        files.refuse_ambiguities()
+    except ConfigError as error:
+        raise files.complete(error.problems) from None
     return loaded, given.lock, chosen.profiles_of_lock
 
 

@@ -285,3 +285,12 @@ def test_a_stack_with_a_mistake_asks_nobody(project, registry, hub, moto, monkey
     with pytest.raises(ConfigError, match="namespaces: unknown key"):
         run()
     assert not FILE.exists()
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_ambiguous_text_in_a_base_file_is_named(check, project, registry, hub, moto):
+    run()
+    Path("base.yaml").write_text("labels: {team: yes}\n", encoding="utf-8")
+    write(registry, hub, moto, extends=["base.yaml"])
+    with pytest.raises(ConfigError, match=r"^labels\.team: is a boolean in YAML 1\.1 \(yes, from base\.yaml\)"):
+        run(check=check)
