@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "composition", "facts")
 STACK = "dev"
 _IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "outputs"}
-"""Fields of a previewed resource that no program registers, or that only one of the compared programs has."""
+"""Fields of a previewed resource that are not compared: the engine adds them, or only one of the programs sets them."""
 _SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
 
 

@@ -71,9 +71,7 @@ def main() -> None:
     for accelerator, work in ((_LARGE, _fit), (_SMALL, _message)):
         seconds(len(_MODELS), accelerator, work)
     _table("of n services that fit", _SIZES, lambda number: seconds(number, _LARGE, _fit))
-    _table(
-        "of n services that do not fit, with what would fit", _SIZES, lambda number: seconds(number, _SMALL, _message)
-    )
+    _table("of n services that do not fit, with messages", _SIZES, lambda number: seconds(number, _SMALL, _message))
 
 
 def _table(title: str, sizes: Sequence[int], measure: Callable[[int], float]) -> None:

@@ -1,6 +1,6 @@
 """Additions: items and keys that somebody added, in the cluster, to a list or map of an object.
 
-Only lists and maps that every writer sets as a whole count, such as the rules of a Role. Pulumi's provider compares
+Only lists and maps count that every writer sets completely, such as the rules of a Role. Pulumi's provider compares
 only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in provider/pkg/provider/util.go of
 pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions. If the run sets an annotation that
 names the additions, the provider applies the manifest again. The manifest's list or map then replaces the list or map

@@ -177,7 +177,7 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 def _checksum(workload: Workload) -> dict[str, str]:
     """Return an annotation for pods: the hash of the device claim.
 
-    The device claim of a running pod cannot change. If the device claim changes, the new hash replaces the pods.
+    A running pod keeps its device claim. If the planned device claim changes, the new hash therefore replaces the pods.
     """
     if workload.device_claim is None:
         return {}
@@ -186,7 +186,7 @@ def _checksum(workload: Workload) -> dict[str, str]:
 
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
-    """Render the Role that permits the sidecar to read the pool, a RoleBinding and, if needed, the service account."""
+    """Render a Role and its RoleBinding, with which the sidecar may read the pool, and the account if it is needed."""
     name, settings = variant.names.decode, variant.decode.pod_settings
     if settings.makes_account:
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))

@@ -12,7 +12,7 @@ from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _IGNORED = ("spec", "metadata.labels", "metadata.annotations")
-"""Fields of a Job that updates ignore. A Job's spec is immutable, and a new Job would fetch again.
+"""Fields of a Job that are ignored in updates. A Job's spec is immutable, and a new Job would fetch again.
 
 A Job that replaces a failed Job must get the spec of the current run. It does if `spec` is ignored as a whole. If only
 a field below `spec` were ignored, the engine would give the new Job the earlier value of that field

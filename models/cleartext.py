@@ -26,11 +26,13 @@ _REMEDIES = {
     "headers": "remove it; a route cannot refer to a Secret",
     "setHeaders": "remove it; a route cannot refer to a Secret",
 }
-"""Remedies for a credential in a mapping whose keys are names of values, by the key of the mapping."""
+"""Remedies for a credential in a mapping of variables, flags or headers, by the key that has the mapping as value."""
 _OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topologySpreadConstraints"})
-"""Keys whose values have the form of Kubernetes objects or of settings of plugins. Others define the keys in them."""
+"""Keys whose values have the form of Kubernetes objects or of settings of plugins. Kubernetes or the plugins define the
+keys below, not this program."""
 _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
-"""Mappings in which a value is checked only by its shape, because a key such as `token` often has a Secret's name."""
+"""Mappings in which a value is checked only by its shape. The value of a key such as `token` is often a Secret's name
+there."""
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"

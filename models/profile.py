@@ -52,7 +52,7 @@ class ProfileService(Spec):
     kv_cache: KvCache = KvCache.default()
     """The KV cache. These keys have no effect in a profile that is selected for prefill alone."""
     parallelism: Parallelism = Parallelism.default()
-    """Layout of one replica over its devices. If tensor is absent, it is deviceCount divided by pipeline times data."""
+    """Layout of one replica over its devices. If tensor is absent, it is deviceCount / (pipeline * data)."""
     resources: Resources = Resources.default()
     """Requests and limits of the engine container."""
     pod: Pod = Pod.default()

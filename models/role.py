@@ -68,8 +68,8 @@ class Parallelism(Spec):
     """
 
     tensor: Count | None = Field(default=None, examples=[4])
-    """Number of devices over which each layer is split (`--tensor-parallel-size`). Absent: the smallest power of two
-    for which that many devices together have acceleratorMemory; 1 if acceleratorMemory is absent."""
+    """Number of devices over which each layer is split (`--tensor-parallel-size`). Absent: the smallest n among
+    the powers of two for which n devices have at least acceleratorMemory; 1 if acceleratorMemory is absent."""
     pipeline: Count = 1
     """Number of stages into which the layers are divided. A pod has as many stages as fit on a node, or one
     stage if the number of devices of a node is unknown."""
@@ -135,10 +135,10 @@ class Pod(Placed):
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000
     """Group id of the volumes, so that the engine can read the files that init containers write."""
     supplemental_groups: (
-        Items[Annotated[int, Within(1, 2**31 - 1, "write the number of a group of the nodes, above 0")]] | None
+        Items[Annotated[int, Within(1, 2**31 - 1, "write the id of a group that nodes have, above 0")]] | None
     ) = Field(default=None, examples=[[109]])
-    """Numbers of further groups that the processes of all containers belong to. For example, only members of the nodes'
-    group render may open AMD's devices. []: no group is needed."""
+    """Ids of further groups of the processes in all containers. For example, a node lets only members of its group
+    `render` open AMD's devices. []: the processes need no further group."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload is added for
     vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""

@@ -205,8 +205,8 @@ class ServiceInterceptor(Spec):
     """Lead the route to the interceptor. The interceptor bills the requests and forwards them to the Kubernetes
     Service."""
     resource_id: ResourceId | None = Field(default=None, examples=["chat-7f3a"])
-    """Id by which requests are billed. It must be unique in the stack, and in mode label also in the namespace. Absent:
-    the service's key."""
+    """Id by which requests are billed. No other service of the stack may have it. In mode `label`, no other Service
+    of the namespace may have it either. Absent: the service's key."""
 
 
 class Variant(Role):
@@ -229,9 +229,9 @@ class Variant(Role):
     ]
     """The served model."""
     selection: Selection | None = Field(default=None, examples=[{"metric": "latency"}])
-    """Wishes for the serving profile. The profile decides the keys that the service lacks. If this key is absent, or
-    only in `defaults`, a profile is selected for a service that has no model.source, and for a service that has no
-    accelerator but a model of the catalogue."""
+    """Wishes for the serving profile. The profile decides the keys that the service lacks. A service
+    with this key always gets a profile. A service without it, even if `defaults` has it, gets a profile in two cases:
+    model.source is absent, or accelerator is absent and the catalogue has the model."""
     storage: Storage = Ephemeral(type="ephemeral")
     """Storage of the weights in the cluster."""
     kv_cache: KvCache = KvCache.default()

@@ -144,7 +144,7 @@ class ControlPlane:
     def _start(self) -> None:
         self._end_unrecorded()
         self._write_files()
-        # An API server that waits too long for etcd ends.
+        # An API server ends if it waits too long for etcd.
         self._start_part("etcd")
         self._wait("etcd", lambda: self._listens("etcd"))
         self._start_part("kube-apiserver")

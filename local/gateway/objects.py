@@ -18,7 +18,7 @@ NODE_ADDRESSES = "10.254.0.0/24"
 POOL_PORT = 54321
 """First port of the Service that Istio adds for each pool. All endpoints of the pool are behind this port."""
 ADDRESSES = "addresses"
-"""Name of an Envoy cluster with one endpoint: `addresses.Server`, which proxies ask for addresses."""
+"""Name of an Envoy cluster whose one endpoint is `addresses.Server`. Proxies ask this server for addresses."""
 Manifest = dict[str, Any]
 
 

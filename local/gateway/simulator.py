@@ -44,7 +44,7 @@ class Simulator:
 
 
 def _pods(listing: addresses.Listing) -> dict[addresses.Address, addresses.Tree]:
-    """Return the pods of model servers, by the addresses to which Services send requests for them."""
+    """Return the pods of model servers, by the address at which a Service reaches each pod."""
     found = dict[addresses.Address, addresses.Tree]()
     for service in listing.services:
         selector = service["spec"].get("selector")

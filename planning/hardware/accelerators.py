@@ -1,6 +1,7 @@
 """Accelerator classes: the devices and nodes that a class name stands for. `accelerators.yaml` has the shipped classes.
 
-A user may amend a shipped class. Fields and keys of node labels that the user does not set keep their shipped values.
+A user may amend a shipped class. Fields that the user does not set keep their shipped values, and so
+do single keys of the node labels.
 If neither the user nor the table sets `allocation` or `tolerations`, the class for all products of the vendor provides
 the missing field.
 """

@@ -202,14 +202,14 @@ def _is_gap(diagnostic: Diagnostic) -> bool:
 
 
 def _gap(message: str) -> str:
-    """Return the name of the omitted check from a warning, with the reason in parentheses."""
+    """Return the name of the check that a warning calls unchecked, with the reason in parentheses."""
     subject, _, rest = message.partition(_UNCHECKED)
     more, _, reason = rest.partition(": ")
     return f"{subject}{more} ({reason})"
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
-    """Return the changes of the workloads of the plan. The inputs before the run tell which pods run."""
+    """Return the changes of the workloads of the plan. Inputs in the state tell which pods run now."""
     classes, found = accelerators.classes(composed.stack.accelerators), dict[Place, Running]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)

@@ -90,7 +90,8 @@ def _fetched_by_name(at: Path, pin: Pin) -> Problem:
 def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
     """Yield the warning about a claim that was filled before the lock.
 
-    A source in S3 gets no warning. The remedy is to write the digest, and no `s3://` source can contain a digest.
+    A source in S3, whose pin has a digest of the listing, gets no warning. The remedy would be a source that names its
+    content, and no `s3://` source can.
     """
     if pin.digest is None:
         what = f"was fetched to its claim before the lock, so the claim may hold other weights ({pin.was})"

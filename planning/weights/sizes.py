@@ -63,7 +63,7 @@ class Unusable:
     """The error of a source from which no pod could fetch weights."""
 
     field: Literal["source", "region", "filter"]
-    """The field with the error. `region` and `filter` are fields of the model; they apply to adapters, too."""
+    """The field with the error. Sources of adapters use `region` and `filter` of the model, too."""
     what: str
     remedy: str
 
