@@ -9,7 +9,7 @@ from typing import Any
 from tests.baseline.ids import function_of, named, unfolded
 
 Data = Mapping[str, Any]
-LISTS = ("tests", "dropped", "leaves", "changed")
+LISTS = ("tests", "dropped", "changed")
 COMPARED = 60
 """Mutants that are compared: the first ones that are in both trees and were judged in the baseline."""
 
@@ -28,8 +28,8 @@ class Map:
     """By function of a mutant: where its expression is later, how it is written, and the kind of change if another."""
     texts: Mapping[str, str]
     """Texts of the baseline, by those of the later tree that replace them."""
-    leaves: Sequence[tuple[str, str]]
-    """Regular expressions in leaves of goldens and the schema, each with what stands there later."""
+    leaves: Mapping[str, Sequence[tuple[str, str]]]
+    """By name of a golden, or `schema`: regular expressions in its leaves, each with what stands there later."""
     changed: Sequence[tuple[str, str]]
     """Regular expressions of whole losses that are no weakness of the suite, each with the reason."""
 
@@ -38,7 +38,7 @@ class Map:
         """Return the map that a YAML tree says."""
         modules = {old: [new] if isinstance(new, str) else new for old, new in (tree.get("modules") or {}).items()}
         lists = {name: [(rule[0], rule[1]) for rule in tree.get(name) or []] for name in LISTS}
-        rest = {name: tree.get(name) or {} for name in ("functions", "mutants", "texts")}
+        rest = {name: tree.get(name) or {} for name in ("functions", "mutants", "texts", "leaves")}
         return cls(modules=modules, **lists, **rest)
 
     def test(self, old: str) -> str:
@@ -51,9 +51,9 @@ class Map:
         """Return what asserts the same as a test that is gone; nothing where it is not."""
         return next((why for pattern, why in self.dropped if re.search(pattern, old)), None)
 
-    def leaf(self, old: str) -> str:
+    def leaf(self, file: str, old: str) -> str:
         """Return what a leaf of a golden or the schema is now."""
-        for pattern, new in self.leaves:
+        for pattern, new in self.leaves.get(file, ()):
             old = re.sub(pattern, new, old)
         return old
 

@@ -29,16 +29,16 @@ def lost(old: Mapping[str, Any], new: Mapping[str, Any], names: Map) -> Iterator
         if path.parent.name in FOLDERS and digest is not None and digest != new["goldens"].get(name):
             text = now[name].read_text(encoding="utf-8") if name in now else ""
             before = _of_golden(name, _git("show", f"{old['commit']}:{path}"))
-            yield from gone(f"goldens: {name}: ", before, _of_golden(name, text), names)
+            yield from (f"goldens: {line}" for line in gone(name, before, _of_golden(name, text), names))
     if old["schema without descriptions"] != new["schema without descriptions"]:
         texts = _git("show", f"{old['commit']}:{layout.SCHEMA}"), layout.SCHEMA.read_text(encoding="utf-8")
-        yield from gone("schema: ", *map(_of_schema, texts), names)
+        yield from gone("schema", *map(_of_schema, texts), names)
 
 
-def gone(prefix: str, before: Iterable[str], now: Iterable[str], names: Map) -> Iterator[str]:
+def gone(file: str, before: Iterable[str], now: Iterable[str], names: Map) -> Iterator[str]:
     """Yield the leaves of the baseline that are fewer now, under their later names."""
-    later = Counter(names.leaf(f"{prefix}{leaf}") for leaf in before)
-    yield from (f"{leaf} is gone" for leaf in later - Counter(f"{prefix}{leaf}" for leaf in now))
+    later = Counter(names.leaf(file, leaf) for leaf in before)
+    yield from (f"{file}: {leaf} is gone" for leaf in later - Counter(now))
 
 
 def leaves(node: Any, at: str = "") -> Iterator[str]:
