@@ -86,7 +86,7 @@ def less(old: Data, new: Data, names: Map) -> Iterator[str]:
     examples = {later: old["max examples"][name] for name, later in pairs.items()}
     yield from _fewer("examples of", examples, new["max examples"])
     yield from _coverage(old["coverage"], new["coverage"])
-    yield from _other_errors(old["errors"], new["errors"])
+    yield from other_errors(old["errors"], new["errors"])
 
 
 def paired(old: Iterable[str], new: Iterable[str], names: Map) -> dict[str, str]:
@@ -149,7 +149,8 @@ def share(counts: Data) -> tuple[float, int]:
     return (1 - unreached / every if every else 0), unreached
 
 
-def _other_errors(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def other_errors(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the mistakes whose stack or message has another digest."""
     for name, digests in old.items():
         if name not in new:
             yield f"errors: {name} is gone"

@@ -1,7 +1,7 @@
 """Leaves of the baseline's goldens and schema that the tree does not have any more.
 
-These files change on purpose, and a digest does not tell a new leaf from a lost one. So each leaf of the baseline's commit
-is looked for in the working directory: a leaf that is gone or has another value is a loss.
+These files change on purpose, and a digest does not tell a new leaf from a lost one. So each leaf of the baseline's
+commit is looked for in the working directory: a leaf that is gone or has another value is a loss.
 """
 
 import json
@@ -67,16 +67,17 @@ def _without_null(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _of_golden(name: str, text: str) -> Iterator[str]:
     if not name.endswith(".yaml"):
-        yield from (f"{section.splitlines()[0]}: {line}" for section in text.split("# ")[1:] for line in _lines(section))
+        sections = (section.splitlines() for section in text.split("# ")[1:])
+        yield from (f"{identity}: {line}" for identity, *rules in sections for line in _lines(rules))
         return
     for item in filter(None, yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
         yield from leaves(item, f"{item['kind']} {item['metadata']['name']}")
 
 
-def _lines(section: str) -> Iterator[str]:
+def _lines(rules: Iterable[str]) -> Iterator[str]:
     """Yield the rules of an identity, each with the namespaces that it is for."""
     place = ""
-    for line in filter(None, section.splitlines()[1:]):
+    for line in filter(None, rules):
         if line.endswith(":"):
             place = line
         else:
