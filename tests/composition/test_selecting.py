@@ -162,6 +162,16 @@ def test_prefill_may_wish_something_else():
     assert "--max-num-seqs=9" in str(find(manifests, "Deployment", "qwen-prefill"))
 
 
+def test_prefill_may_be_selected_for_a_service_that_says_all_itself():
+    explicit = {"model": {"name": MODEL, "source": f"hf://{MODEL}"}, "accelerator": "amd-mi355x"}
+    service = explicit | {"prefill": {"selection": {"profile": "large"}}}
+    profiles_by_role = outputs(profiles.stack(BOTH, qwen=service))["primary"]["profiles"]
+    assert {role: each["id"] for role, each in profiles_by_role.items()} == {"prefill": "large"}
+    unknown = service | {"model": {"name": "org/none", "source": "hf://org/none"}}
+    with pytest.raises(ConfigError, match=r"services\.qwen\.model\.name: is not in the catalogue"):
+        composed(profiles.stack(BOTH, qwen=unknown))
+
+
 def test_a_canary_that_says_all_itself_has_no_profile_of_its_service():
     other = {"name": "org/other", "source": "hf://org/other"}
     canary = {"weight": 0, "model": other, "accelerator": "amd-mi355x"}
