@@ -1,4 +1,4 @@
-"""What objects need of a cluster is found wherever a pod may refer to it, and the level that admits a pod is told."""
+"""Needs of pods are found wherever a pod may refer to them, and the level that admits a pod is told."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What layers cache follows from a `config.json`, for shapes of models that the judges of the fit do not know."""
+"""Layers and their cache follow from a `config.json`, for shapes of models that the judges of the fit do not know."""
 
 import pytest
 
