@@ -3,7 +3,8 @@
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Served, Unknown
 from planning.ground.inventory import Metered, MeteredService
 from planning.ground.marks import Mark
-from planning.preflight import kinds, metering, pools, unresolved_ids
+from planning.ground.needs import Needs
+from planning.preflight import changes, kinds, metering, pools, unresolved_ids
 from tests.support.stacks import NAME, lines, plan, rendered, tree
 
 NEEDED = ["inference.networking.k8s.io/v1/InferencePool", "v1/Service"]
@@ -95,3 +96,19 @@ def test_metering_that_could_not_be_read_is_no_problem_of_an_id():
     assert (
         list(metering(plan(METERED), ClusterFacts(Served(frozenset()), metered=Unknown("no answer")), "strict")) == []
     )
+
+
+def test_metered_services_that_changed_since_a_preview_are_told_and_those_of_the_stack_are_not():
+    def reading(*services):
+        return ClusterFacts(Served(frozenset()), metered=Metered(services))
+
+    needs, identity, ours = Needs(metered=frozenset({"models"})), plan(METERED).identity, Mark(stack=str(NAME))
+    others = holder("elsewhere", namespace="elsewhere"), holder("qwen", mark=ours)
+    assert list(changes(reading(), reading(*others), needs, identity)) == []
+    (line,) = map(str, changes(reading(), reading(holder("twin"), *others), needs, identity))
+    assert "the cluster has changed since this file was written (metered: " in line
+    assert "twin" in line
+    unread = ClusterFacts(Unknown("no answer"))
+    (line,) = map(str, changes(unread, reading(), needs, identity))
+    assert line.startswith("inference-stacks:previewed: no answer; name a file")
+    assert list(changes(reading(), unread, needs, identity)) == []
