@@ -172,6 +172,21 @@ def test_prefill_may_be_selected_for_a_service_that_says_all_itself():
         composed(profiles.stack(BOTH, qwen=unknown))
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"name": 7}, r"services\.qwen\.model\.name: is a number \(7\)"),
+        (
+            {"name": "org/none", "source": "image://registry.example/server:v1"},
+            r"services\.qwen\.model\.name: is not in the catalogue \(org/none\); use org/model, or remove selection",
+        ),
+    ],
+)
+def test_a_model_that_cannot_be_looked_up_is_told_at_its_name(model, message):
+    with pytest.raises(ConfigError, match=message):
+        composed(profiles.stack(BOTH, qwen={"model": model, "selection": {}}))
+
+
 def test_a_canary_that_says_all_itself_has_no_profile_of_its_service():
     other = {"name": "org/other", "source": "hf://org/other"}
     canary = {"weight": 0, "model": other, "accelerator": "amd-mi355x"}

@@ -68,6 +68,9 @@ def test_an_encoder_caches_nothing():
         GRANITE,
         {name: value for name, value in JAMBA.items() if name != "mamba_d_state"},
         {"model_type": "gemma4_text", "num_hidden_layers": 1},
+        {"model_type": "minimax_m3", "num_hidden_layers": 1},
+        {"model_type": "minimax_m3", "num_hidden_layers": 1, "sparse_attention_config": {}},
+        {"model_type": "inkling_mm_model", "num_hidden_layers": 1},
     ],
     ids=[
         "number of layers",
@@ -79,6 +82,9 @@ def test_an_encoder_caches_nothing():
         "kinds of granite",
         "state of jamba",
         "kinds of gemma",
+        "index of minimax",
+        "layers with an index of minimax",
+        "local layers of inkling",
     ],
 )
 def test_the_layers_of_a_model_are_unknown_where_a_number_is_missing(config):

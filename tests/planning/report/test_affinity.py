@@ -2,7 +2,8 @@
 
 import pytest
 
-from planning.report.affinity import admits
+from planning.hardware.placement import Placement
+from planning.report.affinity import admits, further_demands
 
 LABELS = {"zone": "a", "generation": "7", "name": "seven"}
 
@@ -38,3 +39,13 @@ def where(*expressions):
 )
 def test_a_node_is_admitted_by_one_term_whose_conditions_it_all_meets(affinity, expected):
     assert admits(affinity, LABELS) is expected
+
+
+def test_demands_that_only_the_scheduler_evaluates_are_named():
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
+    affinity = {"podAffinity": required, "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
+    spread = ({"topologyKey": "zone", "maxSkew": 1},)
+    soft = ({"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"},)
+    demanding = Placement({}, {}, (), affinity, spread, None, "volcano", None)
+    assert further_demands(demanding) == ("podAffinity", "topologySpreadConstraints", "scheduler volcano")
+    assert further_demands(Placement({}, {}, (), {}, soft, None, None, None)) == ()
