@@ -61,7 +61,7 @@ def test_another_answer_is_no_content(server, answer, status, kind, words):
     assert words in str(found)
 
 
-def test_an_endless_answer_is_not_read(server, monkeypatch):
+def test_an_endless_answer_of_a_hub_is_not_read(server, monkeypatch):
     monkeypatch.setattr(hub, "_LARGEST", 10)
     with pytest.raises(ValueError, match="the answer is too long"):
         answering(server, {"sha": COMMIT})
