@@ -89,7 +89,7 @@ def test_a_key_that_is_renamed_with_its_id_is_told_and_a_name_that_changes_alone
     assert list(beside(holder("renamed", key="qwen", mark=ours))) == []
     (line,) = lines(beside(holder("old", key="old", mark=ours)), "error")
     assert "Service models/old, which is deleted only after the new Service exists" in line
-    assert line.endswith("deploy first with another id, and with this id after that Service is gone")
+    assert line.endswith("first deploy with another id; deploy with this id when the old Service is gone")
 
 
 def test_metering_that_could_not_be_read_is_no_problem_of_an_id():
