@@ -55,16 +55,17 @@ def read(text: str) -> File:
         return _read_json(text)
     if _OTHER_VERSION.search(text):
         raise ValueError("is YAML of another version than 1.1: remove the line with %YAML")
+    found = list[Problem]()
     try:
         loader = _Plain(text)
         try:
             node = cast("yaml.Node | None", loader.get_node() if loader.check_node() else None)
         finally:
             loader.dispose()
+        value = None if node is None else _value(Path(), node, found, ())
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(_reason(error)) from error
-    found = list[Problem]()
-    return File(None if node is None else _value(Path(), node, found, ()), tuple(found))
+    return File(value, tuple(found))
 
 
 def scalar(text: str) -> object:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tests.baseline import compare, measure, verdicts
+from tests.baseline import compare, files, measure, verdicts
 
 HERE = Path(__file__).parent
 BASELINE, MUTANTS, NAMES = HERE / "baseline.json", HERE / "mutants.json", HERE / "names.yaml"
@@ -31,7 +31,9 @@ def main() -> int:
     names = compare.Map.of(yaml.safe_load(NAMES.read_text(encoding="utf-8")))
     now, mutants = (BASELINE, MUTANTS) if given.anew else (given.scratch / "now.json", given.scratch / "mutants.json")
     if given.command == "compare":
-        less = [*compare.less(read(BASELINE), read(now), names), *compare.survivors(read(MUTANTS), read(mutants))]
+        before, later = read(BASELINE), read(now)
+        losses = [*compare.less(before, later, names), *files.lost(before, later, names)]
+        less = [*names.unexplained([*losses, *compare.survivors(read(MUTANTS), read(mutants))])]
         print("\n".join(less) or "nothing is less")
         return int(bool(less))
     if importlib.util.find_spec("coverage") is None:

@@ -9,6 +9,7 @@ from typing import Any
 from tests.baseline.ids import function_of, named, unfolded
 
 Data = Mapping[str, Any]
+LISTS = ("tests", "dropped", "changed")
 COMPARED = 60
 """Mutants that are compared: the first ones that are in both trees and were judged in the baseline."""
 
@@ -26,14 +27,18 @@ class Map:
     mutants: Mapping[str, Sequence[str]]
     """By function of a mutant: where its expression is later, how it is written, and the kind of change if another."""
     texts: Mapping[str, str]
-    """Texts of the later tree, by those of the baseline that they replace."""
+    """Texts of the baseline, by those of the later tree that replace them."""
+    leaves: Mapping[str, Sequence[tuple[str, str]]]
+    """By name of a golden, or `schema`: regular expressions in its leaves, each with what stands there later."""
+    changed: Sequence[tuple[str, str]]
+    """Regular expressions of whole losses that are no weakness of the suite, each with the reason."""
 
     @classmethod
     def of(cls, tree: Mapping[str, Any]) -> "Map":
         """Return the map that a YAML tree says."""
         modules = {old: [new] if isinstance(new, str) else new for old, new in (tree.get("modules") or {}).items()}
-        lists = {name: [(rule[0], rule[1]) for rule in tree.get(name) or []] for name in ("tests", "dropped")}
-        rest = {name: tree.get(name) or {} for name in ("functions", "mutants", "texts")}
+        lists = {name: [(rule[0], rule[1]) for rule in tree.get(name) or []] for name in LISTS}
+        rest = {name: tree.get(name) or {} for name in ("functions", "mutants", "texts", "leaves")}
         return cls(modules=modules, **lists, **rest)
 
     def test(self, old: str) -> str:
@@ -45,6 +50,23 @@ class Map:
     def replacement(self, old: str) -> str | None:
         """Return what asserts the same as a test that is gone; nothing where it is not."""
         return next((why for pattern, why in self.dropped if re.search(pattern, old)), None)
+
+    def leaf(self, file: str, old: str) -> str:
+        """Return what a leaf of a golden or the schema is now."""
+        for pattern, new in self.leaves.get(file, ()):
+            old = re.sub(pattern, new, old)
+        return old
+
+    def unexplained(self, losses: Iterable[str]) -> Iterator[str]:
+        """Yield the losses that have no reason, and the reasons for which there is no loss."""
+        patterns = {pattern: re.compile(pattern) for pattern, _ in self.changed}
+        used: set[str] = set()
+        for loss in losses:
+            reasons = {name for name, pattern in patterns.items() if pattern.fullmatch(loss)}
+            used |= reasons
+            if not reasons:
+                yield loss
+        yield from (f"names.yaml: nothing is lost that {name} explains" for name in patterns if name not in used)
 
     def module(self, old: str) -> Sequence[str]:
         """Return the modules that a module has become, by the longest name in the map that it begins with."""
@@ -64,10 +86,7 @@ def less(old: Data, new: Data, names: Map) -> Iterator[str]:
     examples = {later: old["max examples"][name] for name, later in pairs.items()}
     yield from _fewer("examples of", examples, new["max examples"])
     yield from _coverage(old["coverage"], new["coverage"])
-    for same in ("goldens", "errors"):
-        yield from _other(same, old[same], new[same])
-    for same in ("schema", "schema without descriptions"):
-        yield from [f"{same}: is another"] if old[same] != new[same] else []
+    yield from other_errors(old["errors"], new["errors"])
 
 
 def paired(old: Iterable[str], new: Iterable[str], names: Map) -> dict[str, str]:
@@ -130,10 +149,15 @@ def share(counts: Data) -> tuple[float, int]:
     return (1 - unreached / every if every else 0), unreached
 
 
-def _other(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in old.items():
-        if new.get(name) != value:
-            yield f"{what}: {name} is {'another' if name in new else 'gone'}"
+def other_errors(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the mistakes whose stack or message has another digest."""
+    for name, digests in old.items():
+        if name not in new:
+            yield f"errors: {name} is gone"
+            continue
+        for part, before, now in zip(("stack", "message"), digests, new[name], strict=True):
+            if before != now:
+                yield f"errors: {name} has another {part}"
 
 
 def survivors(old: Sequence[Data], new: Sequence[Data]) -> Iterator[str]:

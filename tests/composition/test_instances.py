@@ -144,6 +144,13 @@ def test_a_provider_is_refused():
         requests(program)
 
 
+def test_other_options_of_a_component_are_taken():
+    def program():
+        InferenceStack("a", stack(), pulumi.ResourceOptions(depends_on=[k8s.Provider("given")]))
+
+    assert "a-qwen-decode" in requests(program)
+
+
 NAMED = {"platform": {"stack": "organization/platform/prod", "kubeconfig": "admin"}}
 GIVEN = {"contractVersion": 1, "storageClassName": "fast"}
 

@@ -162,6 +162,31 @@ def test_prefill_may_wish_something_else():
     assert "--max-num-seqs=9" in str(find(manifests, "Deployment", "qwen-prefill"))
 
 
+def test_prefill_may_be_selected_for_a_service_that_says_all_itself():
+    explicit = {"model": {"name": MODEL, "source": f"hf://{MODEL}"}, "accelerator": "amd-mi355x"}
+    service = explicit | {"prefill": {"selection": {"profile": "large"}}}
+    profiles_by_role = outputs(profiles.stack(BOTH, qwen=service))["primary"]["profiles"]
+    assert {role: each["id"] for role, each in profiles_by_role.items()} == {"prefill": "large"}
+    unknown = service | {"model": {"name": "org/none", "source": "hf://org/none"}}
+    with pytest.raises(ConfigError, match=r"services\.qwen\.model\.name: is not in the catalogue"):
+        composed(profiles.stack(BOTH, qwen=unknown))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"name": 7}, r"services\.qwen\.model\.name: is a number \(7\)"),
+        (
+            {"name": "org/none", "source": "image://registry.example/server:v1"},
+            r"services\.qwen\.model\.name: is not in the catalogue \(org/none\); use org/model, or remove selection",
+        ),
+    ],
+)
+def test_a_model_that_cannot_be_looked_up_is_told_at_its_name(model, message):
+    with pytest.raises(ConfigError, match=message):
+        composed(profiles.stack(BOTH, qwen={"model": model, "selection": {}}))
+
+
 def test_a_canary_that_says_all_itself_has_no_profile_of_its_service():
     other = {"name": "org/other", "source": "hf://org/other"}
     canary = {"weight": 0, "model": other, "accelerator": "amd-mi355x"}

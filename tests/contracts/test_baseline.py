@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.baseline import compare, mutation
+from tests.baseline import compare, files, mutation
 from tests.baseline.ids import folded, unfolded
 from tests.baseline.recorder import has_control_words
 
@@ -73,3 +73,49 @@ def test_negative_controls_say_so_in_words():
     assert has_control_words("def test_without_its_pool_nothing_is_served(): pass")
     assert has_control_words("def test_x():\n    # The negative control: one rule more shows.\n    pass")
     assert not has_control_words("def test_notes_are_written():\n    assert 'without'")
+
+
+OBJECT = {"kind": "Service", "spec": {"ports": [{"name": "http", "port": 80}], "notes": "first\nsecond\n", "empty": {}}}
+
+
+def test_a_leaf_has_the_names_of_list_items_and_a_text_is_leaves_by_line():
+    assert [*files.leaves(OBJECT, "Service a")] == [
+        'Service a.kind = "Service"',
+        'Service a.spec.ports[http].name = "http"',
+        "Service a.spec.ports[http].port = 80",
+        "Service a.spec.notes: first",
+        "Service a.spec.notes: second",
+        "Service a.spec.empty = {}",
+    ]
+
+
+def test_a_leaf_that_is_new_is_no_loss_and_one_that_is_gone_or_another_is():
+    before, names = [*files.leaves(OBJECT)], compare.Map.of({"leaves": {"a.yaml": [["= 80$", "= 8000"]]}})
+    now = [*files.leaves(OBJECT | {"spec": {**OBJECT["spec"], "ports": [{"name": "http", "port": 8000, "more": 1}]}})]
+    assert [*files.gone("a.yaml", before, now, names)] == []
+    assert [*files.gone("b.yaml", before, now, names)] == ["b.yaml: .spec.ports[http].port = 80 is gone"]
+    assert [*files.gone("a.yaml", [*before, *before], [*now, *now], names)] == []
+    assert len([*files.gone("a.yaml", [*before, *before], now, names)]) == len(before)
+
+
+def test_a_schema_that_also_takes_null_has_lost_nothing():
+    text, null = {"type": "string", "maxLength": 7}, {"type": "null"}
+    assert {*files.leaves({"anyOf": [text, null], "default": None})} >= {*files.leaves(text)}
+    assert not {*files.leaves({"anyOf": [{"type": "string"}, null]})} >= {*files.leaves(text)}
+
+
+def test_a_loss_without_a_reason_is_told_and_so_is_a_reason_without_a_loss():
+    names = compare.Map.of({"changed": [["goldens: a.* is gone", "an ADR"], ["schema: .*", "another one"]]})
+    assert [*names.unexplained(["goldens: a is gone", "goldens: b is gone"])] == [
+        "goldens: b is gone",
+        "names.yaml: nothing is lost that schema: .* explains",
+    ]
+
+
+def test_an_error_is_another_by_its_stack_or_by_its_message():
+    before = {"a": ["1", "2"], "b": ["1", "2"], "c": ["1", "2"]}
+    assert [*compare.other_errors(before, {"a": ["1", "3"], "b": ["0", "2"]})] == [
+        "errors: a has another message",
+        "errors: b has another stack",
+        "errors: c is gone",
+    ]

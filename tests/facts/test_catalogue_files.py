@@ -23,3 +23,15 @@ def test_all_files_that_cannot_be_read_are_said(tmp_path):
         "empty.yaml: is empty",
         "list.yaml: is not a mapping",
     ]
+
+
+def test_a_file_of_another_encoding_or_with_a_secret_is_said(tmp_path):
+    (tmp_path / "latin.yaml").write_bytes("profiles: {ä: {}}\n".encode("latin-1"))
+    (tmp_path / "secret.yaml").write_text("profiles: {a: {token: {secure: v1:abc}}}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        catalogue_files.read(["latin.yaml", "secret.yaml", "nul\0.yaml"], tmp_path)
+    assert [str(problem).rpartition(": ")[2].partition(";")[0] for problem in caught.value.problems] == [
+        "is not UTF-8",
+        "holds a secret value, which only a stack file can hold",
+        "is no path",
+    ]

@@ -255,3 +255,12 @@ def test_an_endless_answer_is_not_read(registry, monkeypatch):
 def test_an_answer_that_is_no_manifest_is_unknown(registry, body):
     registry.paths["/v2/org/kit/manifests/v1"] = (200, {}, body)
     assert isinstance(ask(registry.wanted()), Unknown)
+
+
+def test_an_image_is_told_with_its_digest_and_an_absent_one_is_a_mistake(registry):
+    digest = registry.push("v1", LAYERS)
+    image = f"image://{registry.server.host}/{registry.repository}"
+    found = reader.content(Wanted(f"{image}:v1", insecure=True), 5)
+    assert (found.source, found.bytes, found.origin) == (f"{image}@{digest}", None, registry.server.host)
+    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True), 5), Unusable)
+    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True, private=True), 5), Unknown)

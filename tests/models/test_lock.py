@@ -162,5 +162,21 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
     ).replace(") (from", ", from")
 
 
+def test_a_cluster_of_another_shape_is_refused_although_its_check_is_right():
+    content = text(Lock(STACK, PINS, CLUSTER.model_copy(update={"asked": "yesterday"})))
+    assert refusal(content).startswith("cluster: has keys or values that this version")
+    assert f"(asked, from {FILE})" in refusal(content)
+
+
+def test_a_lock_and_its_groups_are_mappings():
+    assert refusal("[]\n...\n") == f"{FILE}: is not a mapping; restore it from git"
+    content = TEXT[: TEXT.index("caches:")] + "caches: none\n...\n"
+    assert refusal(content).startswith("caches: ")
+
+
+def test_the_blocks_of_a_lock_have_the_names_that_an_update_takes():
+    assert sorted(LOCK.blocks) == ["caches.mistral", "qwen", "zeta"]
+
+
 def test_no_stack_file_has_the_name_of_a_lock():
     assert not file_name("prod").startswith("Pulumi.")

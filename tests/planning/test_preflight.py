@@ -1,8 +1,11 @@
 """Kinds that the cluster has to serve: what is an error, what is a warning, and what is skipped."""
 
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Served, Unknown
-from planning.preflight import kinds, pools, unresolved_ids
-from tests.support.stacks import lines, plan, rendered, tree
+from planning.ground.inventory import Metered, MeteredService
+from planning.ground.marks import Mark
+from planning.ground.needs import Needs
+from planning.preflight import changes, kinds, metering, pools, unresolved_ids
+from tests.support.stacks import NAME, lines, plan, rendered, tree
 
 NEEDED = ["inference.networking.k8s.io/v1/InferencePool", "v1/Service"]
 
@@ -49,3 +52,63 @@ def test_rendered_services_that_the_interceptor_cannot_resolve_are_errors():
     for reason, found in reasons.items():
         problems = lines(unresolved_ids(plan(metered), found), "error")
         assert [line.partition("404: ")[2].startswith(str(reason)) for line in problems] == ([True] if reason else [])
+
+
+METERED = tree(qwen={"interceptor": {"resourceId": "chat"}}, bert={"interceptor": {"enabled": False}}) | {
+    "interceptor": {"mode": "label", "namespace": "metering"}
+}
+
+
+def beside(*services, mode="strict"):
+    """Return the problems of a metered stack beside Services of the cluster."""
+    return metering(plan(METERED), ClusterFacts(Served(frozenset()), metered=Metered(services)), mode)
+
+
+def holder(name, resource_id="chat", namespace="models", **fields):
+    return MeteredService(namespace, name, resource_id, **{"service_type": "internal", **fields})
+
+
+def test_a_resource_id_that_a_service_of_somebody_else_has_is_told_with_its_place():
+    twice = "the interceptor would find two Services and answer 404 (chat); choose another id"
+    at = "services.qwen.interceptor.resourceId: is also the id of Service models/twin of"
+    assert lines(beside(holder("twin")), "error") == [f"{at} somebody else: {twice}"]
+    marked = holder("twin", mark=Mark(stack="acme/chat/prod"))
+    assert lines(beside(marked), "error") == [f"{at} stack acme/chat/prod: {twice}"]
+    assert lines(beside(marked, mode="warn"), "warning") == [f"{at} stack acme/chat/prod: {twice}"]
+    assert list(beside(marked, mode="skip")) == []
+
+
+def test_a_resource_id_of_another_namespace_type_or_name_is_free():
+    planned = holder("qwen")
+    others = holder("a", namespace="elsewhere"), holder("b", service_type="external"), holder("c", "bert")
+    assert list(beside(planned, *others, holder("d", service_type=None))) == []
+
+
+def test_a_key_that_is_renamed_with_its_id_is_told_and_a_name_that_changes_alone_is_not():
+    ours = Mark(stack=str(NAME))
+    assert list(beside(holder("renamed", key="qwen", mark=ours))) == []
+    (line,) = lines(beside(holder("old", key="old", mark=ours)), "error")
+    assert "Service models/old, which is deleted only after the new Service exists" in line
+    assert line.endswith("first deploy with another id; deploy with this id when the old Service is gone")
+
+
+def test_metering_that_could_not_be_read_is_no_problem_of_an_id():
+    assert (
+        list(metering(plan(METERED), ClusterFacts(Served(frozenset()), metered=Unknown("no answer")), "strict")) == []
+    )
+
+
+def test_metered_services_that_changed_since_a_preview_are_told_and_those_of_the_stack_are_not():
+    def reading(*services):
+        return ClusterFacts(Served(frozenset()), metered=Metered(services))
+
+    needs, identity, ours = Needs(metered=frozenset({"models"})), plan(METERED).identity, Mark(stack=str(NAME))
+    others = holder("elsewhere", namespace="elsewhere"), holder("qwen", mark=ours)
+    assert list(changes(reading(), reading(*others), needs, identity)) == []
+    (line,) = map(str, changes(reading(), reading(holder("twin"), *others), needs, identity))
+    assert "the cluster has changed since this file was written (metered: " in line
+    assert "twin" in line
+    unread = ClusterFacts(Unknown("no answer"))
+    (line,) = map(str, changes(unread, reading(), needs, identity))
+    assert line.startswith("inference-stacks:previewed: no answer; name a file")
+    assert list(changes(reading(), unread, needs, identity)) == []

@@ -100,3 +100,25 @@ def test_a_fraction_of_json_is_no_whole_number():
 def test_what_go_does_not_read_is_no_file(text):
     with pytest.raises(ValueError, match=r"is YAML of another version|is no JSON"):
         yaml_reader.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: [1\n", "is no YAML in line 2: "),
+        ("a: 1\n b: 2\n", "is no YAML in line 2: "),
+        ("a: \x07\n", "is no YAML"),
+        ("[" * 5000 + "]" * 5000, "is no YAML: it is nested too deeply"),
+        ("a: {<<: 7}\n", "is no YAML: a.<< must be a mapping"),
+        ('{"a": NaN}', "is no JSON"),
+    ],
+    ids=["open", "indented", "control", "deep", "merged", "constant"],
+)
+def test_a_file_that_cannot_be_read_is_told_with_its_place(text, reason):
+    with pytest.raises(ValueError, match=reason):
+        yaml_reader.read(text)
+
+
+def test_a_number_beyond_64_bits_is_a_float_or_a_text():
+    assert yaml_reader.scalar("99999999999999999999") == float("99999999999999999999")
+    assert yaml_reader.scalar("0xfffffffffffffffff") == "0xfffffffffffffffff"
