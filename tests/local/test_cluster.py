@@ -216,14 +216,15 @@ def test_a_start_that_was_killed_half_way_is_finished_by_the_next_one(tools, tmp
     )
     plane = ControlPlane(tmp_path / "plane", tools, crds=())
     child = subprocess.Popen([sys.executable, "-c", program, str(plane.directory)])
-    wait_until(lambda: "kube-apiserver" in plane.pids())
-    child.kill()
-    child.wait()
     try:
+        wait_until(lambda: "kube-apiserver" in plane.pids())
+        child.kill()
+        child.wait()
         plane.start(Report(io.StringIO()))
         assert plane.alive()
         assert len(processes.find_marked(MARK, str(plane.directory))) == len(parts.PARTS)
     finally:
+        child.kill()
         plane.remove()
     assert not processes.find_marked(MARK, str(plane.directory))
     assert not plane.directory.exists()
