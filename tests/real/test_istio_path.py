@@ -22,7 +22,6 @@ HOST = "code.example.com"
 MODEL = "x-gateway-base-model-name"
 OBJECTIVE = "x-gateway-inference-objective"
 BY_MODEL = {MODEL: "org/model"}
-QUEUE = "vllm:num_requests_waiting"
 REQUESTS = 2000
 DEVIATIONS = 3
 HTTP = "envoy.filters.network.http_connection_manager"
@@ -178,21 +177,12 @@ def test_a_wrong_port_of_the_pickers_service_which_istio_does_not_judge_is_found
     eventually(lambda: path.ask("code", host=HOST).status == 200)
 
 
-def set_queues(path, service, length):
-    """Let every server of a service report a queue, and wait until the picker has read it."""
-    servers = path.of(service)
-    for server in servers:
-        server.gauges[QUEUE] = length
-    before = [server.scrapes for server in servers]
-    eventually(lambda: all(server.scrapes >= count + 3 for server, count in zip(servers, before, strict=True)))
-
-
 def test_an_objective_decides_who_is_refused_while_every_pod_is_busy(path):
     def status(objective):
         return path.ask("sorted", headers={OBJECTIVE: f"sorted-{objective}"}).status
 
     assert (status("batch"), status("chat")) == (200, 200)
-    set_queues(path, "sorted", 100.0)
+    path.queue("sorted", 100.0)
     try:
         eventually(lambda: status("batch") == 429)
         assert status("chat") == 200
@@ -200,7 +190,7 @@ def test_an_objective_decides_who_is_refused_while_every_pod_is_busy(path):
         with path.altered("inferenceobjective", "sorted-batch", priority):
             eventually(lambda: status("batch") == 200)
     finally:
-        set_queues(path, "sorted", 0.0)
+        path.queue("sorted", 0.0)
     eventually(lambda: status("batch") == 200)
 
 

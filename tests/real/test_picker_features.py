@@ -13,11 +13,9 @@ from planning.releases import channel
 from tests.support.cluster.plane import serve_moved_kinds
 from tests.support.stacks import tree
 from tests.support.traffic import llm_d
-from tests.support.traffic.data_path import eventually
 
 pytestmark = pytest.mark.real
 
-QUEUE = "vllm:num_requests_waiting"
 FULL = 100.0
 """A queue that is longer than any picker calls free by default."""
 SERVICES = {
@@ -53,15 +51,6 @@ def path(request, new_path, loopback_plane, tools):
     return new_path(tree(**services) | settings, picker), facts, bool(options) or facts.unread_requests is None
 
 
-def fill(path, service, length):
-    """Let every server of a service tell of a queue, and wait until the picker knows."""
-    servers = path.of(service)
-    for server in servers:
-        server.gauges[QUEUE] = length
-    before = [server.scrapes for server in servers]
-    eventually(lambda: all(server.scrapes >= count + 3 for server, count in zip(servers, before, strict=True)))
-
-
 @pytest.fixture
 def full(path):
     """Return a function that fills the queues of a service, which are empty afterwards."""
@@ -69,11 +58,11 @@ def full(path):
 
     def start(service):
         filled.append(service)
-        fill(path[0], service, FULL)
+        path[0].queue(service, FULL)
 
     yield start
     for service in filled:
-        fill(path[0], service, 0.0)
+        path[0].queue(service, 0.0)
 
 
 def test_objectives_decide_who_is_refused_while_every_pod_is_busy(path, full):
@@ -104,5 +93,5 @@ def test_flow_control_holds_a_request_until_a_pod_is_free(path, full):
         held = pool.submit(asked.ask, "queued")
         time.sleep(2)
         assert not held.done()
-        fill(asked, "queued", 0.0)
+        asked.queue("queued", 0.0)
         assert held.result().status == 200

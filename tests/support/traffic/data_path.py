@@ -160,6 +160,14 @@ class DataPath:
         """Return the servers of a variant, by the name of its pool."""
         return self.selected(f"{variant}-epp")
 
+    def queue(self, service: str, length: float) -> None:
+        """Let every server of a service report a queue; returns when the picker has read it."""
+        servers = self.of(service)
+        for server in servers:
+            server.gauges["vllm:num_requests_waiting"] = length
+        before = [server.scrapes for server in servers]
+        eventually(lambda: all(server.scrapes >= count + 3 for server, count in zip(servers, before, strict=True)))
+
     def ask(
         self,
         service: str,
