@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from local import files, host, up, venv
-from local.cluster import ControlPlane, parts
+from local.cluster import ControlPlane
 from local.errors import LocalError
 from local.gateway import Gateway, addresses, decision, llm_d, objects, picker, requests, simulator
+from local.ports import free_ports
 from local.tools import ensure
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class Trial:
         known: dict[str, int] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         key = "/".join(place)
         if key not in known or not _is_free(known[key]):
-            known[key] = FIRST_PORT if _is_free(FIRST_PORT) else parts.free_ports((key,))[key]
+            known[key] = FIRST_PORT if _is_free(FIRST_PORT) else free_ports((key,))[key]
             files.write(path, json.dumps(known))
         return known[key]
 

@@ -17,6 +17,7 @@ from local import files, processes
 from local.cluster import parts
 from local.cluster.api import Api
 from local.errors import LocalError
+from local.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -157,6 +158,8 @@ class ControlPlane:
             "kube-controller-manager", lambda: self.api().exists("/api/v1/namespaces/default/serviceaccounts/default")
         )
         self._wait("kwok", self._nodes_ready)
+        # After a restart the last two conditions are true at once, whatever has become of the controllers.
+        self._check_parts()
         self._save(prepared=self._preparation())
 
     def _write_files(self) -> None:
@@ -175,7 +178,7 @@ class ControlPlane:
             if result.returncode:
                 raise LocalError(f"the certificates could not be made: {result.stderr.strip()}")
         if not self._state().get("ports"):
-            self._save(ports=parts.free_ports())
+            self._save(ports=free_ports(parts.PORTS))
         token = parts.write_credentials(self.directory)
         parts.write_kubeconfig(self.kubeconfig, self.directory, self._port(), token)
 
@@ -229,16 +232,20 @@ class ControlPlane:
         """Wait for a condition of a part. Raises PartError after a timeout, or if any part ends meanwhile."""
         deadline = time.monotonic() + READY_SECONDS
         while not condition():
-            running = self._running()
-            for other in self._state()["processes"]:
-                if other not in running:
-                    raise PartError(f"{other} ended; the end of {self._log(other)}:\n{files.tail(self._log(other))}")
+            self._check_parts()
             if time.monotonic() > deadline:
                 raise PartError(
                     f"{part} is not ready after {READY_SECONDS:.0f} s; the end of {self._log(part)}:\n"
                     + files.tail(self._log(part))
                 )
             time.sleep(0.1)
+
+    def _check_parts(self) -> None:
+        """Raise PartError if a part has ended."""
+        running = self._running()
+        for part in self._state()["processes"]:
+            if part not in running:
+                raise PartError(f"{part} ended; the end of {self._log(part)}:\n{files.tail(self._log(part))}")
 
     def _running(self) -> dict[str, Process]:
         """Return the recorded processes that are alive, by part."""

@@ -5,35 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-import socket
 from typing import TYPE_CHECKING
 
 from local import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 CONTEXT = "inference-stacks-local"
 SERVICE_RANGE = "10.96.0.0/16"
-PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+PORTS = ("etcd", "etcd-peer", "kube-apiserver")
 CONTROLLERS = ("kube-controller-manager", "kube-scheduler", "kwok")
 PARTS = ("etcd", "kube-apiserver", *CONTROLLERS)
-
-
-def free_ports(names: Iterable[str] = PORTS) -> dict[str, int]:
-    """Return a free port for every listener in `names`. Another program may take a port before the listener does.
-
-    All ports are held until the last port is found, so that the ports differ.
-    """
-    sockets = {name: socket.socket() for name in names}
-    try:
-        for listener in sockets.values():
-            listener.bind(("127.0.0.1", 0))
-        return {name: listener.getsockname()[1] for name, listener in sockets.items()}
-    finally:
-        for listener in sockets.values():
-            listener.close()
 
 
 def write_credentials(directory: Path) -> str:
@@ -68,15 +52,14 @@ def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None
 
 def arguments(part: str, directory: Path, ports: Mapping[str, int], stages: Path) -> list[str]:
     """Return the arguments of a part's command line."""
-    if part == "kwok":
-        return _kwok(directory, stages)
     lines = {
-        "etcd": _etcd,
-        "kube-apiserver": _api_server,
-        "kube-controller-manager": _controller_manager,
-        "kube-scheduler": _scheduler,
+        "etcd": lambda: _etcd(directory, ports),
+        "kube-apiserver": lambda: _api_server(directory, ports),
+        "kube-controller-manager": lambda: _controller_manager(directory),
+        "kube-scheduler": lambda: _controller(directory),
+        "kwok": lambda: _kwok(directory, stages),
     }
-    return lines[part](directory, ports)
+    return lines[part]()
 
 
 def _etcd(directory: Path, ports: Mapping[str, int]) -> list[str]:
@@ -119,10 +102,10 @@ def _api_server(directory: Path, ports: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _controller_manager(directory: Path, ports: Mapping[str, int]) -> list[str]:
+def _controller_manager(directory: Path) -> list[str]:
     pki = directory / "pki"
     return [
-        *_controller(directory, ports["kube-controller-manager"]),
+        *_controller(directory),
         f"--service-account-private-key-file={pki / 'service-account.key'}",
         f"--root-ca-file={pki / 'ca.crt'}",
         "--use-service-account-credentials=false",
@@ -134,19 +117,11 @@ def _controller_manager(directory: Path, ports: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _scheduler(directory: Path, ports: Mapping[str, int]) -> list[str]:
-    return _controller(directory, ports["kube-scheduler"])
-
-
-def _controller(directory: Path, port: int) -> list[str]:
-    kubeconfig = directory / "admin.kubeconfig"
+def _controller(directory: Path) -> list[str]:
     return [
-        f"--kubeconfig={kubeconfig}",
-        f"--authentication-kubeconfig={kubeconfig}",
-        f"--authorization-kubeconfig={kubeconfig}",
-        "--authentication-skip-lookup=true",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={port}",
+        f"--kubeconfig={directory / 'admin.kubeconfig'}",
+        # Nobody reads health or metrics. A controller without a port cannot end because its port is taken.
+        "--secure-port=0",
         "--leader-elect=false",
         "--kube-api-qps=200",
         "--kube-api-burst=400",

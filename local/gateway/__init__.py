@@ -11,9 +11,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from local import files, processes
-from local.cluster import ATTEMPTS, PORT_IN_USE, parts
+from local.cluster import ATTEMPTS, PORT_IN_USE
 from local.errors import LocalError
 from local.gateway import istiod, objects, proxy
+from local.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -56,7 +57,7 @@ class Gateway:
         istiod.write_files(self.directory, self.access_log)
         self.apply([objects.namespace_object(istiod.NAMESPACE), objects.gateway_class(), objects.proxies_node()])
         for attempt in range(1, ATTEMPTS + 1):
-            self._ports = parts.free_ports(istiod.PORTS)
+            self._ports = free_ports(istiod.PORTS)
             command = [str(self._tools["istiod"].path)]
             command += istiod.arguments(self.directory, self._plane.kubeconfig, self._ports)
             self.run("istiod", command, istiod.ENVIRONMENT)
@@ -86,7 +87,7 @@ class Gateway:
         first = listeners[0]
         names = [str(listener.port) for listener in listeners]
         for attempt in range(1, ATTEMPTS + 1):
-            ports = {int(name): number for name, number in parts.free_ports(names).items()}
+            ports = {int(name): number for name, number in free_ports(names).items()}
             if port is not None:
                 ports[first.port] = port
             self.apply(objects.proxies(first.gateway, first.namespace, ports, of_services, refresh))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local import files
-from local.cluster import parts
 from local.errors import LocalError
+from local.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ def command(
     template = deployment["spec"]["template"]
     pod = template["spec"]
     flags = _flags(plane, pod, namespace, directory) | dict(changes or {})
-    ports = dict(zip((int(flags[flag]) for flag in PORTS), parts.free_ports(PORTS).values(), strict=True))
+    ports = dict(zip((int(flags[flag]) for flag in PORTS), free_ports(PORTS).values(), strict=True))
     health = ports[int(flags["--grpc-health-port"])]
     flags |= {flag: str(ports[int(flags[flag])]) for flag in PORTS}
     kubeconfig = _kubeconfig(plane, namespace, pod["serviceAccountName"], directory)

@@ -17,6 +17,7 @@ import yaml
 from local import processes
 from local.cluster import MARK, NODES, ControlPlane, parts
 from local.errors import LocalError
+from local.ports import free_ports
 from local.report import Report
 
 pytestmark = pytest.mark.real
@@ -113,22 +114,32 @@ def test_the_nodes_are_those_of_the_file(plane):
 def test_two_late_heartbeats_in_a_row_lose_no_node(tools, tmp_path):
     stage = yaml.safe_load((tools["kwok-stages"].path / "node-heartbeat.yaml").read_text(encoding="utf-8"))
     latest = max(stage["spec"]["delay"].values()) / 1000
-    ports = dict.fromkeys(("etcd", "kube-controller-manager"), 1)
-    line = parts.arguments("kube-controller-manager", tmp_path, ports, tools["kwok-stages"].path)
+    line = parts.arguments("kube-controller-manager", tmp_path, {}, tools["kwok-stages"].path)
     (grace,) = (argument.partition("=")[2] for argument in line if "grace-period" in argument)
     assert int(grace.removesuffix("h")) * 3600 > 2 * latest
 
 
-def test_every_listener_is_on_loopback(plane):
-    pids = {str(pid) for pid in plane.pids().values()}
-    inodes = {str(link.readlink()) for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists()}
+def listeners(pid: int) -> set[str]:
+    """Return the addresses on which a process listens, as the kernel writes them."""
+    inodes = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists()}
     addresses = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
                 addresses.add(fields[1].partition(":")[0])
-    assert addresses == {"0100007F"}
+    return addresses
+
+
+def test_every_listener_is_on_loopback(plane):
+    pids = plane.pids()
+    assert set(pids) == set(parts.PARTS)
+    assert set().union(*map(listeners, pids.values())) == {"0100007F"}
+
+
+def test_controllers_listen_on_no_port(plane):
+    for part in parts.CONTROLLERS:
+        assert not listeners(plane.pids()[part])
 
 
 def test_only_the_owner_reads_keys_and_state(plane):
@@ -166,6 +177,18 @@ def test_a_killed_part_is_repaired_by_the_next_start(module_plane, part):
     assert name in module_plane.kubectl("get", "configmap", "-n", "default")
 
 
+@pytest.mark.parametrize("part", parts.CONTROLLERS)
+def test_a_start_names_a_controller_that_ended_meanwhile(module_plane, monkeypatch, part):
+    os.kill(module_plane.pids()[part], signal.SIGKILL)
+    wait_until(lambda: not module_plane.alive())
+    with monkeypatch.context() as patches:
+        patches.setattr(module_plane, "_start_part", lambda _part: None)
+        with pytest.raises(LocalError, match=f"{part} ended; the end of "):
+            module_plane.start(Report(io.StringIO()))
+    module_plane.start(Report(io.StringIO()))
+    assert module_plane.alive()
+
+
 def test_a_restart_on_a_port_that_was_taken_meanwhile_picks_another(module_plane):
     module_plane.stop()
     port = json.loads((module_plane.directory / "state.json").read_text())["ports"]["kube-apiserver"]
@@ -186,7 +209,7 @@ def test_a_pid_that_is_not_ours_any_more_is_left_alone(tools, tmp_path):
         record = {part: [process.pid, process.started - 1, process.boot] for part in parts.PARTS}
         plane = ControlPlane(tmp_path / "plane", tools)
         plane.directory.mkdir()
-        (plane.directory / "state.json").write_text(json.dumps({"ports": parts.free_ports(), "processes": record}))
+        (plane.directory / "state.json").write_text(json.dumps({"ports": free_ports(parts.PORTS), "processes": record}))
         assert plane.pids() == {}
         plane.remove()
         assert stranger.poll() is None

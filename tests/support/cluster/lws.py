@@ -4,8 +4,6 @@ import base64
 import contextlib
 import json
 import os
-import random
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +16,11 @@ import yaml
 from local import files, processes
 from local.cluster import ControlPlane
 from local.errors import LocalError
+from local.ports import free_ports
 from local.tools import Tool
 from tests.support.cluster.plane import GO
 
 READY_SECONDS = 60.0
-# The kernel gives ports from 32768 on to whoever connects, so one below stays free until it is listened on.
-PORTS = range(20000, 32000)
 LABELS = {"leaderworkerset.sigs.k8s.io/name": "probe", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
 PROBE = {
     "apiVersion": "v1",
@@ -50,7 +47,7 @@ def lws_plane(
 @contextlib.contextmanager
 def controller(plane: ControlPlane, tools: dict[str, Tool], directory: Path) -> Iterator[None]:
     """Run the controller on the control plane, from when its webhooks are called on; raises LocalError with its log."""
-    home, log, port = directory / "home", directory / "log", free_port()
+    home, log, port = directory / "home", directory / "log", free_ports(("webhooks",))["webhooks"]
     home.mkdir()
     authority = certify(tools, directory)
     configuration = directory / "configuration.yaml"
@@ -70,15 +67,6 @@ def controller(plane: ControlPlane, tools: dict[str, Tool], directory: Path) -> 
     finally:
         process.kill()
         process.wait()
-
-
-def free_port() -> int:
-    """Return a port on which nothing listens."""
-    for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise LocalError(f"no port of {PORTS} is free")
 
 
 def certify(tools: dict[str, Tool], directory: Path) -> bytes:

@@ -5,7 +5,7 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,12 +82,3 @@ def picker(plane: ControlPlane, tools: Mapping[str, Any], namespace: str, name: 
             yield running
         finally:
             running.end()
-
-
-def free_ports(count: int) -> Iterator[int]:
-    """Return ports of loopback that are free at this moment; all are held until all are known, so that they differ."""
-    with contextlib.ExitStack() as held:
-        listeners = [held.enter_context(socket.socket()) for _ in range(count)]
-        for listener in listeners:
-            listener.bind(("127.0.0.1", 0))
-        return iter([listener.getsockname()[1] for listener in listeners])
