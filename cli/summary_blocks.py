@@ -126,7 +126,7 @@ def _room(devices: ClassCapacity, capacity: Capacity) -> str:
 def _verdict(needed: DeviceCapacity) -> str:
     """Return a text: whether the additional pods fit, and on which nodes."""
     if needed.low is Verdict.SHORT:
-        return f"**does not fit**, {needed.additional.low} more are needed at once"
+        return f"**does not fit**: this change takes {needed.additional.low} more at once"
     found = needed.low.value
     if needed.high is Verdict.SHORT:
         found += ", but not at the largest number of replicas"

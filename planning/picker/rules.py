@@ -317,7 +317,7 @@ def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[P
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:
         what = "is missing, and the picker asks servers for predictions of latency"
-        remedy = "add deploy: {}, add trainingServer and predictionServers, or use another preset"
+        remedy = "add deploy: {}, or trainingServer and predictionServers, or use another preset"
         yield Problem(at / "latencyPredictor", what, remedy)
     if is_predicted and picker.latency_predictor is not None:
         yield from _predictor(at / "latencyPredictor", picker.latency_predictor, variant_facts)

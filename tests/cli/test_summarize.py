@@ -25,6 +25,7 @@ LABELS = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
 GOLDENS = Path("tests/cli/reports")
 MODEL = {"name": "org/model", "source": "kit://registry.example/org/model:v1", "size": "140Gi"}
 SERVICE = {"model": MODEL, "accelerator": H100, "parallelism": {"tensor": 4}, "replicas": 2}
+SCALING = {"type": "hpa", "minReplicas": 2, "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 80}]}
 MONEY = {
     "prices": {"perDeviceHour": {H100: 4.10}},
     "budgets": {"by": "team", "limits": {"search": {"perMonth": 10000000}}},
@@ -127,6 +128,21 @@ def test_a_change_without_facts_says_what_is_unchecked_and_is_otherwise_the_same
     )
     without = [replace(each, capacity=known.capacity, unchecked=()) for each in (known, unknown)]
     assert without[0] == without[1]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "free", "room"),
+    [
+        ({"replicas": 2}, 7, "7: **does not fit**: this change takes 8 more at once"),
+        ({"replicas": 2}, 8, "8: fits (4 + 4 on gpu-0)"),
+        ({"autoscaling": SCALING}, 8, "8: fits, but not at the largest number of replicas"),
+    ],
+)
+def test_the_row_of_a_class_says_whether_additional_pods_fit(replicas, free, room):
+    service = {key: value for key, value in SERVICE.items() if key != "replicas"} | replicas
+    found = made(None, tree(qwen=service), nodes(1, requested=8 - free))
+    (row,) = [line for line in summary_blocks.fitting(found, documents.markdown).splitlines() if f"| {H100} |" in line]
+    assert room in row
 
 
 @pytest.mark.parametrize(
