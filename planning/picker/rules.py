@@ -113,8 +113,9 @@ def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: Endpo
 def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     """Reject a picker that reads cache events but cannot distinguish several copies of the model in a pod.
 
-    Each copy publishes on its own port (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
-    picker reads as many ports of a pod as the pool has target ports (llm-d-router v0.10.0, extractor.go in
+    Each copy publishes its cache events on a separate port (vllm 0.21.0, `offset_endpoint_port` in
+    vllm/distributed/kv_events.py). For each target port of the pool, the picker reads cache events from one port of a
+    pod (llm-d-router v0.10.0, extractor.go in
     pkg/epp/framework/plugins/requestcontrol/dataproducer/preciseprefixcache).
     """
     if not kv_cache.needs_events(variant.spec):
@@ -148,7 +149,7 @@ def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Check the further containers of the pods."""
+    """Check the containers that a user adds to the picker's pods."""
     picker, servers = variant.spec.endpoint_picker, config.predictor_servers(variant.spec, variant.release.picker)
     yield from containers.problems(at / "containers", picker, servers)
 
@@ -232,7 +233,7 @@ def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Proble
             remedy = shapes.suggestion(name, facts.known) or "remove it"
             yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
         elif REFERENCE.search(value) is None:
-            # A value that refers to a variable is known in the pod only.
+            # The type of a value that refers to a variable is not checked, because the value is known only in the pod.
             yield from shapes.problems(
                 Reading(path / name), command_line.typed_value(value, facts.known[name]), facts.known[name]
             )
@@ -312,7 +313,7 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Require `latencyPredictor` if the picker asks a latency predictor, and reject it otherwise.
 
-    A picker that gets no addresses looks for the predictor in the picker's own pod.
+    Without `latencyPredictor`, the picker would ask for predictions in its own pod, where no predictor runs.
     """
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:

@@ -69,8 +69,9 @@ def pins(
 def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
     """Return the pin of a content.
 
-    If the source had a pin before, serving pods fetch the digest of the new pin from now on. A claim that was filled
-    before the first lock keeps its files until the content changes.
+    The first pin of a source is `deployed` if pods or a Job in the cluster already fetch the source without a digest. A
+    later pin is not `deployed`, so that serving pods fetch its digest, with one exception: the pin of a filled claim
+    stays `deployed` until the content changes, so that the claim keeps its files.
     """
     values = {
         "was": each.source,
