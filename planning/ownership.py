@@ -113,7 +113,7 @@ def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
 
 
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:
-    """Return the command that adopts an object into Pulumi's state. The next run gives the object the planned values."""
+    """Return the command that adopts an object into Pulumi's state. A run then updates the object as planned."""
     *_, namespace, object_name = named.place
     identifier = f"{namespace}/{object_name}" if namespace else object_name
     urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"

@@ -69,9 +69,8 @@ def pins(
 def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
     """Return the pin of a content.
 
-    The first pin of a source is `deployed` if pods or a Job in the cluster already fetch the source without a digest. A
-    later pin is not `deployed`, so that serving pods fetch its digest, with one exception: the pin of a filled claim
-    stays `deployed` until the content changes, so that the claim keeps its files.
+    A first pin of a source in use is `deployed`: its pods and its claim keep what they fetched by the source's name. A
+    later pin stays `deployed` only for a claim, and only until the content changes: pods fetch by its digest.
     """
     values = {
         "was": each.source,
