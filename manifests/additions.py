@@ -1,7 +1,7 @@
 """Additions: items and keys that somebody added, in the cluster, to a list or map of an object.
 
-A list or map is compared only if each writer of the API server sets it as a whole, as with the rules of a Role.
-Pulumi's provider compares only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in
+This module looks only at lists and maps that every writer sets as a whole, such as the rules of a Role. Pulumi's
+provider compares only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in
 provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions. A
 run therefore sets an annotation that names the additions. Because this annotation differs, the provider applies the
 manifest again, and the manifest's list or map replaces the list or map in the cluster.

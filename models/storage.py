@@ -96,7 +96,7 @@ class Dedicated(Spec):
     protect: bool = False
     """Let Pulumi refuse to delete the claim."""
     fill: Fill = Fill.default()
-    """Settings of the Job. Secrets, endpoint and region here apply only if the model has none."""
+    """Settings of the Job. Secrets, endpoint and region may stand here or under model, but not in both places."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -110,9 +110,9 @@ class Existing(Spec):
     claim_name: Annotated[DnsSubdomain, Field(examples=["weights"])]
     """The claim, in the service's namespace."""
     sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
-    """Folder of the claim to use; absent: the whole claim. Below this folder, each source gets a separate folder."""
+    """Folder of the claim for the weights; absent: the root of the claim. In it, each source gets a separate folder."""
     fill: Fill = Fill.default()
-    """Settings of the Job. Secrets, endpoint and region here apply only if the model has none."""
+    """Settings of the Job. Secrets, endpoint and region may stand here or under model, but not in both places."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -124,7 +124,7 @@ class Cache(Source):
     """A claim in the stack's namespace that is filled once, for every service whose storage names the cache."""
 
     source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]
-    """Source of the weights: kit://, hf:// or s3://. For another source, make another cache."""
+    """Source of the weights: kit://, hf:// or s3://. A model with another source needs another cache."""
     size: Bytes | None = Field(default=None, examples=["48Gi"])
     """Bytes of the files that are fetched."""
     ignore_patterns: Items[FilePattern] | None = Field(default=None, examples=[["original/**", "*.bin"]])

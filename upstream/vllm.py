@@ -131,7 +131,7 @@ def _literals(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterat
 
 
 def _variables(tree: ast.Module) -> Iterator[str]:
-    """Yield the environment variables: all keys of dictionaries that are in upper case."""
+    """Yield the environment variables: the keys in upper case of all dictionaries."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             names = (key.value for key in node.keys if isinstance(key, ast.Constant))

@@ -29,7 +29,7 @@ class _Table(Spec):
 
 @dataclass(frozen=True, slots=True)
 class PublicModel:
-    """A public model with its architecture, which may be that of another row."""
+    """A public model with its architecture, which may come from another row of the table."""
 
     architecture: Architecture
     bytes: int | None

@@ -62,7 +62,7 @@ class Target:
     decided: Mapping[Path, tuple[str, str]]
     """Fields that a patch of this kind may not set, each with what is wrong and a remedy."""
     drained: frozenset[str]
-    """Names of containers that pause before they end, because requests still arrive during this pause."""
+    """Names of the containers that must pause before they end, because requests still arrive after a pod's deletion."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,10 @@ def _problems_of(made: str, release: str, roles: int, block_size: int | None, en
 
 
 def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: EndpointPicker) -> Path:
-    """Return the key from which a value of a configuration comes: the weight of a scorer, or the preset."""
+    """Return the path of the key from which a value of a configuration comes: a scorer's weight, or the preset.
+
+    `below` is the path of the value in the configuration `made`.
+    """
     if below[:1] == ("plugins",) and len(below) > 1 and isinstance(below[1], int):
         kind = made["plugins"][below[1]]["type"]
         if kind in picker.scorer_weights:
@@ -162,7 +165,10 @@ def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject patches of the picker's Deployment that cannot be applied, or that change generated fields."""
+    """Reject patches of the picker's Deployment that cannot be applied, or that change what this program decides.
+
+    These are its identity, drain and devices, and the arguments of the picker.
+    """
     change = variant.spec.endpoint_picker.patch
     if not change:
         return

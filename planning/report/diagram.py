@@ -43,7 +43,7 @@ def _interceptor(plan: StackPlan) -> Iterator[str]:
 
 
 def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
-    """Return the diagram's id of each pool, of each Service without a picker, and of the interceptor.
+    """Return the diagram's id of each pool, of the Service of each variant without a picker, and of the interceptor.
 
     The keys are namespace and name.
     """

@@ -17,7 +17,7 @@ class Drift:
     """Kind, namespace and name, such as `Deployment models/qwen-decode`."""
     is_gone: bool
     fields: tuple[str, ...]
-    """Paths of fields that differ. Values are left out, except numbers of replicas, because they may be credentials."""
+    """Paths of fields that differ. Only `spec.replicas` comes with its values: other values may be credentials."""
 
     def __str__(self) -> str:
         return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"

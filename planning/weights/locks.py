@@ -220,7 +220,8 @@ def _with_pin(spec: _Sized, pin: Pin | None, question: Wanted | None, answers: d
     """Return a spec with a pin, and with the bytes of the pin as its size.
 
     Time limits of pods depend on the size, so a new size replaces pods. The size is therefore set in two cases only: a
-    claim needs the size, or the pin changes the pods anyway.
+    claim needs the size, or the pin changes the pods anyway. The size of a claim cannot be computed from the bytes of
+    packed files, so these bytes go into `answers` instead.
     """
     if pin is None:
         return spec
