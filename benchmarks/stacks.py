@@ -19,7 +19,9 @@ _HOST, _HEADER = 8, 9
 
 
 def tree(services: int, namespace: str = "models", *, create_namespace: bool = False) -> dict[str, Any]:
-    """Return a stack. Most routes differ by path, some by host or by header, so that every kind of check runs.
+    """Return a stack with the given number of services.
+
+    Most routes differ by path, and some by host or header, so that a benchmark includes every kind of comparison.
 
     Stacks of different namespaces never claim the same requests.
     """

@@ -26,9 +26,9 @@ def render(
 ) -> str:
     """Return the rendered stack as YAML. Its header states the release, the digest of the facts and the object count.
 
-    `name` is `project/stack`; if it is None, `Pulumi.yaml` names the project, and the stack file names the stack.
-    `platform_path` is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of
-    the user.
+    `facts_path` is the path of a file with the facts of a cluster; if it is None, the facts count as unknown. `name` is
+    `project/stack`; if it is None, `Pulumi.yaml` names the project, and the stack file names the stack. `platform_path`
+    is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of the user.
     """
     composition = _composition(file_or_stack, facts_path, name, platform_path)
     manifests = [rendered.manifest for rendered in composition.objects]
@@ -43,9 +43,9 @@ def render_json(
 ) -> str:
     """Return the rendered stack as one JSON document.
 
-    `name` is `project/stack`; if it is None, `Pulumi.yaml` names the project, and the stack file names the stack.
-    `platform_path` is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of
-    the user.
+    `facts_path` is the path of a file with the facts of a cluster; if it is None, the facts count as unknown. `name` is
+    `project/stack`; if it is None, `Pulumi.yaml` names the project, and the stack file names the stack. `platform_path`
+    is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of the user.
     """
     composition = _composition(file_or_stack, facts_path, name, platform_path)
     document = {

@@ -91,7 +91,7 @@ def _bases(tree: object) -> Sources:
 
 
 def _reference(tree: Mapping[str, Any], bases: Iterable[Source]) -> "Reference | None":
-    """Return the reference to the platform in the highest file that has the key `platform`."""
+    """Return the reference to the platform, from the merged values of `platform` in a stack and the files below it."""
     from models import platform  # noqa: PLC0415, most stacks name no platform
 
     layers = [Source(base.file, _select(base.tree)) for base in bases]

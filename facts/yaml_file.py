@@ -10,7 +10,7 @@ _ROOT = Path()
 
 
 def read(path: File, remedy: str, top: Path = _ROOT, file: str = "") -> Document:
-    """Read a file as Pulumi's engine does. `top` and `file` are arguments of `engine_yaml.parse`.
+    """Read a file as Pulumi's engine does. `top` and `file` are passed on to `engine_yaml.parse`.
 
     Raises `ConfigError` if the file cannot be read, is no YAML, or repeats a key. `remedy` is the advice for a file
     that cannot be read.

@@ -1,10 +1,10 @@
 """Additions: items and keys that somebody added, in the cluster, to a list or map of an object.
 
-Only lists and maps count that every writer sets completely, such as the rules of a Role. Pulumi's provider compares
-only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in provider/pkg/provider/util.go of
-pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions. If the run sets an annotation that
-names the additions, the provider applies the manifest again. The manifest's list or map then replaces the list or map
-in the cluster.
+This module looks only at lists and maps that every writer sets as a whole, such as the rules of a Role. Pulumi's
+provider compares only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in
+provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions. A
+run therefore sets an annotation that names the additions. Because this annotation differs, the provider applies the
+manifest again, and the manifest's list or map replaces the list or map in the cluster.
 """
 
 import json
@@ -48,8 +48,9 @@ def kinds(components: Iterable[Component]) -> frozenset[tuple[str, str]]:
 def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
     """Return the components, and a warning for each addition.
 
-    An annotation of each returned object names the object's additions, so the run removes the additions. There is also
-    a warning for each list item whose identifying keys somebody changed, because no run can restore these keys.
+    Each returned object with additions has an annotation that names them, so that the run removes the additions. There
+    is another warning for each list item whose identifying keys somebody changed, because no run can restore these
+    keys.
     """
     problems, annotated = list[Problem](), list[Component]()
     for component in components:

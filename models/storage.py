@@ -40,7 +40,7 @@ class Fill(Spec):
     ] = Field(default=(), examples=[["s3-reader"]])
     """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
+    """URL of the S3 store or of the Hugging Face hub; absent: the URL of AWS or of huggingface.co."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
@@ -83,7 +83,7 @@ class Dedicated(Spec):
     type: Literal["dedicated"]
     """A claim for this service alone, which a Job fills before the first pod starts."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
-    """StorageClass of the claim; absent: the stack's."""
+    """StorageClass of the claim; absent: storageClassName of the stack."""
     access_mode: AccessMode = "ReadWriteMany"
     """Access mode of the claim; ReadWriteOnce and ReadWriteOncePod work only with a single pod."""
     size: ClaimSize | None = Field(default=None, examples=["160Gi"])
@@ -96,7 +96,7 @@ class Dedicated(Spec):
     protect: bool = False
     """Let Pulumi refuse to delete the claim."""
     fill: Fill = Fill.default()
-    """Settings of the Job. Secrets, endpoint and region here apply only if the model has none."""
+    """Settings of the Job. Secrets, endpoint and region may stand here or under model, but not in both places."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -110,9 +110,9 @@ class Existing(Spec):
     claim_name: Annotated[DnsSubdomain, Field(examples=["weights"])]
     """The claim, in the service's namespace."""
     sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
-    """Folder of the claim to use; absent: the whole claim. Below this folder, each source gets a separate folder."""
+    """Folder of the claim for the weights; absent: the root of the claim. In it, each source gets a separate folder."""
     fill: Fill = Fill.default()
-    """Settings of the Job. Secrets, endpoint and region here apply only if the model has none."""
+    """Settings of the Job. Secrets, endpoint and region may stand here or under model, but not in both places."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -124,14 +124,14 @@ class Cache(Source):
     """A claim in the stack's namespace that is filled once, for every service whose storage names the cache."""
 
     source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]
-    """Source of the weights: kit://, hf:// or s3://. For another source, make another cache."""
+    """Source of the weights: kit://, hf:// or s3://. A model with another source needs another cache."""
     size: Bytes | None = Field(default=None, examples=["48Gi"])
     """Bytes of the files that are fetched."""
     ignore_patterns: Items[FilePattern] | None = Field(default=None, examples=[["original/**", "*.bin"]])
-    """Files of an hf:// repository that are not fetched, as under model.ignorePatterns. Absent: files that vLLM never
-    reads."""
+    """Patterns of files of an hf:// repository that are not fetched, in the syntax of model.ignorePatterns. Absent:
+    patterns of files that vLLM never reads."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
-    """StorageClass of the claim; absent: the stack's."""
+    """StorageClass of the claim; absent: storageClassName of the stack."""
     access_mode: AccessMode = "ReadWriteMany"
     """Access mode of the claim; ReadWriteOnce and ReadWriteOncePod work only with a single pod."""
     headroom_percent: Headroom = 10

@@ -100,8 +100,8 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
 def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem:
     what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
     if named.place[1] == _CLAIM:
-        # A run would replace an imported claim, because the rendered manifest names no volume. The claim's data would
-        # be lost.
+        # The remedy is no import: a run would replace an imported claim, because the rendered manifest names no volume.
+        # The claim's data would be lost.
         return warning(named.path, what, f"choose another name, or use this claim: storage.claimName: {named.place[3]}")
     remedy = f"choose another name, or adopt it (then look at a preview): {import_command(named, name, instance)}"
     return warning(named.path, what, remedy)
@@ -113,7 +113,7 @@ def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
 
 
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:
-    """Return the command that adopts an object into Pulumi's state. The next run changes the object as planned."""
+    """Return the command that adopts an object into Pulumi's state. A run then updates the object as planned."""
     *_, namespace, object_name = named.place
     identifier = f"{namespace}/{object_name}" if namespace else object_name
     urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"

@@ -45,7 +45,7 @@ Left out are flags whose objects have arbitrary keys, and flags whose value is s
 _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
 """Classes of the JSON objects that this project generates. The allowed values of their fields are read, too."""
 _EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})
-"""Flags that every version has. Each file that declares flags has at least one of them."""
+"""Flags that every version has, at least one of each file that declares flags. If one is missing, vLLM has moved it."""
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 
@@ -97,7 +97,7 @@ def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
 
 
 def _json_values(tree: ast.Module) -> Iterator[str]:
-    """Yield the keys of the classes in `_JSON_FLAGS`, and the allowed values of the classes in `_ENUMERATED`."""
+    """Yield the fields of the classes in `_JSON_FLAGS`, and the allowed values of fields of those in `_ENUMERATED`."""
     enumerations = {
         target.id: node.value
         for node in tree.body
@@ -131,7 +131,7 @@ def _literals(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterat
 
 
 def _variables(tree: ast.Module) -> Iterator[str]:
-    """Yield the keys of the dictionary of environment variables."""
+    """Yield the environment variables: the keys in upper case of all dictionaries."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             names = (key.value for key in node.keys if isinstance(key, ast.Constant))

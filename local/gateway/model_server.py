@@ -1,4 +1,4 @@
-"""Small servers of the OpenAI API, in the place of model servers' pods. They know models by name, and run none."""
+"""Small servers of the OpenAI API, in the place of model servers' pods. They know names of models, but run no model."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def _chunks(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _latent(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers with latent attention (MLA), and the layers that also cache an index."""
+    """Yield the cache of latent attention (MLA) in all layers, then the index that some or all of these layers add."""
     layers = _number(values, "num_hidden_layers")
     yield from _group(layers, latent=_number(values, "kv_lora_rank") + _number(values, "qk_rope_head_dim"))
     width = next(_integers(values, ("index_head_dim",)), None)
@@ -291,7 +291,7 @@ def _gemma4(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _minimax_m3(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of MiniMax M3, and the layers that also cache the keys of an index."""
+    """Yield the keys and values of all layers of MiniMax M3, then the keys of an index that some of the layers add."""
     layers, sparse = _number(values, "num_hidden_layers"), values.get("sparse_attention_config")
     if not isinstance(sparse, dict):
         raise _UnknownError
@@ -319,7 +319,7 @@ def _inkling(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _encoder(values: _Config) -> Iterator[CacheLayers]:
-    """Yield nothing: an encoder caches nothing."""
+    """Yield nothing, because an encoder caches nothing. The configuration must still state the number of layers."""
     _number(values, "num_hidden_layers")
     yield from ()
 

@@ -10,7 +10,7 @@ from planning.ground import tables
 
 
 class Row(Spec):
-    """A public model."""
+    """Row of the table: a public model with its architecture, or with the name of a row that has the architecture."""
 
     architecture: Architecture | None = None
     like: str | None = None
@@ -29,7 +29,7 @@ class _Table(Spec):
 
 @dataclass(frozen=True, slots=True)
 class PublicModel:
-    """A public model."""
+    """A public model with its architecture, which may come from another row of the table."""
 
     architecture: Architecture
     bytes: int | None
@@ -38,7 +38,7 @@ class PublicModel:
 
 @cache
 def find(name: str) -> PublicModel | None:
-    """Return the model by the name of its repository; None if the table has no architecture for it."""
+    """Return the model by the name of its repository; None if the table has no row or no architecture for it."""
     rows = names()
     row = rows.get(name)
     if row is None:

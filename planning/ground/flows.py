@@ -15,8 +15,8 @@ _DNS_PORT = 53
 _API_SERVER = (HTTPS_PORT, 6443)
 """Ports that API servers listen on: 443 in managed clusters, 6443 with kubeadm.
 
-A policy has to allow these ports, and not the port of the Service `kubernetes`. Most network plugins apply policies
-after they have replaced the Service's address by the address of an API server.
+A policy has to allow these ports instead of the port of the Service `kubernetes`, because most network plugins apply
+policies after they have replaced the address and port of the Service by those of an API server.
 """
 _EVERYWHERE = ("0.0.0.0/0", "::/0")
 _ADDRESS = re.compile(r"(?:(https?)://)?(?:[^/@]*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?(?:/.*)?")
@@ -112,7 +112,7 @@ def api_server(pods: Pods, stack: Stack) -> Edge:
 
 
 def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
-    """Yield the edges to the servers of weights.
+    """Yield the edges from pods to the servers from which these pods fetch weights.
 
     A server outside the cluster may redirect to another host. The edges to addresses outside the cluster therefore
     allow port 443 in addition to the port of the URL.
@@ -163,7 +163,7 @@ def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterato
 
 
 def _address_range(host: str) -> str | None:
-    """Return the range of a single address; None if the host is a name."""
+    """Return the range that contains only the address `host`; None if `host` is a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:

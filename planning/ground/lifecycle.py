@@ -75,7 +75,7 @@ def joining_seconds(health: Health, size: str | None) -> int:
 
 
 def fetch_seconds(size: str | None) -> int:
-    """Return the time allowed for fetching images and weights. The startup probe begins after fetching."""
+    """Return the time allowed for fetching images and weights. The startup probe begins only after fetching."""
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
 
 

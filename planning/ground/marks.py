@@ -1,7 +1,7 @@
 """The mark: a label and an annotation that say which stack of Pulumi an object belongs to.
 
-The label has project and stack, and is short enough for a selector. The annotation has the whole name. If an object
-has both, the annotation decides, because the label may be shortened and leaves out the organization.
+The label has project and stack, and is short enough for a selector. The annotation has the full name of the stack. If
+an object has both, the annotation decides, because the label leaves out the organization and may be shortened.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class Mark:
 
     label: str | None = None
     stack: str | None = None
-    """Value of the annotation: the whole name of the stack."""
+    """Value of the annotation: the full name of the stack."""
     is_generated: bool = False
     """Whether the object has the labels that every object of this program has."""
 
@@ -57,7 +57,7 @@ class Mark:
 
 
 NO_MARK = Mark()
-"""Mark of an object without a label or an annotation about its stack."""
+"""Mark of an object that has neither the label nor the annotation, nor the labels of this program's objects."""
 
 
 class Verdict(Enum):
@@ -110,7 +110,7 @@ def label(project: str, stack: str) -> str:
 
 
 def with_mark(metadata: Mapping[str, Any], name: StackName) -> dict[str, Any]:
-    """Return the metadata of an object with the mark of a stack."""
+    """Return a copy of an object's metadata, to which the mark of the stack `name` is added."""
     annotations = {**metadata.get("annotations", _NONE), labels.STACK: str(name)}
     return {
         **metadata,
@@ -128,5 +128,5 @@ def read(metadata: Mapping[str, Any]) -> Mark:
 
 
 def per_stack(name: str, stack: StackName, longest: int) -> str:
-    """Return a name that contains the stack, so that two stacks in one namespace never have the same name."""
+    """Return a name that contains the stack, so that objects of two stacks in one namespace never share a name."""
     return shorten(f"{name}-{stack.label}", longest)

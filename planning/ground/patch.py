@@ -62,7 +62,7 @@ class Target:
     decided: Mapping[Path, tuple[str, str]]
     """Fields that a patch of this kind may not set, each with what is wrong and a remedy."""
     drained: frozenset[str]
-    """Names of containers that pause before they end, because requests still arrive during this pause."""
+    """Names of the containers that must pause before they end, because requests still arrive after a pod's deletion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def _check_key(at: Path, target: Target) -> _Verdict:
 
 
 def _check_shape(at: Path, value: object, target: Target) -> _Verdict:
-    """Reject a patch that removes a required map or the list of containers, or that sets a value of another type."""
+    """Reject a patch that removes a required map or the list of containers, or gives it a value of another type."""
     is_containers = at.parent in _POD_SPECS and at[-1] == "containers"
     if at not in _REQUIRED and not is_containers:
         return None

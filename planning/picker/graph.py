@@ -96,7 +96,7 @@ class Profile:
     def is_for(self, role: str) -> bool:
         """Tell whether a filter of the profile selects the pods of a role.
 
-        The type of the filter selects them, or the parameters of the filter contain the role's label.
+        Such a filter has a type that selects these pods, or parameters that contain the label of the role.
         """
         filters = (entry.plugin for entry in self.entries if "filter" in entry.groups)
         return any(
@@ -235,7 +235,7 @@ def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
 
 
 def reads_tls_metrics(config: Mapping[str, Any], facts: PickerFacts) -> bool:
-    """Tell whether a configuration declares a data source that asks pods over TLS."""
+    """Tell whether a configuration declares a data source that reads from pods over TLS."""
     return any(
         "source" in plugin.groups and plugin.parameter("scheme") == "https"
         for plugin in _plugins(Path(), config, facts)

@@ -102,7 +102,10 @@ def _problems_of(made: str, release: str, roles: int, block_size: int | None, en
 
 
 def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: EndpointPicker) -> Path:
-    """Return the key from which a value of a configuration comes: the weight of a scorer, or the preset."""
+    """Return the path of the key from which a value of a configuration comes: a scorer's weight, or the preset.
+
+    `below` is the path of the value in the configuration `made`.
+    """
     if below[:1] == ("plugins",) and len(below) > 1 and isinstance(below[1], int):
         kind = made["plugins"][below[1]]["type"]
         if kind in picker.scorer_weights:
@@ -113,8 +116,9 @@ def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: Endpo
 def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     """Reject a picker that reads cache events but cannot distinguish several copies of the model in a pod.
 
-    Each copy publishes on its own port (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
-    picker reads as many ports of a pod as the pool has target ports (llm-d-router v0.10.0, extractor.go in
+    Each copy publishes its cache events on a separate port (vllm 0.21.0, `offset_endpoint_port` in
+    vllm/distributed/kv_events.py). For each target port of the pool, the picker reads cache events from one port of a
+    pod (llm-d-router v0.10.0, extractor.go in
     pkg/epp/framework/plugins/requestcontrol/dataproducer/preciseprefixcache).
     """
     if not kv_cache.needs_events(variant.spec):
@@ -148,7 +152,7 @@ def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Check the further containers of the pods."""
+    """Check the containers that a user adds to the picker's pods."""
     picker, servers = variant.spec.endpoint_picker, config.predictor_servers(variant.spec, variant.release.picker)
     yield from containers.problems(at / "containers", picker, servers)
 
@@ -161,7 +165,10 @@ def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject patches of the picker's Deployment that cannot be applied, or that change generated fields."""
+    """Reject patches of the picker's Deployment that cannot be applied, or that change what this program decides.
+
+    These are its identity, drain and devices, and the arguments of the picker.
+    """
     change = variant.spec.endpoint_picker.patch
     if not change:
         return
@@ -232,7 +239,7 @@ def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Proble
             remedy = shapes.suggestion(name, facts.known) or "remove it"
             yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
         elif REFERENCE.search(value) is None:
-            # A value that refers to a variable is known in the pod only.
+            # The type of a value that refers to a variable is not checked, because the value is known only in the pod.
             yield from shapes.problems(
                 Reading(path / name), command_line.typed_value(value, facts.known[name]), facts.known[name]
             )
@@ -312,7 +319,7 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Require `latencyPredictor` if the picker asks a latency predictor, and reject it otherwise.
 
-    A picker that gets no addresses looks for the predictor in the picker's own pod.
+    Without `latencyPredictor`, the picker would ask for predictions in its own pod, where no predictor runs.
     """
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:

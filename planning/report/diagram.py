@@ -8,11 +8,11 @@ from planning.routes.records import Parent, Rule
 from planning.serving.workload import Workload
 
 _INTERCEPTOR = "i"
-"""Id of the interceptor's node."""
+"""Id of the interceptor in the flowchart."""
 
 
 def mermaid(plan: StackPlan) -> str:
-    """Return the flowchart of a stack. Its ids follow from the order of the plan; its texts are names of objects."""
+    """Return the flowchart of a stack. Ids are numbered in the order of the plan; labels have the names of objects."""
     lines = ["flowchart LR", *_gateways(plan), *_interceptor(plan)]
     for number, service in enumerate(plan.services):
         lines += _service(service, f"s{number}", _gateway_ids(plan), _targets(plan))
@@ -35,7 +35,7 @@ def _gateway_ids(plan: StackPlan) -> dict[Parent, str]:
 
 
 def _interceptor(plan: StackPlan) -> Iterator[str]:
-    """Yield the interceptor, if there is one."""
+    """Yield the line of the interceptor, if the stack has an interceptor."""
     interceptor = plan.interceptor
     if interceptor is not None:
         text = f"interceptor<br/>{interceptor.namespace}/{interceptor.service}:{interceptor.port}"
@@ -43,7 +43,7 @@ def _interceptor(plan: StackPlan) -> Iterator[str]:
 
 
 def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
-    """Return the diagram's id of each pool, of each Service without a picker, and of the interceptor.
+    """Return the diagram's id of each pool, of the Service of each variant without a picker, and of the interceptor.
 
     The keys are namespace and name.
     """
@@ -86,7 +86,11 @@ def _service(
 
 
 def _edge_end(variant: VariantPlan, name: str) -> str:
-    """Return label and end of the edge from the interceptor to a variant. The edge goes to a Service, not a pool."""
+    """Return label and end of the edge from the interceptor to a variant.
+
+    The interceptor sends requests to a Service. If the variant has a picker, the flowchart has no box for this Service.
+    The edge then has the Service as its label, and ends at the pods.
+    """
     return f" {name}" if variant.endpoint_picker is None else f'|"Service {variant.names.base}"| {name}d'
 
 

@@ -17,7 +17,7 @@ class Drift:
     """Kind, namespace and name, such as `Deployment models/qwen-decode`."""
     is_gone: bool
     fields: tuple[str, ...]
-    """Paths of the values that differ. Only numbers of replicas are shown, because other values may be credentials."""
+    """Paths of fields that differ. Only `spec.replicas` comes with its values: other values may be credentials."""
 
     def __str__(self) -> str:
         return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"
@@ -26,7 +26,7 @@ class Drift:
 def of_events(events: Events) -> tuple[Drift, ...]:
     """Return the objects that somebody changed or deleted.
 
-    An update without a difference is no drift: a refresh reports such an update for an object that is not ready.
+    `events.drift` has no updates without a difference, which a refresh reports for objects that are not ready.
     """
     found = (_drift(step) for step in events.drift if step.is_custom)
     return tuple(sorted(found, key=lambda each: each.object))

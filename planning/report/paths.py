@@ -1,4 +1,4 @@
-"""Changes of paths: addresses of routes that are new, are gone, or send requests to other destinations."""
+"""Changes of paths: an address of an HTTPRoute is added, is removed, or gets other backends or other weights."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ class PathChange:
     service: str
     operation: PathOperation
     address: str
-    """Host and path, as `llm.example.com/models/qwen`; the path alone for a route of every host."""
+    """Host, path and names of headers, such as `llm.example.com/qwen [x-team]`; no host if the route has none."""
     text: str
     """Destinations of requests to the address, before and after the change; empty for a new or removed address."""
 
 
 def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
-    """Yield the changes of addresses that the steps on HTTPRoutes make.
+    """Yield the changes of addresses. `steps` are the engine's steps on HTTPRoutes.
 
-    An address that moves to another route, but keeps its backends, does not change.
+    Nothing is yielded for an address that moves to another route with the same backends.
     """
     before, after = dict[str, tuple[str, Mapping[str, int]]](), dict[str, tuple[str, Mapping[str, int]]]()
     for step in steps:

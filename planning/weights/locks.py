@@ -1,7 +1,7 @@
-"""Effect of a lock on a stack: pins and sizes of its sources, and problems of sources that the lock does not have.
+"""Effect of a lock on a stack: pins and sizes of sources, and problems of sources that have no valid pin.
 
-A pin is for one text of a source in the configuration, and for the settings on which the source's content depends. If
-these change, the lock has no pin for the source, and the source is planned as without a lock.
+A pin is valid as long as the configuration has the source as it was locked: the same text, and the same settings on
+which the source's content depends. A source without a valid pin is planned as without a lock.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,15 +46,15 @@ class Locked:
 
     loaded: Loaded
     answers: Mapping[Wanted, Answer]
-    """Answers of the lock to questions for sizes. No source is asked these questions again."""
+    """Sizes from the lock, by question. A run sends none of these questions to a registry or to an S3 store."""
     warnings: tuple[Problem, ...]
 
 
 def lockables(stack: Stack) -> Iterator[Lockable]:
     """Yield the sources of a stack that a lock can pin.
 
-    A model in a shared cache has the pin of the cache. If a canary and its service have the same source, the canary has
-    the pin of the service.
+    A model in a shared cache is left out, because it gets the pin of the cache. A canary's source is left out if the
+    service has the same source with the same settings, because the canary then gets the pin of the service.
     """
     for key, cache in stack.caches.items():
         yield _of_cache(Path("caches", key), cache)
@@ -220,7 +220,8 @@ def _with_pin(spec: _Sized, pin: Pin | None, question: Wanted | None, answers: d
     """Return a spec with a pin, and with the bytes of the pin as its size.
 
     Time limits of pods depend on the size, so a new size replaces pods. The size is therefore set in two cases only: a
-    claim needs the size, or the pin changes the pods anyway.
+    claim needs the size, or the pin changes the pods anyway. The size of a claim cannot be computed from the bytes of
+    packed files, so these bytes go into `answers` instead.
     """
     if pin is None:
         return spec
