@@ -31,7 +31,7 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
     }
     used_names = {reference.name for reference in graph.references} | default_deciders
     # If a profile lists no plugin of the group `picker`, the endpoint picker takes a declared plugin of that group.
-    # No reference leads to this plugin.
+    # This plugin is then in use, although no reference names it.
     every_profile_has_picker = all(
         any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
     )
