@@ -120,7 +120,7 @@ def _below(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _changed_files(ref: str) -> frozenset[str]:
-    """Return the changed files, relative to the working directory.
+    """Return the changed files and the untracked files, as paths relative to the working directory.
 
     Changes that `ref` has since its common ancestor with HEAD do not count.
     """

@@ -257,7 +257,7 @@ class Engine:
     def _drop_completed_creations(self) -> None:
         """Drop pending creations from the state if the state has all of their resources.
 
-        The engine warns about pending creations in every run. An import of the state drops all of them at once. If the
+        The engine warns about pending creations in every run. An import of the state can only drop all of them. If the
         state lacks one of the resources, no pending creation is dropped, because the object of that resource may exist
         in the cluster.
         """
@@ -340,7 +340,7 @@ def _link(link: Path, target: Path) -> None:
 
 
 def _install(path: Path, tool: Tool) -> None:
-    """Install a tool in a folder of commands.
+    """Install a tool as the command `path`.
 
     The engine, the language host and its executor resolve symbolic links, and look for each other in the folder of the
     target. Built tools are therefore installed as hard links or copies, all in one folder. Tools from PATH are in one

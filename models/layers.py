@@ -148,7 +148,7 @@ def no_mapping(layer: Layer) -> Problem:
 
 
 def is_mapping(value: object) -> bool:
-    """Return whether a value has keys."""
+    """Return whether a value is a mapping."""
     return isinstance(value, dict)
 
 
@@ -171,9 +171,9 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
 def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
     """Merge two mappings.
 
-    The origin of the result is that of the higher layer, with further entries in `below`: for each key that only the
-    lower layer has, and for each key of both layers whose higher value is a mapping or a list. Any other value was
-    written at its key in the higher layer.
+    The origin of the result is that of the higher layer, with more entries in `below`: for each key that only the lower
+    layer has, and for each key of both layers whose higher value is a mapping or a list. Any other value needs no entry
+    in `below`, because it was written at its key in the higher layer.
     """
     tree, below = dict[str, Any](), dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW
@@ -201,7 +201,10 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
 
 
 def _is_of_wrong_type(low: object, path: Path) -> bool:
-    """Return whether the lower value should be a mapping, but is not. Only the value of a variable may be text."""
+    """Return whether the lower value is wrong because it is not a mapping.
+
+    A lower value may be a text instead of a mapping only if it is the value of an environment variable.
+    """
     return not isinstance(low, dict) and path[-2:-1] != ("env",)
 
 
@@ -221,8 +224,8 @@ def _is_tokens(value: object) -> TypeGuard[list[str]]:
 def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     """Merge arguments by flag.
 
-    If a flag has a JSON object in both layers, the objects merge as well. Malformed JSON cannot be merged. It would
-    silently replace the value of the other layer, and is therefore reported as a problem.
+    If a flag has a JSON object in both layers, the objects merge as well. Malformed JSON in one of the layers is
+    reported as a problem, because the higher value would then silently replace the lower value.
     """
     origins = (low.origin, high.origin)
     for layer, flag in flags.malformed_json(low.tree, high.tree):
@@ -262,7 +265,7 @@ def _copy_below(value: Value, at: Path, file: str, problems: list[Problem]) -> V
         if inner is None:
             problems.append(ineffective_null(at / key, file))
         else:
-            # Nearly every value is a text or a number, which needs no path.
+            # Only mappings need a path and the recursion. Nearly every value is a text or a number.
             tree[key] = _copy_below(inner, at / key, file, problems) if is_mapping(inner) else copy_value(inner)
     return cast("Value", tree)
 
