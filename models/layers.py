@@ -171,9 +171,9 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
 def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
     """Merge two mappings.
 
-    The origin of the result is that of the higher layer, with more entries in `below`: for each key that only the lower
-    layer has, and for each key of both layers whose higher value is a mapping or a list. Any other value needs no entry
-    in `below`, because it was written at its key in the higher layer.
+    The origin of the result is that of the higher layer, with further entries in `below`: for each key that only the
+    lower layer has, and for each key of both layers whose higher value is a mapping or a list. Other values need no
+    entry: they are from the higher layer, and were written there at their keys.
     """
     tree, below = dict[str, Any](), dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW
@@ -201,10 +201,7 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
 
 
 def _is_of_wrong_type(low: object, path: Path) -> bool:
-    """Return whether the lower value is wrong because it is not a mapping.
-
-    A lower value may be a text instead of a mapping only if it is the value of an environment variable.
-    """
+    """Return whether the lower value should be a mapping, but is not. Below `env`, it may be text instead."""
     return not isinstance(low, dict) and path[-2:-1] != ("env",)
 
 
