@@ -40,7 +40,7 @@ INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USE
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
 """Lines with encryption settings in a stack file. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
-"""Line with the salt in the copy of the stack file. The salt belongs to the passphrase of this engine."""
+"""Line with the salt in an `Engine`'s copy of the stack file. The salt belongs to the passphrase of that `Engine`."""
 
 
 class Engine:
@@ -51,7 +51,7 @@ class Engine:
     """
 
     MARK = "INFERENCE_STACKS_RUN"
-    """Environment variable that marks all processes of a run: `<directory of the engine>:<id of the run>`."""
+    """Environment variable in all processes of a run. Its value is `<directory of the Engine>:<id of the run>`."""
 
     def __init__(  # noqa: PLR0913 - an engine consists of these arguments
         self,
