@@ -141,7 +141,10 @@ def _changed_files(ref: str) -> frozenset[str]:
 
 
 def _outside(names: Iterable[str]) -> Iterator[str]:
-    """Yield the files outside of the working directory, as paths relative to the working directory."""
+    """Yield those of the files `names` that are outside of the working directory, as paths relative to it.
+
+    `names` are paths relative to the root of the repository.
+    """
     top = "".join(_git("rev-parse", "--show-prefix")).strip() or "."
     for name in names:
         relative = posixpath.relpath(name, top)

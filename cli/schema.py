@@ -186,7 +186,10 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
 
 
 def _partials(tree: object, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a partial copy of each definition that a schema refers to, directly or through other definitions."""
+    """Return a partial copy of `Service`, and of each definition that a schema refers to, directly or through others.
+
+    `_partial` says what a partial copy is.
+    """
     names, twins = ["Service", *_references(tree)], dict[str, Any]()
     for name in names:
         if f"{_PARTIAL}{name}" not in twins:

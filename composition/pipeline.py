@@ -175,7 +175,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
 def _with_contents(
     loaded: Loaded, given: GivenLock, name: StackName, target: Target, earlier: tuple[Problem, ...]
 ) -> tuple[Loaded, tuple[Problem, ...]]:
-    """Return the stack with the pins of its lock and the sizes of its sources. Add warnings to those in `earlier`."""
+    """Return the stack with the pins of its lock and the sizes of its sources, and `earlier` with more warnings."""
     locked = locking.apply(loaded, given, name, target)
     sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
     return sized, (*earlier, *locked.warnings, *warnings)
@@ -254,7 +254,7 @@ def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Tar
 def _live_objects(
     stack: Stack, facts: ClusterFacts, components: Collection[Component], target: Target
 ) -> LiveObjects | Unknown:
-    """Return the objects that stacks made in the cluster, and the marks of all objects with names of this stack.
+    """Return the objects that stacks made in the cluster, and the marks of all objects whose names this stack uses.
 
     If the facts do not say which kinds the cluster serves, the objects are not read.
     """
@@ -274,7 +274,7 @@ def _ownership(
     live: LiveObjects | Unknown,
     instance: Instance,
 ) -> list[Problem]:
-    """Return the problems of objects whose names belong to objects of others in the cluster."""
+    """Return the problems of objects whose names are taken by objects of others in the cluster."""
     named = [
         NamedObject(
             rendered.place,
@@ -309,7 +309,7 @@ def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
 def _take_back(
     plan: StackPlan, facts: ClusterFacts, components: tuple[Component, ...], live: LiveObjects | Unknown
 ) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return components that undo changes of others in the cluster, and warnings about these changes.
+    """Return components that undo changes that others made in the cluster, and warnings about these changes.
 
     If the objects in the cluster could not be read, return the components unchanged, and a warning about the failed
     read. If the kinds of the cluster are unknown, too, return no warning, because preflight reports the failed read.
