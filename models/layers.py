@@ -56,7 +56,7 @@ service with the name `gateway` merges like any other service."""
 
 
 class Source(NamedTuple):
-    """A file below the stack file: its name, and its tree, which has the keys of a stack."""
+    """A file whose values the stack file overrides: its name, and its tree, which has the keys of a stack."""
 
     file: str
     tree: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Single files of published wheels, read by HTTP ranges, because a wheel of vLLM has hundreds of megabytes."""
+"""Single files of published wheels, read by HTTP range requests, because a wheel of vLLM has hundreds of megabytes."""
 
 import base64
 import csv

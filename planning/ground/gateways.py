@@ -22,7 +22,7 @@ class WeightedPools(Sourced):
 
 
 class Timeouts(Sourced):
-    """Time limits of requests."""
+    """Support of time limits for requests."""
 
     route: bool
     """Whether the timeouts of routes have an effect."""
@@ -53,7 +53,7 @@ class TargetPorts(Sourced):
 
 
 class GatewayFacts(Spec):
-    """Facts of one implementation."""
+    """Facts of one implementation of the Gateway API."""
 
     title: str
     """Name in messages."""

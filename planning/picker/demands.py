@@ -42,7 +42,7 @@ class Scope:
         return Path(*self.path, *dotted.split("."))
 
     def writes_null(self, dotted: str) -> bool:
-        """Tell whether a value is written as null."""
+        """Tell whether the value at a path is an explicit null."""
         parent, _, key = dotted.rpartition(".")
         outer = _values(self.values, parent.split(".")) if parent else [self.values]
         return any(isinstance(value, dict) and cast("dict[str, Any]", value).get(key, "") is None for value in outer)

@@ -50,7 +50,10 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning for each variant whose drain timeout is below the limit that the route sets for requests."""
+    """Yield a warning for each variant whose drain timeout is below the route's time limit for requests.
+
+    A limit of 0 means that requests may take any time.
+    """
     canary, timeouts = variant.service.canary, httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
         return
