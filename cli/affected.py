@@ -120,7 +120,7 @@ def _below(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _changed_files(ref: str) -> frozenset[str]:
-    """Return the changed files, relative to the working directory.
+    """Return the changed files and the untracked files, as paths relative to the working directory.
 
     Changes that `ref` has since its common ancestor with HEAD do not count.
     """
@@ -141,7 +141,10 @@ def _changed_files(ref: str) -> frozenset[str]:
 
 
 def _outside(names: Iterable[str]) -> Iterator[str]:
-    """Yield the files outside of the working directory, as paths relative to the working directory."""
+    """Yield those of the files `names` that are outside of the working directory, as paths relative to it.
+
+    `names` are paths relative to the root of the repository.
+    """
     top = "".join(_git("rev-parse", "--show-prefix")).strip() or "."
     for name in names:
         relative = posixpath.relpath(name, top)

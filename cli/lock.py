@@ -1,7 +1,8 @@
 """Command `lock`: writes the lock of a stack, or lists the sources that have moved.
 
 A source has moved if its content is no longer the content that the lock pins.
-The command asks registries, hubs, buckets and the cluster of the kubeconfig once, with the credentials of the user.
+The command asks registries, hubs and buckets for the content of sources. Unless `--facts` names a file, it also reads
+the cluster of the kubeconfig. It uses the credentials of the user.
 """
 
 import sys
@@ -25,18 +26,19 @@ class Options:
     name: str | None = None
     """`project/stack`; None to take the project from `Pulumi.yaml`, and the stack from the name of the stack file."""
     updated: tuple[str, ...] = ()
-    """Names of the blocks whose sources are asked again."""
+    """Names of the blocks of the lock that are made anew. Pins in other blocks remain."""
     facts: str | None = None
     """Path of a file with the facts of the cluster; None to read the cluster."""
     platform: str | None = None
     """Path of a file with the outputs of the platform."""
     is_check: bool = False
+    """Whether to list the sources that have moved, and write no lock."""
     file: str | None = None
     """Path of the lock, relative to the working directory; None for the default path."""
 
 
 def run(options: Options) -> int:
-    """Write or check a lock, and return the exit code: 1 if sources have moved, or could not be asked.
+    """Write or check a lock, and return the exit code: 1 if a source has moved, or if its content is unknown.
 
     Raises `ConfigError` with all mistakes of the user.
     """

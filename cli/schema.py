@@ -30,7 +30,7 @@ _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema of a whole stack file. Keys other than `config` are allowed, because Pulumi writes some."""
+    """Return the schema of a stack file. Keys other than `config` are allowed, because Pulumi writes some of them."""
     tree = with_descriptions()
     definitions = tree.pop("$defs")
     definitions |= _partials(tree, definitions)
@@ -87,7 +87,10 @@ def of_platforms() -> dict[str, Any]:
 
 
 def of_outputs() -> dict[str, Any]:
-    """Return the schema of the outputs of a stack. Further keys are allowed, because a contract may gain keys."""
+    """Return the schema of the outputs of a stack.
+
+    The schema allows unknown keys, because keys are added without a new version of the contract.
+    """
     from pydantic import TypeAdapter  # noqa: PLC0415, other schemas do not need it
 
     tree = TypeAdapter(contract.Outputs).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
@@ -97,7 +100,7 @@ def of_outputs() -> dict[str, Any]:
 
 
 def with_descriptions() -> dict[str, Any]:
-    """Return the schema of the specs, in which every property has its description."""
+    """Return the schema of the specs, with a description of every property."""
     tree = describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}"))
     named = {name: node for name, node in tree["$defs"].items() if "properties" in node}
     return {**tree, "$defs": {**tree["$defs"], **{name: describe(name, node) for name, node in named.items()}}}
@@ -165,7 +168,8 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
         for key, node in tree["properties"].items()
         if key not in _LAYERS and any(_references(node))
     }
-    # A null removes the value of a lower layer. Without base files, the platform's layer is the only lower layer.
+    # A null removes the value of a lower layer. Without base files, the platform's layer is the only lower layer, so
+    # only keys that a platform can set may be null.
     null = {"type": "null"}
     for key in tree["properties"]:
         is_below = key in platform.KEYS or key == "extends"
@@ -182,7 +186,10 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
 
 
 def _partials(tree: object, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a partial copy of each definition that a schema refers to, directly or through other definitions."""
+    """Return a partial copy of `Service`, and of each definition that a schema refers to, directly or through others.
+
+    `_partial` says what a partial copy is.
+    """
     names, twins = ["Service", *_references(tree)], dict[str, Any]()
     for name in names:
         if f"{_PARTIAL}{name}" not in twins:

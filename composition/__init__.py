@@ -1,4 +1,4 @@
-"""Composition of a stack from its configuration, for runs of the engine and for commands of `python -m cli`.
+"""Composition of a stack from its configuration, for runs of Pulumi's engine and for commands of `python -m cli`.
 
 Only this package decides the order of the steps: load, read sizes, plan, render, read the cluster, add waits, check.
 The package neither imports Pulumi nor prints. Its callers print the problems, and register or print the objects.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from models.platform import Outputs
 
 _AWAITED_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER, parts.POOL})
-"""Parts of a service that a deployment run waits for in every stack."""
+"""Parts of a service that every deployment waits for. A deployment waits only for some of the routes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Composition:
     preflight: tuple[Problem, ...]
     """Problems of the stack in this cluster. If one of them is an error, nothing is registered."""
     announcements: tuple[Problem, ...]
-    """Warnings about effects of the change that a preview does not show; empty if preflight has errors."""
+    """Warnings about effects of a deployment that its preview does not show; empty if `preflight` has errors."""
 
     @property
     def plan_warnings(self) -> tuple[Problem, ...]:
@@ -115,8 +115,8 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
 ) -> Composition | Refusal:
     """Run all steps on the configuration of an inference stack in the Pulumi stack called `name`.
 
-    `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that were found before.
-    If there are any, no cluster is read. `platform` are the outputs of the platform, if they were read.
+    `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that the caller found;
+    if there are any, no cluster is read. `platform` are the outputs of the platform; None if they were not read.
     """
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     earlier = (*earlier, *(given := locking.read(lock, tree, name)).problems)
@@ -153,7 +153,8 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
 ) -> Composition:
     """Return a composition with the problems of the stack in its cluster.
 
-    If no problem is an error, the components of the composition also undo changes that others made to objects.
+    If no problem is an error, the components of the returned composition also undo changes that others made to the
+    objects in the cluster.
     """
     stack, plan, facts, components = made.stack, made.plan, made.facts, made.components
     live = _live_objects(stack, facts, components, target)
@@ -174,7 +175,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
 def _with_contents(
     loaded: Loaded, given: GivenLock, name: StackName, target: Target, earlier: tuple[Problem, ...]
 ) -> tuple[Loaded, tuple[Problem, ...]]:
-    """Return the stack with the pins of its lock and the sizes of its sources, and all warnings."""
+    """Return the stack with the pins of its lock and the sizes of its sources, and `earlier` with more warnings."""
     locked = locking.apply(loaded, given, name, target)
     sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
     return sized, (*earlier, *locked.warnings, *warnings)
@@ -193,7 +194,7 @@ def _preflight(
     """Return the problems of the stack in this cluster.
 
     The order is: origin and changes of the facts; kinds, versions and metrics that the cluster lacks; missing objects;
-    routes of others that collide; facts that could not be read.
+    routes of others that collide with routes of the stack; facts that could not be read.
     """
     stack, earlier = loaded.stack, target.earlier_facts()
     cluster, now = target.name(stack.cluster), datetime.now(UTC)
@@ -253,9 +254,9 @@ def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Tar
 def _live_objects(
     stack: Stack, facts: ClusterFacts, components: Collection[Component], target: Target
 ) -> LiveObjects | Unknown:
-    """Return the objects that stacks made in the cluster, and the marks of all objects with names of this stack.
+    """Return the objects that stacks made in the cluster, and the marks of all objects whose names this stack uses.
 
-    If the kinds of the cluster are unknown, the cluster is not asked.
+    If the facts do not say which kinds the cluster serves, the objects are not read.
     """
     if isinstance(facts.apis, Unknown):
         return facts.apis
@@ -273,7 +274,7 @@ def _ownership(
     live: LiveObjects | Unknown,
     instance: Instance,
 ) -> list[Problem]:
-    """Return the problems of objects whose names belong to objects of others in the cluster."""
+    """Return the problems of objects whose names are taken by objects of others in the cluster."""
     named = [
         NamedObject(
             rendered.place,
@@ -290,7 +291,7 @@ def _ownership(
 def _capacity(
     stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component], live: LiveObjects | Unknown
 ) -> tuple[Problem, ...]:
-    """Return the problems of nodes and quotas that have too few devices for the change."""
+    """Return problems of nodes and quotas that have too few devices for the deployment."""
     templates = {
         rendered.place: report.template(rendered.place[1], rendered.manifest)
         for rendered in objects(components)
@@ -308,7 +309,7 @@ def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
 def _take_back(
     plan: StackPlan, facts: ClusterFacts, components: tuple[Component, ...], live: LiveObjects | Unknown
 ) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return components that undo changes of others in the cluster, and warnings about these changes.
+    """Return components that undo changes that others made in the cluster, and warnings about these changes.
 
     If the objects in the cluster could not be read, return the components unchanged, and a warning about the failed
     read. If the kinds of the cluster are unknown, too, return no warning, because preflight reports the failed read.

@@ -7,7 +7,7 @@ from planning.ground.api_groups import plural
 from planning.ground.cluster_facts import FieldOwner, LiveObject, Place
 
 _PULUMI = "pulumi-kubernetes"
-"""Prefix of the field managers of Pulumi's provider: one manager for all creations, and one for each object."""
+"""Prefix in the names of Pulumi's field managers. Pulumi has one manager for all creations, and one for each object."""
 
 
 def path(api: str, namespace: str) -> str:
@@ -19,7 +19,7 @@ def path(api: str, namespace: str) -> str:
 
 
 def place(api: str, item: Mapping[str, Any]) -> Place:
-    """Return group, kind, namespace and name of an item of a list. Items of a list do not name group and kind."""
+    """Return group, kind, namespace and name of an item of a list. `api` gives group and kind, which items lack."""
     metadata = item["metadata"]
     return named_place(api, metadata.get("namespace", ""), metadata["name"])
 

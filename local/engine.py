@@ -40,7 +40,7 @@ INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USE
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
 """Lines with encryption settings in a stack file. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
-"""Line with the salt in the copy of the stack file. The salt belongs to the passphrase of this engine."""
+"""Line with the salt in an `Engine`'s copy of the stack file. The salt belongs to the passphrase of that `Engine`."""
 
 
 class Engine:
@@ -51,7 +51,7 @@ class Engine:
     """
 
     MARK = "INFERENCE_STACKS_RUN"
-    """Environment variable that marks all processes of a run: `<directory of the engine>:<id of the run>`."""
+    """Environment variable in all processes of a run. Its value is `<directory of the Engine>:<id of the run>`."""
 
     def __init__(  # noqa: PLR0913 - an engine consists of these arguments
         self,
@@ -257,7 +257,7 @@ class Engine:
     def _drop_completed_creations(self) -> None:
         """Drop pending creations from the state if the state has all of their resources.
 
-        The engine warns about pending creations in every run. An import of the state drops all of them at once. If the
+        The engine warns about pending creations in every run. An import of the state can only drop all of them. If the
         state lacks one of the resources, no pending creation is dropped, because the object of that resource may exist
         in the cluster.
         """
@@ -340,7 +340,7 @@ def _link(link: Path, target: Path) -> None:
 
 
 def _install(path: Path, tool: Tool) -> None:
-    """Install a tool in a folder of commands.
+    """Install a tool as the command `path`.
 
     The engine, the language host and its executor resolve symbolic links, and look for each other in the folder of the
     target. Built tools are therefore installed as hard links or copies, all in one folder. Tools from PATH are in one

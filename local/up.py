@@ -140,7 +140,7 @@ def stack_engine(  # noqa: PLR0913 - an engine consists of these arguments
 
 
 def _end_everything(state: Path) -> None:
-    """End all processes of control plane, gateway and engine under `state`, even processes without a record."""
+    """End all processes of control plane, gateway and engine under `state`, even processes whose pid is unrecorded."""
     ControlPlane(state / "cluster", {}).stop()
     prefixes = (str(state / "cluster"), f"{state / 'engine'}:", str(state / "gateway"))
     marks = {process: mark for name in MARKS for process, mark in processes.find_marked(name).items()}

@@ -27,9 +27,9 @@ class Rendered(NamedTuple):
     wait: Wait = PROVIDER_DEFAULT
     """How long and for which conditions a run waits for the object. Annotations of the manifest say the same."""
     replace: bool = False
-    """Whether a change of the spec replaces the object, because the API server refuses to change the spec."""
+    """Whether a change of the spec replaces the object. True if the API server refuses to change the object's spec."""
     delete_first: bool = False
-    """Whether a replacement deletes the old object before it makes the new one, because clients must never see both."""
+    """Whether a replacement deletes the old object before it makes the new one. True if clients must never see both."""
     ignore: tuple[str, ...] = ()
     """Fields that no run changes, because controllers in the cluster write them."""
     retain: bool = False
@@ -43,7 +43,7 @@ class Rendered(NamedTuple):
     """Ids of the objects that must exist before this object."""
 
     def following(self, after: tuple[Id, ...]) -> "Rendered":
-        """Return the object with its predecessors. This takes a quarter of the time of `_replace`."""
+        """Return the object with `after` as its predecessors. This takes a quarter of the time of `_replace`."""
         return Rendered(*self[:-1], after)
 
     @property
@@ -88,7 +88,7 @@ def sort_keys(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields without those that are None or empty.
+    """Return the fields without those that are None, an empty mapping or an empty list.
 
     The provider compares custom resources literally: an empty map in a manifest would show as a change in every run.
     """

@@ -27,14 +27,15 @@ def _objective(variant: VariantPlan, objective: Objective) -> Rendered:
         "metadata": about.metadata(variant, about.ROUTE, objective.name),
         "spec": {"priority": objective.priority, "poolRef": _pool(variant)},
     }
-    # Keys hold no dots, so logical names of objectives cannot collide.
+    # Keys hold no dots, so this logical name cannot collide with that of another object.
     return Rendered(Id(variant.owner, parts.OBJECTIVE, objective.key), manifest, f"objective.{objective.key}")
 
 
 def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
     """Render all aliases of a pool as one object.
 
-    The object has the name of the pool, because the pools of two generations may exist at the same time.
+    The object has the name of its pool, because the pools of two generations, each with such an object, may exist at
+    the same time.
     """
     manifest = {
         "apiVersion": variant.requests.api_version,

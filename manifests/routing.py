@@ -78,7 +78,7 @@ def _rule(plan: Route, rule: Rule) -> dict[str, Any]:
 
 
 def _backend(backend: Backend) -> dict[str, Any]:
-    # The weight is always written, also if it is 0, because an absent weight means 1.
+    # The weight is always written, even a weight of 0, because an absent weight means 1.
     if backend.port is None:
         return {"group": POOL_GROUP, "kind": "InferencePool", "name": backend.name, "weight": backend.weight}
     namespace = {} if backend.namespace is None else {"namespace": backend.namespace}
@@ -114,7 +114,7 @@ def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
         "port": ROUTED_PORT,
     }
     backend_ref = {key: value for key, value in backend.items() if value is not None}
-    # An absent percentage means 100, also in releases of the Gateway API that do not have the field.
+    # `percent: 100` is left out: it is the default, and older releases of the Gateway API do not have the field.
     return {"backendRef": backend_ref, **({} if mirror.percent == ALL else {"percent": mirror.percent})}
 
 
@@ -131,7 +131,7 @@ def model_names(service: ServicePlan, names: ModelNames) -> Rendered:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": about.metadata(primary, about.ROUTE, primary.names.model_names, managed),
-        # Processors read the list as YAML, which includes JSON.
+        # Processors read the value of `adapters` as YAML, which includes JSON.
         "data": compact({"baseModel": names.base, "adapters": json.dumps(names.others) if names.others else None}),
     }
     return Rendered(Id(primary.owner, parts.MODEL_NAMES), manifest, f"{service.key}-{parts.MODEL_NAMES.suffix}")

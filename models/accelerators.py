@@ -114,5 +114,5 @@ class UserClass(Spec):
     """How a pod gets its devices. Absent: as in the shipped class. If the shipped class has no allocation, or the class
     is new: as in the class that stands for all products of the vendor (for Intel: intel-i915)."""
     provisioned: bool = False
-    """Whether something such as an autoscaler adds nodes of this class on demand. If true, checks.capacity counts no
-    nodes of this class."""
+    """Whether something such as an autoscaler adds nodes of this class on demand. If true, checks.capacity does not
+    report that devices of this class are lacking."""

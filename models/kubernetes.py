@@ -21,7 +21,7 @@ class Toleration(Spec):
     key: LabelKey | None = Field(default=None, examples=["nvidia.com/gpu"])
     """Key of the taint. Absent: every key; the operator must then be Exists."""
     operator: Literal["Equal", "Exists"] = "Equal"
-    """Equal: tolerate taints with this value; Exists: with any value."""
+    """Equal: tolerate taints whose value is the one in `value`; Exists: tolerate taints with any value."""
     value: LabelValue | None = Field(default=None, examples=["present"])
     """Value of the taint, for operator Equal only. Absent: the empty value."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(default=None, examples=["NoSchedule"])

@@ -56,7 +56,7 @@ service with the name `gateway` merges like any other service."""
 
 
 class Source(NamedTuple):
-    """A file below the stack file: its name, and its tree, which has the keys of a stack."""
+    """A file whose values the stack file overrides: its name, and its tree, which has the keys of a stack."""
 
     file: str
     tree: Mapping[str, Any]
@@ -148,7 +148,7 @@ def no_mapping(layer: Layer) -> Problem:
 
 
 def is_mapping(value: object) -> bool:
-    """Return whether a value has keys."""
+    """Return whether a value is a mapping."""
     return isinstance(value, dict)
 
 
@@ -221,8 +221,8 @@ def _is_tokens(value: object) -> TypeGuard[list[str]]:
 def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     """Merge arguments by flag.
 
-    If a flag has a JSON object in both layers, the objects merge as well. Malformed JSON cannot be merged. It would
-    silently replace the value of the other layer, and is therefore reported as a problem.
+    If a flag has a JSON object in both layers, the objects merge as well. Malformed JSON in one of the layers is
+    reported as a problem, because the higher value would then silently replace the lower value.
     """
     origins = (low.origin, high.origin)
     for layer, flag in flags.malformed_json(low.tree, high.tree):
@@ -262,7 +262,7 @@ def _copy_below(value: Value, at: Path, file: str, problems: list[Problem]) -> V
         if inner is None:
             problems.append(ineffective_null(at / key, file))
         else:
-            # Nearly every value is a text or a number, which needs no path.
+            # Only mappings need a path and the recursion. Nearly every value is a text or a number.
             tree[key] = _copy_below(inner, at / key, file, problems) if is_mapping(inner) else copy_value(inner)
     return cast("Value", tree)
 

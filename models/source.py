@@ -113,7 +113,7 @@ def hub(source: str) -> tuple[str, str | None]:
 
 
 def kit_tag(source: str) -> str | None:
-    """Return the tag of a `kit://` source; None for a digest or another scheme."""
+    """Return the tag of a `kit://` source; None for a source with a digest or with another scheme."""
     tag = place(source).rpartition("/")[2].partition(":")[2]
     return tag if scheme(source) == "kit" and "@" not in source else None
 

@@ -1,4 +1,4 @@
-"""Warnings about effects of a change that a preview does not show: a second set of pods, other numbers of replicas."""
+"""Warnings about effects of a deployment that its preview does not show, such as a second set of pods."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,10 @@ def has_generations(plan: StackPlan) -> bool:
 
 
 def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
-    """Yield a warning for every variant whose new pods cannot share a KV cache with its running pods."""
+    """Yield a warning for every variant whose new pods cannot share a KV cache with its running pods.
+
+    If `pools` is `Unknown`, yield a warning for every variant that has a generation.
+    """
     for service in plan.services:
         for variant in service.variants:
             if variant.names.generation is None:
@@ -30,7 +33,7 @@ def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
 
 
 def refusals(live: LiveObjects) -> Iterator[Problem]:
-    """Yield a warning if the run was not allowed to compare some kinds with the cluster."""
+    """Yield a warning if the user has no right to list objects of some kinds, so that these objects went unchecked."""
     if live.refused:
         what = f"changes by others to objects went unchecked for {', '.join(live.refused)}"
         yield warning(Path(), f"{what}: the API server refused to list them")

@@ -1,4 +1,4 @@
-"""Single files of published wheels, read by HTTP ranges, because a wheel of vLLM has hundreds of megabytes."""
+"""Single files of published wheels, read by HTTP range requests, because a wheel of vLLM has hundreds of megabytes."""
 
 import base64
 import csv
@@ -74,7 +74,7 @@ class _Ranges(io.RawIOBase):
 
 
 def find(package: str, version: str) -> Wheel:
-    """Return the wheel of a version for Linux. uv finds the wheel in the index that uv is configured with."""
+    """Return the wheel for Linux of one version of a package. uv finds it in the index that uv is configured with."""
     uv = Path(sys.executable).with_name("uv")
     command = [str(uv), "pip", "compile", "-", "--no-deps", "--no-header", "--format", "pylock.toml", *_PLATFORM]
     lock = subprocess.run(command, input=f"{package}=={version}", capture_output=True, text=True, check=True).stdout

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from local.tools.table import Entry
 
 MEASURABLE = 5.0
-"""Builds with a shorter expected duration, in seconds, do not count for the pace of a machine."""
+"""Shortest expected duration, in seconds, of the builds from which the pace of a machine is computed."""
 
 
 class History:

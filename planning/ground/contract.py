@@ -11,7 +11,7 @@ Awaited = Literal["endpointPicker", "pool", "replicas", "route", "workload"]
 
 
 class Locked(TypedDict):
-    """Content of a source in the lock of the stack."""
+    """Content of a source, as the lock of the stack pins it."""
 
     source: str
     """URI that is fetched: with the digest of a ModelKit or an image, or with the commit of a repository."""
@@ -31,10 +31,10 @@ class Model(TypedDict):
     revision: str | None
     """Revision in a source without a digest; null if the source has no revision."""
     locked: Locked | None
-    """Content of the weights in the lock of the stack. Null if the stack has no lock. Also null while the
-    pods serve files that they fetched before the lock had the source."""
+    """Content of the weights, as the lock of the stack pins it. Null if the stack has no lock, and while the pods serve
+    files that they fetched before the lock had the source."""
     lockedAdapters: dict[str, Locked]
-    """Content of the LoRA adapters in the lock of the stack, by name."""
+    """Content of the LoRA adapters, as the lock of the stack pins it, by the names of the adapters."""
 
 
 class Gateway(TypedDict):
@@ -45,11 +45,11 @@ class Gateway(TypedDict):
     namespace: str
     """Its namespace."""
     sectionName: str | None
-    """Name of the listener; null for all listeners."""
+    """Name of the listener that the route attaches to; null for all listeners of the Gateway."""
 
 
 class Interceptor(TypedDict):
-    """How requests are metered."""
+    """How requests to a service are metered."""
 
     mode: Literal["label", "header"]
     """How the interceptor finds the Service: by its labels, or by a header that the route sets."""
@@ -98,8 +98,8 @@ class Autoscaled(TypedDict):
 
 
 Gpus = TypedDict("Gpus", {"class": str, "vendor": str, "product": str | None, "perReplica": int, "max": int})
-"""Devices of a role: class, vendor and product. `perReplica` is the number of devices in one replica, `max` the number
-in all replicas if there are as many as allowed. The type is made by a call, because `class` is a keyword of Python."""
+"""Devices of a role: class, vendor and product. `perReplica` is the number of devices of one replica, `max` that of the
+largest number of replicas. The type is made by a call, because `class` is a keyword of Python."""
 
 
 class Role(TypedDict):
@@ -110,21 +110,21 @@ class Role(TypedDict):
     scaling: Fixed | Autoscaled
     """The number of replicas."""
     gpus: Gpus | None
-    """Devices of the pods: class, vendor, product, and numbers in one and in all replicas. Null if the pods have no
-    devices."""
+    """Devices of the pods: class, vendor, product, and the numbers of devices of one replica and of the largest number
+    of replicas. Null if the pods have no devices."""
 
 
 class Profile(TypedDict):
     """A serving profile."""
 
     id: str
-    """Its identity."""
+    """Id of the profile in its catalogue."""
     reasons: list[str]
-    """Why it was selected."""
+    """Why the profile was selected."""
     source: str
-    """Origin of its numbers."""
+    """Origin of the numbers in the profile."""
     locked: bool
-    """Whether it comes from the lock of the stack."""
+    """Whether the profile was taken from the lock of the stack."""
 
 
 class Variant(TypedDict):
@@ -148,7 +148,7 @@ class Canary(Variant):
     """A canary."""
 
     weight: int
-    """Percentage of the requests that it gets."""
+    """Percentage of the service's requests that the canary gets."""
     model: Model
     """Its model."""
 
@@ -163,7 +163,7 @@ class Service(TypedDict):
     model: Model
     """Its model."""
     urls: list[str]
-    """URLs of the service; empty if its scheme or its hosts are unknown."""
+    """URLs of the service; empty if their scheme or their hosts are unknown."""
     paths: list[str]
     """Path prefixes of its route."""
     hostnames: list[str]
@@ -171,7 +171,7 @@ class Service(TypedDict):
     gateway: Gateway | None
     """The Gateway of its route; null without a route."""
     weight: int
-    """Percentage of the requests that the primary gets."""
+    """Percentage of the service's requests that the primary gets."""
     primary: Variant
     """The primary of the service."""
     canary: Canary | None
@@ -179,7 +179,7 @@ class Service(TypedDict):
     profile: Profile | None
     """The serving profile of the primary's decode role; null if none was selected."""
     interceptor: Interceptor | None
-    """How requests are metered; null if they are not."""
+    """How requests to the service are metered; null if requests are not metered."""
     awaited: list[Awaited]
     """Kinds of objects that were ready at the end of the run that wrote these outputs. `replicas` means that workloads
     had all replicas that the configuration states, `route` that the Gateway had accepted the route. Objects of kinds
@@ -196,6 +196,6 @@ class Outputs(TypedDict):
     release: str
     """Name of the release channel."""
     factsDigest: str | None
-    """SHA-256 of the facts of the cluster that the stack depends on; null if they are unknown."""
+    """SHA-256 of those facts of the cluster on which the stack depends; null if they are unknown."""
     services: dict[str, Service]
     """The services by key."""

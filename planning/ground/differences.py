@@ -10,7 +10,10 @@ _VOLATILE = frozenset({"metrics", "requested"})
 
 
 def differences(before: ClusterFacts, after: ClusterFacts) -> Iterator[str]:
-    """Yield a line for each entry that is new, gone or different, and for each record that only one reading has."""
+    """Yield a line for each entry that is new, gone or different.
+
+    If a part of the facts is unknown in only one reading, yield one line for the part.
+    """
     for name in ("apis", *PARTS):
         if name in _VOLATILE:
             continue
@@ -33,7 +36,7 @@ def _part_differences(name: str, before: Mapping[str, Any], after: Mapping[str, 
 
 
 def _entries(part: Any) -> Mapping[str, Any]:  # noqa: ANN401, any part
-    """Return the entries of a record by name."""
+    """Return the entries in one part of the facts, by name."""
     (field,) = part.__slots__
     value = getattr(part, field)
     if isinstance(value, Mapping):

@@ -17,12 +17,12 @@ class WeightedPools(Sourced):
     """Support of rules that divide requests among several pools."""
 
     since: list[str] = Field(default=[])
-    """For each minor line, the first version that asks the picker of each pool. Newer lines ask all pickers from their
-    first version on. Empty if every version asks all pickers."""
+    """First version of each minor line, such as 1.31, in which a gateway asks the picker of every pool of a rule. In
+    minor lines above those listed, all versions do so. Empty if all versions of the implementation do so."""
 
 
 class Timeouts(Sourced):
-    """Time limits of requests."""
+    """Support of time limits for requests."""
 
     route: bool
     """Whether the timeouts of routes have an effect."""
@@ -32,11 +32,11 @@ class Proxies(Sourced):
     """Proxies outside of the cluster. No selector finds them, because they are not pods."""
 
     ranges: list[str]
-    """Source ranges of requests and health checks."""
+    """Address ranges from which the proxies send requests and health checks."""
     checks_pickers: bool
     """Whether the proxies send health checks to the health port of endpoint pickers."""
     subnet: str | None = None
-    """Name of a subnet in the user's network. Requests come from the addresses of this subnet, too. None if there is no
+    """Name of a subnet in the user's network, from whose addresses the proxies also send requests. None if there is no
     such subnet."""
 
 
@@ -53,7 +53,7 @@ class TargetPorts(Sourced):
 
 
 class GatewayFacts(Spec):
-    """Facts of one implementation."""
+    """Facts of one implementation of the Gateway API."""
 
     title: str
     """Name in messages."""

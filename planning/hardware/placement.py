@@ -10,7 +10,7 @@ from models.role import Placed
 from planning.hardware.accelerators import AcceleratorClass
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-"""Key of the node affinity that a pod must meet."""
+"""Key below `nodeAffinity`. A pod runs only on nodes that match one of the terms below this key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
 
 
 def problems(path: Path, pod: Placed) -> Iterator[Problem]:
-    """Check that a required node affinity has terms. Rendering adds the accelerator class's labels to each term."""
+    """Check that a required node affinity has terms, because rendering adds the accelerator class's labels to them."""
     if "nodeAffinity" not in pod.affinity:
         return
     at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity["nodeAffinity"]

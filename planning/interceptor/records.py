@@ -28,7 +28,7 @@ class InterceptorPlan:
     service_account: str
     port: int
     deployment: Deployment | None
-    """None if the interceptor runs already."""
+    """Deployment of the interceptor; None if the stack uses an interceptor that runs already."""
     route_grant: RouteGrant | None
     """Grant that routes of other namespaces need. None if there are no such routes."""
 

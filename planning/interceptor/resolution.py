@@ -1,4 +1,4 @@
-"""Search for the Service of a resource id, as the interceptor searches in mode label.
+"""Search for the Service of a resource id, as the interceptor searches in mode `label`.
 
 The interceptor lists the Services of one namespace that have both labels of `labels.routing_contract`. It resolves an
 id only if it finds exactly one Service. In all other cases, it answers 404 to requests that have this id
@@ -37,7 +37,7 @@ def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: 
     port = _port(service.get("spec", {}).get("ports") or ())
     if port is None:
         return Unresolved.NO_PORT
-    # The URL has the namespace and the domain of the search, not those of the found object.
+    # Like the interceptor, take only name and port from the found Service, and the domain from the facts.
     return f"http://{service['metadata']['name']}.{namespace}.svc.{facts().routing.domain}:{port}"
 
 

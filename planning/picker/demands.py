@@ -32,7 +32,7 @@ class Scope:
     def all(self, dotted: str) -> list[object]:
         """Return the values at a path: a single value, or the values of all items of a list.
 
-        Absent values are replaced by the default of the path.
+        If the only value is absent, return the default of the path instead.
         """
         found = _values(self.values, dotted.split("."))
         return [self.defaults[dotted]] if found == [None] and dotted in self.defaults else found
@@ -42,7 +42,7 @@ class Scope:
         return Path(*self.path, *dotted.split("."))
 
     def writes_null(self, dotted: str) -> bool:
-        """Tell whether a value is written as null."""
+        """Tell whether the value at a path is an explicit null."""
         parent, _, key = dotted.rpartition(".")
         outer = _values(self.values, parent.split(".")) if parent else [self.values]
         return any(isinstance(value, dict) and cast("dict[str, Any]", value).get(key, "") is None for value in outer)
@@ -59,7 +59,7 @@ def problems(scope: Scope, rules: Sequence[Demand]) -> Iterator[Problem]:
 def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
     """Tell whether a condition holds for at least one of the values at the condition's path.
 
-    `otherwise` is the result of a comparison in which the value or the bound is absent or no number.
+    `otherwise` is the result of a comparison if the value or the bound is absent, or is not a number.
     """
     if condition.null is not None and scope.writes_null(condition.at) != condition.null:
         return False
@@ -67,7 +67,7 @@ def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
 
 
 def _scopes(scope: Scope, rule: Demand) -> Iterator[Scope]:
-    """Yield the scopes to which a rule applies: the whole mapping, or each item of a list."""
+    """Yield the scopes to which a rule applies: `scope` itself, or each mapping in the list at `rule.each`."""
     if rule.each is None:
         yield scope
         return

@@ -31,7 +31,7 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
     }
     used_names = {reference.name for reference in graph.references} | default_deciders
     # If a profile lists no plugin of the group `picker`, the endpoint picker takes a declared plugin of that group.
-    # No reference leads to this plugin.
+    # This plugin is then in use, although no reference names it.
     every_profile_has_picker = all(
         any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
     )
@@ -83,7 +83,7 @@ def _duplicates(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield the section `flowControl` if the configuration switches its feature gate off."""
+    """Yield the section `flowControl` if the configuration switches the feature gate `flowControl` off."""
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
         what = "has no effect while its feature gate is off (flowControl=false)"
@@ -93,7 +93,7 @@ def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
-    """Return the keys of `flowControl` that the picker ignores because its feature gate is off."""
+    """Return the keys of the section `flowControl` that the picker ignores because the feature gate is off."""
     section = graph.config.get(FLOW_CONTROL)
     if not isinstance(section, dict) or FLOW_CONTROL not in setting.facts.config.gates:
         return []

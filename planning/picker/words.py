@@ -18,7 +18,7 @@ _GROUP_NOUNS = {
     "syncer": "cross-replica syncer",
     "usage-limit": "usage limit policy",
 }
-"""Names of groups in messages, where they differ from the keys of the groups."""
+"""Nouns by which messages call the plugins of a group. For any other group, the noun is the name of the group."""
 
 
 def with_article(group: str) -> str:

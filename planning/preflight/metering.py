@@ -1,6 +1,6 @@
 """Checks that the interceptor finds exactly one Service for each resource id.
 
-The first check counts planned Services. The second check compares these Services with the Services of the cluster.
+`unresolved_ids` searches the planned Services. `metering` compares these Services with the Services of the cluster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

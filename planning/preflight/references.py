@@ -18,7 +18,7 @@ _MOST_NAMES = 6
 
 
 def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for every StorageClass and PriorityClass that the cluster does not have.
+    """Yield a problem for every StorageClass and PriorityClass that the stack needs and the cluster does not have.
 
     A claim is never bound while its StorageClass is missing. Pods are refused while their PriorityClass is missing.
     """

@@ -12,7 +12,7 @@ class Condition(Spec):
     """A condition on a value in a mapping. The value must satisfy every field that is set.
 
     If the mapping has no such value, the plugin's default counts. The comparisons with numbers never report a value
-    that is absent or no number, because the check of shapes reports such a value.
+    that is absent or is not a number, because the check of shapes reports such a value.
     """
 
     at: str
@@ -53,7 +53,7 @@ class Condition(Spec):
     otherwise: Any = None
     """Value that counts for an item that lacks the key `unique`."""
     count: int | None = None
-    """Length of a list."""
+    """Length that a list must have."""
     max_items: int | None = None
     """Maximum length of a list."""
 
@@ -64,7 +64,7 @@ class Demand(Spec):
     each: str | None = None
     """Path of a list: the demand applies to each item of the list. None for a demand on the whole mapping."""
     parent: list[Condition] = Field(default=[])
-    """Conditions on the whole mapping, if `each` is set."""
+    """If `each` is set: conditions on the mapping with the list. The demand applies only if all of them hold."""
     when: list[Condition] = Field(default=[])
     must: Condition
 
@@ -109,7 +109,7 @@ class Need(Spec):
 
 
 class Data(Spec):
-    """A kind of data that plugins hand to each other. The picker does not start if a plugin lacks its data."""
+    """A kind of data that one plugin produces for others. The picker does not start if a plugin lacks data it needs."""
 
     noun: str
     """Name of the data in messages."""
@@ -187,8 +187,8 @@ class Plugin(Spec):
     takes_every_path: bool = False
     """Whether the plugin, as a parser, takes every request, so that later parsers are skipped."""
     block_size: list[str] = Field(default=[])
-    """Parameters that can hold the engine's block size. One parameter must be set: with another size, the hashes of
-    blocks never match the hashes in the engine's events. Empty if the plugin hashes no blocks."""
+    """Parameters that can hold the engine's block size. One of them must hold it: with another block size, the plugin's
+    hashes of blocks never match the hashes in the engine's events. Empty if the plugin hashes no blocks."""
     predicts_latency: bool = False
     """Whether the plugin needs a latency predictor."""
     never_prefills: list[Condition] = Field(default=[])

@@ -16,7 +16,7 @@ from planning.variant.context import VariantContext
 
 
 def plan(variant: VariantContext) -> ModelNames | None:
-    """Return the model names of a service; None if no match of the service's route has a model."""
+    """Return the model names of a service; None if no match of the service's route names a model."""
     base = _base_model(variant)
     if base is None:
         return None
@@ -52,7 +52,7 @@ def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
 
 
 def _base_model(variant: VariantContext) -> str | None:
-    """Return the base model in the header: the served name, else the model of the first match with a model."""
+    """Return the base model in the header: the served name, else the model of the first match that names a model."""
     models = [match.model for match in variant.service.route.matches if match.model is not None]
     if not models:
         return None

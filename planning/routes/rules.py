@@ -50,7 +50,10 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if the route allows requests that last longer than a terminating pod of a variant waits."""
+    """Yield a warning for each variant whose drain timeout is below the route's time limit for requests.
+
+    A limit of 0 means that requests may take any time.
+    """
     canary, timeouts = variant.service.canary, httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
         return
@@ -81,7 +84,10 @@ def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
-    """Return a service's route and its problems. The route is None if there is no route, or if it has problems."""
+    """Return a service's route and its problems.
+
+    The route is None if it is disabled, if there is no gateway, or if one of the problems is not `explicit_only`.
+    """
     spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
     mirror_problems = list(_mirror(variant, at))
     if gateway is None:
@@ -105,7 +111,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
 
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Reject a gateway's version that does not serve the pools of the release."""
+    """Reject a version of the gateway that is too old for the InferencePools of the release channel."""
     at = Path("gateway") if variant.service.route.gateway is None else variant.path / "route" / "gateway"
     facts, version = gateways.facts(gateway), gateway.version
     if facts is None or version is None or not variant.has_picker:
@@ -213,7 +219,8 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
     """Reject a second change of one header, changes of the picker's headers, and changes of `_FRAMING_HEADERS`.
 
-    A gateway applies the filters of a route after it has asked the endpoint picker.
+    A gateway applies the filters of a route after it has asked the endpoint picker. The picker therefore never reads a
+    header that a route sets, and a route could change the headers that the picker sets.
     """
     spec, facts = variant.service.route, variant.release.picker.headers
     if not spec.set_headers and not spec.remove_headers:
@@ -261,7 +268,7 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         return
     services = variant.stack.services
     if mirror.service not in services:
-        # A mistake in the defaults is reported once, so its message is the same for all services that inherit it.
+        # A mistake in the defaults is reported only once if its message is the same for all services that inherit it.
         others = sorted(services if _is_default_mirror(variant) else services.keys() - {variant.key})
         close = difflib.get_close_matches(mirror.service, others, n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(others)}" if others else "remove mirror"

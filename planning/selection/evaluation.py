@@ -56,7 +56,7 @@ def _nearest(candidates: list[Candidate]) -> tuple[list[Candidate], list[Row]]:
     """Return the candidates of the nearest scope, and rows of the others."""
     if not candidates:
         return [], []
-    # The candidates are sorted by scope.
+    # The candidates are sorted by scope, the nearest first.
     nearest = candidates[0].scope
     detail = f"a profile of scope {nearest} remains"
     others = [candidate for candidate in candidates if candidate.scope is not nearest]

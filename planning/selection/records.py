@@ -49,13 +49,13 @@ class Reason(StrEnum):
     FIT = "ModelDoesNotFit"
     """The devices of the candidate have no room for even the shortest sequence."""
     ACCELERATOR = "AcceleratorNotMatched"
-    """The class of the candidate is neither that of the service nor in `selection.accelerators`."""
+    """The accelerator class of the candidate is neither that of the service nor in `selection.accelerators`."""
     UNKNOWN_CLASS = "AcceleratorUnknown"
     """The candidate names an unknown accelerator class."""
     ABSENT = "AcceleratorNotInCluster"
-    """No node has the labels and devices of the candidate's class."""
+    """No node has the labels and devices of the candidate's accelerator class."""
     NODES = "DeviceCountExceedsNodes"
-    """The nodes of the candidate's class have too few devices for one replica."""
+    """The nodes of the candidate's accelerator class have too few devices for one replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,13 @@ class Evaluation:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Return the reasons for the selected profile: its type, metric, precision and class."""
+        """Return the reasons for the selected profile; empty if no profile is selected."""
         if self.chosen is None:
             return ()
         return reasons(self.chosen)
 
 
 def reasons(candidate: Candidate) -> tuple[str, ...]:
-    """Return the reasons for a profile: its type, metric, precision and class. Absent facts are left out."""
+    """Return the reasons for a profile: its type, metric, precision and accelerator class, each if it is known."""
     profile = candidate.profile
     return tuple(text for text in (profile.type, profile.metric, profile.precision, candidate.class_name) if text)

@@ -16,7 +16,7 @@ FOLDER = File(__file__).parents[2] / "catalogue"
 
 @dataclass(frozen=True, slots=True)
 class ShippedFile:
-    """The values of a shipped file."""
+    """A shipped file: its name, and its values as a tree."""
 
     file: str
     """Name of the file in messages."""
@@ -25,7 +25,7 @@ class ShippedFile:
 
 @cache
 def files(folder: File = FOLDER) -> tuple[ShippedFile, ...]:
-    """Return the shipped files, sorted by name. Their trees are shared, and must not be changed."""
+    """Return the shipped files, sorted by name. All callers share their trees, and must not change them."""
     return tuple(
         ShippedFile(f"{folder.name}/{path.name}", cast("dict[str, Any]", yaml_text.load(path.read_text("utf-8"))))
         for path in sorted(folder.glob("*.yaml"))
