@@ -75,7 +75,7 @@ FIELD_OF = {
 """vLLM's flags that the configuration decides, each with the advice to a user who sets the flag in `engine.args`."""
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
 _OPTIONAL = frozenset({_JOINING_TIMEOUT, "--enable-prompt-tokens-details"})
-"""Flags that are left out if the engine's version does not know them; the engine also serves without them."""
+"""Flags that are left out if the engine's version does not know them. The engine can serve without them."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
@@ -142,8 +142,8 @@ def plan(context: RoleContext) -> EnginePlan:
 def events_port(context: RoleContext) -> int | None:
     """Return the port on which the first copy of the model publishes KV cache events; None if it publishes no events.
 
-    Each further copy adds its rank to the port. `--kv-events-config` among the user's arguments may turn events on or
-    off, and may change the port.
+    Every other copy publishes on this port plus its rank. Keys of `--kv-events-config` in the user's arguments win over
+    the generated keys, so the user may turn events on or off, and may change the port.
     """
     events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):

@@ -266,7 +266,7 @@ def _check_storage(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _check_duplicate_fields(path: Path, model: Model, fill: Fill) -> Iterator[Problem]:
-    """Reject fields of a fill that the model sets, too, because the Job takes these fields from the model."""
+    """Reject fields that both a fill and its model set, because the Job would ignore the value in the fill."""
     for field, model_value, fill_value in (
         ("secrets", model.secrets, fill.secrets),
         ("endpoint", model.endpoint, fill.endpoint),
