@@ -20,7 +20,7 @@ from planning.ground.cluster_facts import Permissions, Unknown
 from planning.ground.needs import Needs
 
 _Rule = Mapping[str, list[str]]
-"""A rule as a Role has it."""
+"""A rule in the form that it has in the manifest of a Role."""
 _GATEWAY_KIND = "Gateway"
 _RBAC = "rbac.authorization.k8s.io"
 _SECRETS = "secrets"
@@ -59,7 +59,7 @@ class Rule:
 
     @property
     def manifest(self) -> dict[str, list[str]]:
-        """Return the rule as a Role has it."""
+        """Return the rule in the form that it has in the manifest of a Role."""
         if self.group == _URLS:
             return {"nonResourceURLs": list(self.resources), "verbs": list(self.verbs)}
         names = {"resourceNames": list(self.names)} if self.names else {}
@@ -73,7 +73,7 @@ class Granted:
     namespace: str
     """Namespace of the Role; empty for a ClusterRole."""
     rule: Mapping[str, list[str]]
-    """A rule, as a Role has it."""
+    """A rule in the form that it has in the manifest of a Role."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class PartError(LocalError):
 
 
 class ControlPlane:
-    """A control plane with data, keys, logs and kubeconfig in one directory. Several control planes can run at once.
+    """A control plane with data, keys, logs and kubeconfig in one directory. Several of them can run at the same time.
 
     Its processes get the variables in `environment`. If `tie_to_parent` is true, the processes are killed when the
     thread that called `start()` ends.

@@ -72,7 +72,7 @@ class Setting:
     block: int = _BLOCK
     """Tokens of a block."""
     batch: int = 0
-    """Tokens of one step."""
+    """Maximum number of tokens in one step of the engine."""
 
 
 def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:

@@ -66,7 +66,7 @@ class Listener:
     selector: tuple[Requirement, ...] = ()
     """Requirements that the labels of a namespace must meet if `namespaces` is `SELECTED`; otherwise empty."""
     kinds: tuple[str, ...] = ()
-    """Kinds of routes that the listener admits; empty for the kinds of its protocol."""
+    """Kinds of routes that the listener admits; empty if it admits the usual kinds for its protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Requested:
     """Devices that the pods of each node have requested."""
 
     requested: Mapping[str, Mapping[str, int]]
-    """Number by node and extended resource. Pods that have ended request nothing."""
+    """Number by node and extended resource. Pods that have ended are not counted."""
 
 
 @dataclass(frozen=True, slots=True)

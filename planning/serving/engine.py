@@ -269,9 +269,10 @@ def _lora_arguments(lora: Lora) -> Iterator[str]:
 
 
 def _multi_pod_arguments(context: RoleContext, *, is_leader: bool) -> Iterator[str]:
-    """Yield the arguments that connect the pods of a replica. The leader names itself by its IP, without a DNS lookup.
+    """Yield the arguments that connect the pods of a replica.
 
-    The pods wait for each other as long as fetching and loading may take. By default, torch gives up after 600 s.
+    The leader gets its own IP as the leader's address, which needs no DNS lookup. The pods wait for each other as long
+    as fetching and loading may take; by default, torch gives up after 600 s.
     """
     layout = context.layout
     if layout.pods_per_replica == 1:

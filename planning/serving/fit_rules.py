@@ -22,7 +22,7 @@ _GI = 2**30
 _NODE = 8
 """Number of devices in a node whose accelerator class does not state the number. The boards of every vendor have 8."""
 _MOST_DEVICES = 64
-"""Maximum number of devices of a replica that the search for a remedy tries."""
+"""The search for a larger parallelism ends when `tensor` × `pipeline` has reached this number of devices."""
 _MOST_CLASSES = 3
 """Maximum number of accelerator classes that a message names."""
 _QUANTISED = frozenset({"fp4", "fp8", "int4", "int8"})
@@ -88,8 +88,8 @@ def _sufficient_limit(context: RoleContext, found: Fit) -> str:
 def _larger_layout(context: RoleContext, found: Fit) -> str | None:
     """Return a remedy with the first larger parallelism that fits. The search doubles `tensor`, then `pipeline`.
 
-    None if no parallelism of at most `_MOST_DEVICES` devices fits, or if a role with data parallelism would need
-    pipeline parallelism as well.
+    None if the search ends at `_MOST_DEVICES` without a fit, or if a role with data parallelism would need pipeline
+    parallelism as well.
     """
     layout, heads = context.layout, found.request.architecture.heads
     node = context.accelerator.devices_per_node or _NODE

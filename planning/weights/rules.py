@@ -204,7 +204,7 @@ def _missing_size(path: Path, source: str, why: str) -> Problem:
 
 
 def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release) -> Iterator[Problem]:
-    """Check the settings of a fill against its source and the generated environment."""
+    """Check the settings of a fill against its source and the generated variables of its Job."""
     kind = scheme(request.model.source)
     for field, value, supported in (
         ("endpoint", request.fill.endpoint, ("hf", "s3")),
