@@ -56,7 +56,7 @@ class LockedProfile(Spec):
     reasons: Items[Text]
     """Reasons for the selection."""
     question: Question
-    """The question for which the profile was selected. The profile is the answer to no other question."""
+    """The question for which the profile was selected. The lock does not answer a question that differs from it."""
     service: dict[str, JsonValue]
     """Keys of a service in the profile, as they were when the profile was locked."""
     source: Text
