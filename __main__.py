@@ -48,7 +48,7 @@ def _deploy(tree: object, platform: Outputs | None = None) -> None:
 
 
 def _config_keys() -> set[str]:
-    """Return the configuration keys of all namespaces."""
+    """Return the keys of the stack's configuration, from all of Pulumi's configuration namespaces."""
     return {*config.CONFIG.get(), *config.get_config_env()}
 
 

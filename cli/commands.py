@@ -169,7 +169,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
 
 
 def _size(text: str) -> str:
-    """Return a number of bytes as a quantity. Raises `ValueError` if the text is no number of bytes."""
+    """Return a number of bytes as a Kubernetes quantity. Raises `ValueError` if `text` is no number of bytes."""
     if re.fullmatch(r"[0-9]+(\.[0-9]{1,9})?([kKMGTP]i?)?", text) is None:
         raise ValueError(text)
     return text.replace("K", "k") if text.endswith("K") else text
@@ -266,7 +266,8 @@ def _summarize(options: argparse.Namespace) -> int:
 def _print_facts(options: argparse.Namespace) -> int:
     """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read.
 
-    The names of facts that could not be read, and differences from the facts of `--previewed`, go to standard error.
+    Standard error gets the names of facts that could not be read, with reasons, and the differences from the facts of
+    `--previewed`.
     """
     facts = cluster.read_all(cluster.Access(None, options.context), secrets=options.secrets)
     for name in ("apis", *PARTS):

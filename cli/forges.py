@@ -21,14 +21,14 @@ class ForgeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on a change."""
+    """A comment on a pull request or merge request."""
 
     id: int
     body: str
 
 
 class Forge(Protocol):
-    """Comments on one change."""
+    """Comments on one pull request or merge request."""
 
     def comments(self) -> Iterator[Comment]:
         """Yield all comments, the oldest first."""
@@ -53,7 +53,10 @@ class _Api:
     """Headers of every request, including the header with the token."""
 
     def send(self, method: str, url: str, body: str | None = None) -> tuple[Any, str | None]:
-        """Return the JSON of the answer, and the address of the next page; the address is None after the last page."""
+        """Send a request. `body` is the text of a comment; None for a request without content.
+
+        Return the JSON of the answer, and the address of the next page; the address is None after the last page.
+        """
         data = None if body is None else json.dumps({"body": body}).encode()
         request = urllib.request.Request(url, data, {**self.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310, the command checks the scheme
         try:

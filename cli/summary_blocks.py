@@ -124,7 +124,7 @@ def _room(devices: ClassCapacity, capacity: Capacity) -> str:
 
 
 def _verdict(needed: DeviceCapacity) -> str:
-    """Return a text: whether the additional pods fit, and on which nodes."""
+    """Return as text whether the additional pods of a change fit, and on which nodes."""
     if needed.low is Verdict.SHORT:
         return f"**does not fit**: this change takes {needed.additional.low} more at once"
     found = needed.low.value

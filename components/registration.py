@@ -11,10 +11,10 @@ from planning.ground.order import Id
 _SECRET_OUTPUTS = ["data", "stringData"]
 """Fields of a Secret that are encrypted in the state."""
 _FORCED = {"pulumi.com/patchForce": "true"}
-"""Annotation that makes an update overwrite the manifest's fields, even if another field manager has changed them.
+"""Annotation with which an update writes all fields of the manifest, even those that another field manager has changed.
 
-Without this annotation, such an update fails with a conflict. Fields that the manifest lacks, such as the replicas of
-an autoscaled workload, keep their values and managers.
+Without this annotation, an update fails with a conflict if another field manager has changed one of these fields.
+Fields that the manifest lacks, such as the replicas of an autoscaled workload, keep their values and managers.
 """
 
 Registered = dict[Id, pulumi.Resource]

@@ -36,7 +36,7 @@ class Object(NamedTuple):
 
     size: int
     tag: str
-    """Entity tag. It depends on the content."""
+    """Entity tag (`ETag`). It changes with the content of the object."""
 
 
 class Clients:
@@ -75,7 +75,7 @@ def ask(question: Wanted, clients: Clients) -> Answer:
 
 
 def content(question: Wanted, clients: Clients) -> Content | Unusable | Unknown:
-    """Return the content of the objects that the downloader would fetch. Raises the errors of `ask`."""
+    """Return digest, size and architecture of what the downloader would fetch. Raises the errors of `ask`."""
     client = clients.client(question)
     listing = _listing(question, client)
     if not isinstance(listing, dict):
@@ -92,7 +92,10 @@ def content(question: Wanted, clients: Clients) -> Content | Unusable | Unknown:
 
 
 def listing_digest(listing: Mapping[str, Object]) -> str:
-    """Return a hash of objects' names, sizes and entity tags. Objects with different contents have different tags."""
+    """Return a hash of objects' names, sizes and entity tags.
+
+    The hash changes with the content of any object, because objects with different contents have different tags.
+    """
     lines = (f"{name}\t{entry.size}\t{entry.tag}\n" for name, entry in sorted(listing.items()))
     return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
 
@@ -109,7 +112,7 @@ def _address(question: Wanted) -> tuple[str, str]:
 
 
 def _config(client: Any, bucket: str, prefix: str) -> object:  # noqa: ANN401, untyped
-    """Return the configuration of a model; None if it cannot be read."""
+    """Return the content of the model's `config.json`; None if the file cannot be read."""
     try:
         body = client.get_object(Bucket=bucket, Key=f"{prefix}{_CONFIG}")["Body"].read(_LARGEST_CONFIG + 1)
         return json.loads(body) if len(body) <= _LARGEST_CONFIG else None
@@ -133,7 +136,7 @@ def _listing(question: Wanted, client: Any) -> dict[str, Object] | Unusable | Un
 
 
 def _objects(client: Any, bucket: str, prefix: str) -> dict[str, Object] | None:  # noqa: ANN401, untyped
-    """Return every non-empty object under a prefix; None if the response is no S3 listing."""
+    """Return every non-empty object under a prefix, by name below the prefix; None if a response is no S3 listing."""
     listing = dict[str, Object]()
     pages = client.get_paginator("list_objects_v2").paginate(
         Bucket=bucket, Prefix=prefix, PaginationConfig={"PageSize": _PAGE}
@@ -150,7 +153,7 @@ def _objects(client: Any, bucket: str, prefix: str) -> dict[str, Object] | None:
 
 
 def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Unusable | Unknown:
-    """Return the answer to an S3 error: `Unusable` for a wrong bucket or region, otherwise `Unknown`."""
+    """Return what an S3 error says about a source: `Unusable` for a wrong bucket or region, otherwise `Unknown`."""
     error, meta = response["Error"], response["ResponseMetadata"]
     code = str(error["Code"])
     if code in _NO_BUCKET:

@@ -52,10 +52,10 @@ def _monitor_metadata(variant: VariantPlan, monitoring: Monitoring, component: s
 
 
 def _metrics_reader(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render the scraper's service account, and the account's token. The account may only get the path /metrics.
+    """Render a service account for scrapers, its token, and its only permission: to get the path /metrics.
 
-    Scrapers read tokens only from Secrets. A token in a Secret is valid as long as the Secret exists. The service
-    account of the picker has more permissions, so the scraper does not use the picker's account.
+    Scrapers read tokens only from Secrets, and a token in a Secret is valid as long as the Secret exists. The picker's
+    service account has more permissions, so scrapers get an account of their own.
     """
     names = variant.names
     metadata = about.metadata(variant, about.PICKER, names.metrics_reader)
@@ -81,7 +81,7 @@ def _token(variant: VariantPlan, metadata: Mapping[str, Any]) -> Manifest:
 
 
 def _token_reader(variant: VariantPlan, readers: Iterable[tuple[str, str]]) -> Iterator[Rendered]:
-    """Render the permission to read the token's Secret, for the scrapers that do not have this permission yet."""
+    """Render the permission to read the token's Secret, for the service accounts in `Monitoring.token_readers`."""
     name = variant.names.metrics_reader
     metadata = about.metadata(variant, about.PICKER, name)
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "list", "watch"]}

@@ -48,7 +48,7 @@ class PickerMetric(Spec):
 
 
 class SaturationMetric(Spec):
-    """Saturation of the pool, as flow control of the endpoint picker reports it. At 1, further requests wait."""
+    """Saturation of the pool, as flow control of the endpoint picker reports it. From 1 on, new requests wait."""
 
     type: Literal["pool-saturation"]
     """Saturation of the pool. If the service has prefill: saturation of the role's pods alone."""
@@ -102,7 +102,7 @@ class _Bounds(Spec):
         examples=[{"scaleUp": {"stabilizationWindowSeconds": 60}}],
     )
     """Limits on how fast the number of replicas changes (HorizontalPodAutoscalerBehavior of autoscaling/v2). Absent:
-    replicas are removed only down to the highest number that the metrics asked for in the last 300 seconds."""
+    the number of replicas falls only to the highest number that the metrics gave in the last 300 seconds."""
     metrics: Annotated[
         Items[Metric],
         Entries(1, None, "write at least one, such as {type: queue-size, target: 5}"),
@@ -130,7 +130,7 @@ class ScalingModifiers(Spec):
     """Formula of KEDA (expr-lang). In the formula, a metric has the name of its type with underscores, such as
     queue_size; a custom metric has the `name` in its spec."""
     target: Annotated[float, Between(0, 1_000_000, "write a number above 0, such as 5"), Field(examples=[5])]
-    """Result per replica above which replicas are added."""
+    """Result above which replicas are added: per replica, or in total if metricType is Value."""
     activation_target: float | None = Field(default=None, examples=[1])
     """With minReplicas 0: result above which the first replica is added; absent: 0."""
     metric_type: Literal["AverageValue", "Value"] = "AverageValue"

@@ -19,7 +19,7 @@ LOW, HIGH = 0, 1
 """The two layers of a merge; `HIGH` overrides `LOW`."""
 _FLAG = re.compile(r"--?[A-Za-z][^\s=]*(?:=.*)?", re.DOTALL)
 _FLAG_AND_MORE = re.compile(r"--?[A-Za-z][^\s=]*\s.*|--", re.DOTALL)
-"""A token that a shell would split into several, or `--`, after which vLLM reads no flags."""
+"""A token with a flag and more text, such as `--flag value` in one token; or `--`, after which vLLM reads no flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedTo
     low_flags, high_flags = parse(low), parse(high)
     overrides = {flag.switch: [other for other in high_flags if other.switch == flag.switch] for flag in high_flags}
     last_low = {flag.switch: flag for flag in low_flags}
-    # A token that belongs to no flag comes first. After a flag of the other layer, it would become that flag's value.
+    # Tokens that belong to no flag come first. After a flag of the other layer, they would become values of that flag.
     merged = [*_merged_tokens(low_flags, LOW, stray=True), *_merged_tokens(high_flags, HIGH, stray=True)]
     overridden = {""}
     for flag in low_flags:
@@ -114,7 +114,8 @@ def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedTo
 def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
     """Return layer and flag of each malformed JSON object.
 
-    A flag is returned only if the same flag has a valid JSON object in the other layer. Without it, nothing can merge.
+    A flag is returned only if the same flag has a valid JSON object in the other layer. Without that object, `merge`
+    would merge nothing, even if the malformed object were valid.
     """
     high_flags, malformed = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
     for low_flag in parse(low):
@@ -172,7 +173,7 @@ def _flag_name(token: str) -> str | None:
 def _takes_values(flag: Flag) -> bool:
     """Return whether the tokens after a flag are its values.
 
-    A flag that already contains its value, as in `--flag=value` and `-O3`, takes no further values.
+    A flag that contains its value, as in `--flag=value` and `-O3`, takes no values from later tokens.
     """
     return not flag.name or ("=" not in flag.tokens[0] and not re.match("-O.", flag.tokens[0]))
 
@@ -228,7 +229,7 @@ def _merge_patch(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
 def _stray_tokens(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterator[Problem]:
     """Yield a problem for tokens that belong to no flag.
 
-    The value of a flag with a JSON value is one token, so further tokens belong to no flag.
+    The value of a flag with a JSON value is one token, so the tokens after this value belong to no flag.
     """
     remedy = "write --flag=value as one entry, or flag and value as two"
     if not flag.name:

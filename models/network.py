@@ -47,7 +47,9 @@ Cidr = Annotated[str, _CidrShape()]
 
 
 class NetworkPolicies(Spec):
-    """NetworkPolicies that allow the known connections and deny all others. Your own policies can allow more.
+    """NetworkPolicies that deny all connections except those that follow from the configuration.
+
+    Your own policies can allow more connections.
 
     If an address in the configuration names a Service of the cluster, connections to all pods in that Service's
     namespace are allowed, on the port that the address names. The pods must listen on that port.
@@ -78,8 +80,9 @@ class NetworkPolicies(Spec):
     """Addresses of DNS servers that are not pods, on port 53; absent: those of NodeLocal DNSCache and of Cloud DNS for
     GKE."""
     api_server_cidrs: Items[Cidr] = Field(default=(), alias="apiServerCIDRs", examples=[["10.0.0.10/32"]])
-    """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443. Network
-    plugins such as Cilium do not match nodes or the API server by address."""
+    """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443. These
+    addresses have no effect in networks that match neither nodes nor the API server by address, such as Cilium's by
+    default."""
     egress_cidrs: Items[Cidr] = Field(default=(), alias="egressCIDRs", examples=[["203.0.113.0/24"]])
     """Addresses outside the cluster from which models are fetched and to which traces are sent. They are allowed on
     port 443, and on the ports of the URLs in this configuration. Absent: any address."""

@@ -69,7 +69,7 @@ class Profile(Spec):
     device_count: Annotated[CountOrNone, Field(examples=[1])]
     """Number of devices of one replica; 0: none."""
     metric: Metric | None = Field(default=None, examples=["latency"])
-    """Purpose of the profile; absent: nothing in particular."""
+    """Metric for which the profile was tuned; absent: none in particular."""
     precision: Precision | None = Field(default=None, examples=["fp8"])
     """Number format of the weights; absent, or auto: the format of the model."""
     is_default: bool = Field(default=False, alias="default")

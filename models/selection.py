@@ -23,7 +23,7 @@ class Selection(Spec):
     profile: ProfileId | None = Field(default=None, examples=["qwen3-8b-l40s-fp8"])
     """Id of the profile; absent: the best profile. A named profile has to pass every other filter."""
     metric: Metric | None = Field(default=None, examples=["latency"])
-    """Purpose of the profile; absent: no preference."""
+    """Metric for which the profile was tuned; absent: no preference."""
     precision: Precision = "auto"
     """Number format of the weights; auto: no preference."""
     minimum_type: ProfileType | None = Field(default=None, examples=["preview"])
@@ -33,8 +33,9 @@ class Selection(Spec):
     min_device_memory: Bytes | None = Field(default=None, examples=["64Gi"])
     """Minimum memory of one device, as its driver shows it; absent: no preference."""
     accelerators: Annotated[Items[Text], Field(examples=[["amd-mi300x", "nvidia-l40s"]])] = ()
-    """Accelerator classes, the preferred one first. The class of a vendor stands for all its products. Absent: every
-    class, or the class in `accelerator`. Refused together with `accelerator`."""
+    """Accelerator classes, the preferred one first. The class of a vendor stands for all its products. Absent: only the
+    class in the key `accelerator` beside `selection`, or every class if that key is absent. Refused together with that
+    key."""
 
 
 class Question(Selection):
@@ -55,7 +56,7 @@ class LockedProfile(Spec):
     reasons: Items[Text]
     """Reasons for the selection."""
     question: Question
-    """The question for which the profile was selected. The profile is the answer to no other question."""
+    """The question for which the profile was selected. The lock does not answer a question that differs from it."""
     service: dict[str, JsonValue]
     """Keys of a service in the profile, as they were when the profile was locked."""
     source: Text

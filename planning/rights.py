@@ -1,7 +1,8 @@
 """Rights that a user needs to preview a stack, to deploy it or to see its status: rules of Roles and a ClusterRole.
 
 The source of the provider's requests is provider/pkg/await of pulumi-kubernetes (4.25): `await.go` has the requests for
-all objects; `deployment.go` and `job.go` have the requests for further objects that the provider reads while it waits.
+all objects. `deployment.go` and `job.go` have the requests for pods, ReplicaSets and claims, which the provider reads
+while it waits for a Deployment or a Job.
 Reads of the API server's kinds and version need no rule, because every authenticated user has the ClusterRole
 `system:discovery`.
 """
@@ -19,7 +20,7 @@ from planning.ground.cluster_facts import Permissions, Unknown
 from planning.ground.needs import Needs
 
 _Rule = Mapping[str, list[str]]
-"""A rule as a Role has it."""
+"""A rule in the form that it has in the manifest of a Role."""
 _GATEWAY_KIND = "Gateway"
 _RBAC = "rbac.authorization.k8s.io"
 _SECRETS = "secrets"
@@ -58,7 +59,7 @@ class Rule:
 
     @property
     def manifest(self) -> dict[str, list[str]]:
-        """Return the rule as a Role has it."""
+        """Return the rule in the form that it has in the manifest of a Role."""
         if self.group == _URLS:
             return {"nonResourceURLs": list(self.resources), "verbs": list(self.verbs)}
         names = {"resourceNames": list(self.names)} if self.names else {}
@@ -72,7 +73,7 @@ class Granted:
     namespace: str
     """Namespace of the Role; empty for a ClusterRole."""
     rule: Mapping[str, list[str]]
-    """A rule, as a Role has it."""
+    """A rule in the form that it has in the manifest of a Role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Made:
     """Kind and namespace of the objects that a preview compares with the cluster, or whose marks it reads."""
     granted: tuple[Granted, ...]
     bound: frozenset[str]
-    """Names of existing ClusterRoles that the stack only binds."""
+    """Names of ClusterRoles that the stack binds but does not create."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,11 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Optional steps of a preview that need further rights."""
+    """Optional steps of a preview. Each step needs additional rights."""
 
     secrets: bool = False
-    """Whether a preview checks that Secrets exist. A right to do this is also a right to read their values."""
+    """Whether a preview checks that Secrets exist. The right that this check needs is the right to read their values,
+    too."""
     dry_run: bool = False
     """Whether a preview sends dry runs to the API server. Dry runs need the verbs for writing."""
 
@@ -217,7 +219,7 @@ def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
 
 
 def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules for the pods, ReplicaSets and claims that the provider reads with a Deployment or a Job.
+    """Yield the rules for the pods, ReplicaSets and claims that the provider reads together with a Deployment or a Job.
 
     Without these rules, a refresh counts Deployments and Jobs as unhealthy, and shows an update.
     """
@@ -252,7 +254,7 @@ class _Verbs:
 
     @classmethod
     def of(cls, rules: Iterable[tuple[str, Rule]], created: Collection[str]) -> "_Verbs":
-        """Collect the verbs of rules. In namespaces that the stack creates, a rule applies to the whole cluster."""
+        """Collect the verbs of rules. A rule for a namespace in `created` is widened to the whole cluster."""
         verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
         for namespace, rule in rules:
             place = _EVERYWHERE if namespace in created else namespace

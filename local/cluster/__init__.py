@@ -42,7 +42,7 @@ class PartError(LocalError):
 
 
 class ControlPlane:
-    """A control plane with data, keys, logs and kubeconfig in one directory. Several control planes can run at once.
+    """A control plane with data, keys, logs and kubeconfig in one directory. Several of them can run at the same time.
 
     Its processes get the variables in `environment`. If `tie_to_parent` is true, the processes are killed when the
     thread that called `start()` ends.
@@ -89,7 +89,7 @@ class ControlPlane:
     def start(self, report: Report) -> None:
         """Start the parts that do not run, and return when nodes are Ready and every custom resource is served.
 
-        Raises LocalError with the end of the part's log if a part does not start.
+        If a part does not start, raises LocalError with the last lines of that part's log.
         """
         files.private_directory(self.directory)
         with files.lock(self.directory / "lock"):
@@ -108,7 +108,7 @@ class ControlPlane:
                         return
 
     def stop(self) -> None:
-        """End all processes of this control plane and wait until they have ended; its data stays."""
+        """End all processes of this control plane and wait until they have ended. The data in the directory stays."""
         if self.directory.exists():
             with files.lock(self.directory / "lock"):
                 self._end_parts()
@@ -145,7 +145,7 @@ class ControlPlane:
     def _start(self) -> None:
         self._end_unrecorded()
         self._write_files()
-        # An API server ends if it waits too long for etcd.
+        # The API server starts after etcd, because it ends if it waits too long for etcd.
         self._start_part("etcd")
         self._wait("etcd", lambda: self._listens("etcd"))
         self._start_part("kube-apiserver")
@@ -158,7 +158,7 @@ class ControlPlane:
             "kube-controller-manager", lambda: self.api().exists("/api/v1/namespaces/default/serviceaccounts/default")
         )
         self._wait("kwok", self._nodes_ready)
-        # After a restart the last two conditions are true at once, whatever has become of the controllers.
+        # After a restart, data from before the restart may fulfil these two conditions although a part has ended.
         self._check_parts()
         self._save(prepared=self._preparation())
 

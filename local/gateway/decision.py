@@ -20,8 +20,9 @@ class Decision:
     """Scores of all candidates for one request."""
 
     scores: Mapping[str, Mapping[str, float]]
-    """Scores of each pod, by scorer."""
+    """Scores by the name of a pod and the name of a scorer."""
     weights: Mapping[str, float]
+    """Weights by the name of a scorer. A scorer without an entry has weight 1."""
 
     @staticmethod
     def of(log: Path, config: str, identity: str) -> Decision:

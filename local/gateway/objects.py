@@ -1,4 +1,7 @@
-"""Objects that put Istio and a proxy in front of routes. Listeners and ports follow from the routes."""
+"""Kubernetes objects with which Istio and a proxy serve routes: Gateways, their listeners, and patches of the proxy.
+
+Listeners and ports are derived from the routes.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,13 @@ CONTROLLER = "istio.io/gateway-controller"
 LABEL = "gateway.networking.k8s.io/gateway-name"
 """Label by which Istio finds the pods of a Gateway."""
 NODE = "gateway-proxies"
-"""Node of the pods that stand for proxies. EndpointSlices list these pods, and must not contain loopback addresses."""
+"""Node of the pods that stand for proxies."""
 NODE_ADDRESSES = "10.254.0.0/24"
+"""Range of these pods' addresses. EndpointSlices list the pods, and must not contain loopback addresses."""
 POOL_PORT = 54321
 """First port of the Service that Istio adds for each pool. All endpoints of the pool are behind this port."""
 ADDRESSES = "addresses"
-"""Name of an Envoy cluster whose one endpoint is `addresses.Server`. Proxies ask this server for addresses."""
+"""Name of an Envoy cluster whose only endpoint is `addresses.Server`. Proxies read the addresses of pods from it."""
 Manifest = dict[str, Any]
 
 
@@ -87,7 +91,7 @@ def gateway_class() -> Manifest:
 
 
 def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
-    """Return the Gateways of some listeners. The Gateways accept routes of every namespace and host."""
+    """Return the Gateways that have the given listeners. The Gateways accept routes of every namespace and host."""
     found = dict[tuple[str, str], list[Manifest]]()
     for listener in listeners:
         allowed = {"namespaces": {"from": "All"}}
@@ -111,7 +115,7 @@ def proxies(
     """Return the Service and pod that stand for a Gateway's proxy, and the filters that adapt the proxy to loopback.
 
     `ports` maps ports of the Gateway to ports of the proxy's process. Each Envoy cluster for a port in `of_services`
-    asks the Envoy cluster `ADDRESSES` for addresses, every `refresh` seconds.
+    reads the addresses of its endpoints from the Envoy cluster `ADDRESSES`, every `refresh` seconds.
     """
     labels = {LABEL: gateway}
     targets = [{"name": f"http-{port}", "port": port, "targetPort": target} for port, target in ports.items()]
@@ -152,9 +156,9 @@ def _on_loopback() -> Manifest:
 
 
 def _address_patch(port: int, refresh: float) -> Manifest:
-    """Return the patch with which Envoy clusters of a port ask the Envoy cluster `ADDRESSES` for addresses.
+    """Return the patch with which Envoy clusters of a port read their endpoints from the Envoy cluster `ADDRESSES`.
 
-    The API server refuses loopback addresses in EndpointSlices, so Istio does not know these addresses.
+    Istio does not know these endpoints: they are loopback addresses, which the API server refuses in EndpointSlices.
     """
     source = {
         "api_type": "REST",

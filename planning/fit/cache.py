@@ -1,8 +1,8 @@
 """Bytes that the KV cache of one sequence takes on each device.
 
-`sequence_bytes` counts entries. `reserved_bytes` counts whole blocks, as the engine does when it starts. For a window,
-`reserved_bytes` adds the tokens of one step, because vLLM frees tokens that have left the window only after the step
-(vllm 0.21.0, `max_memory_usage_bytes` of the specs in v1/kv_cache_interface.py).
+`sequence_bytes` counts entries. `reserved_bytes` counts whole blocks, as the engine does when it starts. In layers with
+an attention window, `reserved_bytes` adds the tokens of one step, because vLLM frees tokens that have left the window
+only after the step (vllm 0.21.0, `max_memory_usage_bytes` of the specs in v1/kv_cache_interface.py).
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ class Precision:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Layers that cache in the same way: an entry for every `ratio` tokens, or a `state` of fixed size."""
+    """Layers that cache in the same way: an entry for every `ratio` tokens, or a `state` of fixed size in bytes."""
 
     layers: int
     heads: int = 0
@@ -44,6 +44,7 @@ class Group:
     fixed: int = 0
     """Bytes of each entry that are the same for every precision of the cache."""
     window: int | None = None
+    """Number of the latest tokens that are cached; None if all tokens are cached."""
     ratio: int = 1
     state: int = 0
 
@@ -71,7 +72,7 @@ class Setting:
     block: int = _BLOCK
     """Tokens of a block."""
     batch: int = 0
-    """Tokens of one step."""
+    """Maximum number of tokens in one step of the engine."""
 
 
 def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:

@@ -17,7 +17,7 @@ class Wait:
     skip: bool = False
     """Whether a run does not wait for the object at all."""
     replace_unready: bool = False
-    """Whether the next run replaces the object after a failure, because a failed object never becomes ready."""
+    """Whether the next run replaces the object if it has failed, because a failed object of its kind never recovers."""
 
 
 PROVIDER_DEFAULT = Wait()

@@ -66,7 +66,7 @@ class Listener:
     selector: tuple[Requirement, ...] = ()
     """Requirements that the labels of a namespace must meet if `namespaces` is `SELECTED`; otherwise empty."""
     kinds: tuple[str, ...] = ()
-    """Kinds of routes that the listener admits; empty for the kinds of its protocol."""
+    """Kinds of routes that the listener admits; empty if it admits the usual kinds for its protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,17 @@ class LiveNamespace:
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """The requested namespaces that exist, by name."""
+    """Namespaces of the cluster, by name. Namespaces that the reader was not asked for are missing."""
 
     namespaces: Mapping[str, LiveNamespace]
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Namespace and name of the requested Secrets that exist. The values of Secrets are never read."""
+    """Secrets of the cluster. Secrets that the reader was not asked for are missing."""
 
     secrets: tuple[tuple[str, str], ...]
+    """Namespace and name of each Secret. The values of Secrets are never read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class LiveNode:
     cordoned: bool
     taints: tuple[Taint, ...]
     devices: Mapping[str, int]
-    """Devices that pods can get, by extended resource."""
+    """Number of devices that the node can give to pods, by extended resource (`status.allocatable`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class Requested:
     """Devices that the pods of each node have requested."""
 
     requested: Mapping[str, Mapping[str, int]]
-    """Number by node and extended resource. Pods that have ended request nothing."""
+    """Number by node and extended resource. Pods that have ended are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,7 @@ class Slice:
     node: str | None
     """Name of the node; None for devices of several nodes."""
     devices: int
+    """Number of devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class MeteredService:
-    """A Service with the label `labels.RESOURCE_ID`. The interceptor finds only Services with the right type, too."""
+    """A Service with the label `labels.RESOURCE_ID`. The interceptor may ignore the Service: see `is_found`."""
 
     namespace: str
     name: str
@@ -205,7 +207,7 @@ class MeteredService:
 
     @property
     def is_found(self) -> bool:
-        """Tell whether the interceptor finds the Service by its resource id."""
+        """Tell whether the interceptor finds the Service by its resource id: whether the Service has the right type."""
         return self.service_type == labels.routing_contract(self.resource_id)[labels.SERVICE_TYPE]
 
 

@@ -1,8 +1,9 @@
 """Accelerator classes: the devices and nodes that a class name stands for. `accelerators.yaml` has the shipped classes.
 
-A user may amend a shipped class. Fields that the user does not set keep their shipped values, and so
-do single keys of the node labels.
-If neither the user nor the table sets `allocation` or `tolerations`, the class for all products of the vendor provides
+A user may amend a shipped class. Fields that the user does not set keep their shipped values. The user's node labels
+are added to the shipped ones; a label with the same key replaces the shipped label.
+
+If neither the user nor the table sets `allocation` or `tolerations`, the classes for all products of the vendor provide
 the missing field.
 """
 
@@ -79,7 +80,7 @@ class _Table(Spec):
 class _Draft:
     """A shipped class with the user's changes, or a new class.
 
-    If `tolerations` or `allocation` is None, the class for all products of the vendor provides the field.
+    If `tolerations` or `allocation` is None, the classes for all products of the vendor provide the field.
     """
 
     vendor: str
@@ -178,8 +179,8 @@ def _amend(base: _Draft, spec: UserClass) -> _Draft:
 def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
     """Return the class of a draft.
 
-    `vendor` are the classes for all products of the vendor. They provide the allocation and the tolerations that the
-    draft lacks.
+    `vendor` has the classes for all products of the vendor. A draft without tolerations gets those of all these
+    classes. A draft without an allocation gets that of the first class.
     """
     tolerations = draft.tolerations
     if tolerations is None:

@@ -76,7 +76,8 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
 def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Problem]:
     """Reject metrics of an endpoint picker, and zero replicas.
 
-    The picker gets no requests, so its metrics never change. Only a picker's queue scales up from zero replicas.
+    The picker gets no requests, so its metrics never change. Its queue stays empty, and nothing but the queue scales a
+    role up from zero replicas.
     """
     scaling = variant.autoscaling
     if scaling is None or not variant.endpoint_picker.enabled:
@@ -90,7 +91,7 @@ def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Proble
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield the warning that a metered service has an endpoint picker that gets no requests."""
+    """Yield the warning that a variant of a metered service has an endpoint picker that gets no requests."""
     if variant.has_picker:
         what = f"gets no requests of the gateway: {_PAST}"
         yield warning(variant.path / "endpointPicker", what, "set endpointPicker.enabled: false")

@@ -13,7 +13,7 @@ from planning.variant.context import VariantContext, gateway
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Target of a rule for metered requests, and the headers that the rule changes."""
+    """Target of an HTTPRoute's rule for metered requests, and the headers that the rule changes."""
 
     name: str
     """Name of the interceptor's Service."""
@@ -41,7 +41,10 @@ def edge(variant: VariantContext) -> Edge | None:
 
 
 def removed_headers(mode: str) -> tuple[str, ...]:
-    """Return the headers that a route removes from clients' requests. Headers that the route sets are not included."""
+    """Return the headers that a route removes from clients' requests. Headers that the route sets are not included.
+
+    `mode` is the value of `interceptor.mode`.
+    """
     headers = facts().headers
     return (*headers.forged, *(() if mode == "header" else (headers.upstream,)))
 
@@ -53,7 +56,7 @@ def upstream_of(variant: VariantContext) -> str:
 
 
 def is_metered(service: Service, stack: Stack) -> bool:
-    """Tell whether the interceptor meters a service."""
+    """Tell whether metering is enabled for a service, whoever leads its requests to the interceptor."""
     return stack.interceptor is not None and service.interceptor.enabled
 
 

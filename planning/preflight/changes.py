@@ -19,9 +19,10 @@ _OTHER = Unknown("it is not compared")
 
 
 def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
-    """Yield a warning for each object that a stack needs and that has changed since an earlier preview.
+    """Yield a warning for each difference between earlier facts and present facts that concerns a stack.
 
-    Routes and Services of the stack are left out. Facts that are unknown in `earlier` or `facts` are not compared.
+    The compared objects are those that the stack needs, and routes and metered Services of others. Facts that are
+    unknown in `earlier` or `facts` are not compared.
     """
     if earlier is None:
         return
@@ -44,7 +45,10 @@ def _only(parts: Mapping[str, Any]) -> ClusterFacts:
 
 
 def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the known fields of facts. Objects that a stack does not need are left out."""
+    """Yield name and value of the known facts about kinds, Gateways, routes and bundles.
+
+    Objects that do not concern the stack are left out.
+    """
     if not isinstance(facts.apis, Unknown):
         yield "apis", Served(facts.apis.kinds & needs.kinds)
     if not isinstance(facts.gateways, Unknown):
@@ -56,7 +60,10 @@ def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[t
 
 
 def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of further fields, if known. Objects that a stack does not need are left out."""
+    """Yield name and value of the known facts about namespaces, Secrets, metered Services and classes.
+
+    Objects that do not concern the stack are left out.
+    """
     if not isinstance(facts.namespaces, Unknown):
         found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
         yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})
@@ -75,7 +82,7 @@ def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) ->
 
 
 def _is_beside(route: LiveRoute, needs: Needs, identity: Identity) -> bool:
-    """Tell whether a route belongs to somebody else, and is attached to a Gateway that the stack uses."""
+    """Tell whether a route does not belong to the stack, but is attached to a Gateway that the stack uses."""
     is_attached = any(parent.gateway in needs.gateways for parent in route.parents)
     return is_attached and identity.verdict(route.mark) is not Verdict.OURS
 

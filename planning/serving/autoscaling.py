@@ -39,7 +39,7 @@ class EngineLoad:
     """A metric of the engine, averaged over the replicas."""
 
     at: int
-    """Index of the metric in the spec's list."""
+    """Index of the metric in `autoscaling.metrics`."""
     type: str
     """Name of the metric in the configuration."""
     metric: EngineMetric
@@ -51,7 +51,7 @@ class PickerLoad:
     """A metric of the picker."""
 
     at: int | None
-    """Index of the metric in the spec's list; None for the metric that only scales a role up from zero."""
+    """Index of the metric in `autoscaling.metrics`; None for the additional metric in `Keda.queue`."""
     type: str
     """Name of the metric in the configuration."""
     metric: PickerSeries
@@ -72,7 +72,7 @@ class Cpu:
     """CPU time, in percent of the requested CPU."""
 
     at: int
-    """Index of the metric in the spec's list."""
+    """Index of the metric in `autoscaling.metrics`."""
     percent: int
 
 
@@ -81,7 +81,7 @@ class Passed:
     """A metric that the user wrote in the autoscaler's syntax. It is passed on unchanged."""
 
     at: int
-    """Index of the metric in the spec's list."""
+    """Index of the metric in `autoscaling.metrics`."""
     spec: Mapping[str, Any]
 
 
@@ -181,8 +181,8 @@ def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> Engi
 def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
     """Return a metric of the picker.
 
-    If the series has a label for the stage, the metric is for one stage: the role; or the whole pool, if the variant
-    has no prefill.
+    If the series has a stage label, the metric has the values of one stage: that of the role, or that of the whole pool
+    if the variant has no prefill.
     """
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
@@ -230,7 +230,7 @@ def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> 
 
 
 def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> Iterator[Problem]:
-    """Reject metrics that no picker of the variant reports, and saturation for a role that may have no replicas."""
+    """Reject picker metrics that nothing reports for the variant, and saturation for a role that may scale to zero."""
     for index, metric in enumerate(spec.metrics):
         if not isinstance(metric, PickerMetric | SaturationMetric):
             continue
@@ -252,7 +252,11 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
 
 
 def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Problem]:
-    """Reject zero replicas if nothing can scale the role up. Only KEDA can, if a Prometheus has the picker's queue."""
+    """Reject zero replicas if nothing can scale the role up.
+
+    Only KEDA can do that, and it needs a picker with flow control, and a Prometheus that has the length of the picker's
+    queue.
+    """
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
         yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
@@ -273,7 +277,7 @@ def _missing_prometheus(at: Path, what: str) -> Problem:
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about scaling by metrics of the picker that nobody scrapes, and about scaling up from zero."""
+    """Yield warnings about autoscaling by metrics of the picker that nobody scrapes, and about scaling up from zero."""
     yield from _sleep_warnings(variant)
     reason = _unscraped_queue(variant)
     for _, path, role in variant.roles if reason is not None else ():

@@ -75,7 +75,7 @@ FIELD_OF = {
 """vLLM's flags that the configuration decides, each with the advice to a user who sets the flag in `engine.args`."""
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
 _OPTIONAL = frozenset({_JOINING_TIMEOUT, "--enable-prompt-tokens-details"})
-"""Flags that are left out if the engine's version does not know them; the engine also serves without them."""
+"""Flags that are left out if the engine's version does not know them. The engine can serve without them."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
@@ -142,8 +142,8 @@ def plan(context: RoleContext) -> EnginePlan:
 def events_port(context: RoleContext) -> int | None:
     """Return the port on which the first copy of the model publishes KV cache events; None if it publishes no events.
 
-    Each further copy adds its rank to the port. `--kv-events-config` among the user's arguments may turn events on or
-    off, and may change the port.
+    Every other copy publishes on this port plus its rank. Keys of `--kv-events-config` in the user's arguments win over
+    the generated keys, so the user may turn events on or off, and may change the port.
     """
     events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
@@ -269,9 +269,10 @@ def _lora_arguments(lora: Lora) -> Iterator[str]:
 
 
 def _multi_pod_arguments(context: RoleContext, *, is_leader: bool) -> Iterator[str]:
-    """Yield the arguments that connect the pods of a replica. The leader names itself by its IP, without a DNS lookup.
+    """Yield the arguments that connect the pods of a replica.
 
-    The pods wait for each other as long as fetching and loading may take. By default, torch gives up after 600 s.
+    The leader gets its own IP as the leader's address, which needs no DNS lookup. The pods wait for each other as long
+    as fetching and loading may take; by default, torch gives up after 600 s.
     """
     layout = context.layout
     if layout.pods_per_replica == 1:

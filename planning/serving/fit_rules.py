@@ -20,11 +20,11 @@ from planning.variant.context import RoleContext, VariantContext
 
 _GI = 2**30
 _NODE = 8
-"""Number of devices in a node if the class does not state it. The boards of every vendor have 8."""
+"""Number of devices in a node whose accelerator class does not state the number. The boards of every vendor have 8."""
 _MOST_DEVICES = 64
-"""Maximum number of devices of a replica that the search for a remedy tries."""
+"""The search for a larger parallelism ends when `tensor` × `pipeline` has reached this number of devices."""
 _MOST_CLASSES = 3
-"""Maximum number of classes that a message names."""
+"""Maximum number of accelerator classes that a message names."""
 _QUANTISED = frozenset({"fp4", "fp8", "int4", "int8"})
 
 
@@ -75,8 +75,8 @@ def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
 def _sufficient_limit(context: RoleContext, found: Fit) -> str:
     """Return the memory limit with which an engine on CPUs starts.
 
-    The KV cache gets half of the memory that remains after the weights, in whole GiB per worker
-    (`engine_environment.cpu_memory`).
+    The limit has room for twice the KV cache, because `engine_environment.cpu_memory` gives the cache only half of the
+    memory that remains after the weights, in whole GiB per worker.
     """
     workers, whole = fitting.workers(context), -(-found.cache // _GI) * _GI
     needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)
@@ -86,7 +86,11 @@ def _sufficient_limit(context: RoleContext, found: Fit) -> str:
 
 
 def _larger_layout(context: RoleContext, found: Fit) -> str | None:
-    """Return a remedy with the next larger parallelism that fits; None if the nodes of the class allow none."""
+    """Return a remedy with the first larger parallelism that fits. The search doubles `tensor`, then `pipeline`.
+
+    None if the search ends at `_MOST_DEVICES` without a fit, or if a role with data parallelism would need pipeline
+    parallelism as well.
+    """
     layout, heads = context.layout, found.request.architecture.heads
     node = context.accelerator.devices_per_node or _NODE
     tensor, pipeline = layout.tensor, layout.pipeline
@@ -106,10 +110,10 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
 
 
 def _other_classes(context: RoleContext, found: Fit) -> str | None:
-    """Return a remedy with classes of the same vendor on which the model fits with the same parallelism.
+    """Return a remedy with classes of the role's vendor on which the model fits with the role's parallelism.
 
-    Classes with less memory come first. For each class, the remedy states how many sequences the cache can hold. None
-    if there is no such class.
+    All of them have more memory than the role's class; those with less memory come first. For each class, the remedy
+    states how many sequences the cache can hold. None if there is no such class.
     """
     candidates = sorted(_products(context.variant.classes, context.accelerator), key=lambda each: (each[1], each[0]))
     fitting_classes = list[str]()
@@ -129,7 +133,7 @@ def _other_classes(context: RoleContext, found: Fit) -> str | None:
 def _products(
     classes: Mapping[str, AcceleratorClass], like: AcceleratorClass
 ) -> Iterator[tuple[str, int, AcceleratorClass]]:
-    """Yield the classes of the same vendor whose devices have more memory than those of `like`."""
+    """Yield the classes with the vendor of `like` and with more memory than `like`, each as name, memory and class."""
     for name, cls in classes.items():
         if cls.vendor == like.vendor and cls.memory is not None and cls.memory > (like.memory or 0):
             yield name, cls.memory, cls
@@ -138,8 +142,9 @@ def _products(
 def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
     """Return a remedy with a quantised profile of the model from the catalogue; None if no such profile fits.
 
-    A profile with the role's class is preferred, then the profile with the fewest devices. There is no such remedy for
-    canaries and for services with prefill: keys that a canary or prefill inherits win over keys of a profile.
+    A profile with the role's class is preferred, then the profile with the fewest devices. The result is None for
+    canaries and for services with prefill, too, because keys that a canary or prefill inherits win over keys of a
+    profile.
     """
     variant, cls = context.variant, context.accelerator
     name = served_name(variant.spec.model.name, variant.spec.model.source)
@@ -175,8 +180,9 @@ def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: Accelera
 
     None if the profile's model does not fit, or if its weights are not smaller than the role's.
 
-    If the service sets `engine` itself, the service's engine wins over the profile's. If `defaults` sets `engine`, the
-    profile's engine wins. The profile must therefore fit with both engines: its own, and the role's.
+    If the service itself sets `engine`, the service's engine wins over the profile's. If `defaults` sets `engine`, the
+    profile's engine wins. `context.role.engine` does not tell which of them set it, so the profile must fit with both
+    engines: its own, and the role's.
     """
     model, tokens = context.variant.spec.model, context.variant.spec.model.max_model_len
     changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}
@@ -189,7 +195,7 @@ def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: Accelera
 
 
 def _dependencies(context: RoleContext) -> tuple[Path, ...]:
-    """Return the paths on which the fit of a role depends."""
+    """Return the paths of the keys on which the fit of a role depends."""
     top, at = context.variant.path, context.path
     keys = ("accelerator", "acceleratorMemory", "parallelism", "engine", "resources")
     return (

@@ -77,7 +77,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
-    """Reject shared or offloaded memory above the memory limit of the container. The kernel enforces the limit."""
+    """Reject shared memory and offloaded cache that do not fit the container's memory limit, which includes both."""
     spec, role = context.variant.spec, context.role
     offload, shared = spec.kv_cache.cpu_offload, role.pod.shared_memory
     if offload is shared is None:
@@ -242,7 +242,7 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
 
 
 def workload_warnings(path: Path, workloads: Collection[Workload]) -> Iterator[Problem]:
-    """Yield warnings about workloads whose pods fetch more than necessary, or perhaps cannot open their devices.
+    """Yield warnings about workloads whose pods fetch the same weights repeatedly, or perhaps cannot open devices.
 
     `path` is the path of the workloads' variant.
     """

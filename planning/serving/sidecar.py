@@ -35,13 +35,13 @@ class SidecarPlan:
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of the sidecar's Role. The sidecar reads the pods of the pool, and asks no other pods for prefill."""
+    """Rules of the sidecar's Role. The sidecar reads the pods of the pool, and uses no other pods for prefill."""
     requests: dict[str, str]
     limits: dict[str, str]
 
 
 def plan(role: RoleContext) -> SidecarPlan:
-    """Return the sidecar of a role. The rules have checked that the release has a sidecar."""
+    """Return the sidecar of a role. `planning/serving/rules.py` has rejected prefill if the release has no sidecar."""
     context, ports = role.variant, role.target_ports
     spec, release = context.spec, context.release
     traces, options = context.stack.observability.tracing, spec.sidecar or Sidecar()
@@ -73,7 +73,7 @@ def plan(role: RoleContext) -> SidecarPlan:
         ),
         ports=ports,
         startup=SidecarProbe(interval=1, failures=60),
-        # The sidecar answers the probe itself, without the engine. So the probe detects a sidecar that hangs.
+        # The sidecar answers the probe without the engine, so the probe fails only if the sidecar itself hangs.
         liveness=SidecarProbe(interval=10, failures=3),
         rules=_rules(context.names.pool),
         requests=options.resources.requests,

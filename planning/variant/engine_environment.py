@@ -19,7 +19,7 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str,
     if images.is_custom(spec, role):
         return env
     spans_pods = layout.pods_per_replica > 1
-    # torch asks for the name of the user. It reads USER, because the image's passwd file does not have the user id.
+    # torch looks up the name of the user: first in USER, then in the image's passwd file, which lacks the user id.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     loading = lifecycle.loading_seconds(role.health, spec.model.size, spans_pods=spans_pods)
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(loading)

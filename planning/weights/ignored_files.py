@@ -1,4 +1,4 @@
-"""Files of a Hugging Face repository that are not fetched by default: copies of the weights that vLLM never reads."""
+"""Files of a Hugging Face repository that are not fetched by default: weights in formats that vLLM never reads."""
 
 import json
 from datetime import date
@@ -27,7 +27,7 @@ class _Table(Spec):
 
 
 def variable() -> str:
-    """Return the name of the variable from which the downloader reads the patterns, as a JSON list."""
+    """Return the name of the environment variable from which the downloader reads the patterns, as a JSON list."""
     return _table().variable.name
 
 
@@ -39,7 +39,7 @@ def patterns() -> tuple[str, ...]:
 
 @cache
 def text(patterns: tuple[str, ...]) -> str:
-    """Return patterns as the value of the variable. The cache helps because most sources have the default patterns."""
+    """Return patterns as the value of `variable()`. The cache helps because most sources have the default patterns."""
     return json.dumps(patterns)
 
 

@@ -36,8 +36,8 @@ def problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Pr
 def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Yield warnings about sources whose content may change under the same name.
 
-    Sources that a canary shares with its service are left out. A source that a lock pins gets no warning, unless pods
-    or a claim still have files that were fetched before the lock.
+    Sources that a canary shares with its service are left out, because the service gets the warning. A source that a
+    lock pins gets no warning, unless pods or a claim still have files that were fetched before the lock.
     """
     known = () if variant.variant_name != CANARY else _pinned_sources(variant.service.model)
     is_filled = isinstance(variant.spec.storage, Dedicated | Existing)
@@ -90,8 +90,8 @@ def _fetched_by_name(at: Path, pin: Pin) -> Problem:
 def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
     """Yield the warning about a claim that was filled before the lock.
 
-    A source in S3, whose pin has a digest of the listing, gets no warning. The remedy would be a source that names its
-    content, and no `s3://` source can.
+    A source in S3, whose pin has a digest of the listing, gets no warning. The only remedy would be a source that names
+    its content, and no `s3://` source can do that.
     """
     if pin.digest is None:
         what = f"was fetched to its claim before the lock, so the claim may hold other weights ({pin.was})"

@@ -204,7 +204,7 @@ def _missing_size(path: Path, source: str, why: str) -> Problem:
 
 
 def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release) -> Iterator[Problem]:
-    """Check the settings of a fill against its source and the generated environment."""
+    """Check the settings of a fill against its source and the generated variables of its Job."""
     kind = scheme(request.model.source)
     for field, value, supported in (
         ("endpoint", request.fill.endpoint, ("hf", "s3")),
@@ -266,7 +266,7 @@ def _check_storage(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _check_duplicate_fields(path: Path, model: Model, fill: Fill) -> Iterator[Problem]:
-    """Reject fields of a fill that the model sets, too, because the Job takes these fields from the model."""
+    """Reject fields that both a fill and its model set, because the Job would ignore the value in the fill."""
     for field, model_value, fill_value in (
         ("secrets", model.secrets, fill.secrets),
         ("endpoint", model.endpoint, fill.endpoint),
