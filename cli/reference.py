@@ -88,7 +88,10 @@ def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
 
 
 def _alternatives(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each alternative of a value, and the text `type: …` that selects it; the text may be empty."""
+    """Yield the text `type: …` that selects an alternative of a value, and the alternative.
+
+    The text is empty if no key `type` selects the alternative.
+    """
     tags = {reference: f"type: {tag}" for tag, reference in node.get("discriminator", {}).get("mapping", {}).items()}
     for alternative in (*node.get("oneOf", ()), *node.get("anyOf", ())):
         yield tags.get(alternative.get("$ref"), ""), alternative

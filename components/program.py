@@ -68,7 +68,7 @@ def refusal(problems: Sequence[Problem]) -> pulumi.RunError:
 
 @contextlib.contextmanager
 def without_traceback() -> Generator[None]:
-    """Turn every exception into a `RunError`, which the engine prints without a traceback."""
+    """Turn every exception into a `RunError`, which Pulumi's engine prints without a traceback."""
     try:
         yield
     except pulumi.RunError:

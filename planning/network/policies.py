@@ -156,7 +156,10 @@ def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def gateway_ends(stack: Stack, spec: NetworkPolicies, service: Service) -> Iterator[End]:
-    """Yield the sources of the requests that the gateway of a service forwards; none if the service has no route."""
+    """Yield the pods or addresses from which the gateway of a service forwards requests.
+
+    Yield none if the service has no route.
+    """
     service_gateway = gateway(service, stack)
     if service_gateway is None or not service.route.enabled:
         return
@@ -195,12 +198,13 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
         return
     for role in peers.roles:
         ports, events = role.workload.target_ports, role.workload.engine.events_ports
-        # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
+        # The Service that the picker asks to tokenize selects the decode pods of all generations, not only those of the
         # pool. The edges to this Service allow the engine's port, where the picker also reads metrics, but no port of
         # events.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
-            # With external load balancing, these edges do not allow the ports of the further copies either.
+            # A role with external load balancing has a port for each copy of the model. These edges allow only the
+            # first of these ports.
             missing = (*ports[1:], *events)
             if missing:
                 yield Edge(peers.picker, role.serving, tcp(*missing))
@@ -209,9 +213,10 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def _service_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges from pickers to decode pods through the Service. It selects the pods of all generations.
+    """Yield the edges from pickers to decode pods through the Service that selects the decode pods of all generations.
 
-    Pickers of all generations may ask the pool's decode pods. The pool's picker may ask decode pods of all generations.
+    A request of a picker of any generation can thus reach this pool's decode pods, and a request of this pool's picker
+    can reach decode pods of any generation.
     """
     port, namespace = tcp(peers.variant.spec.engine.port), peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)

@@ -121,7 +121,10 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
 @cache
 def versions_with(name: str) -> str | None:
-    """Return, for messages, the versions that know a flag, JSON value or variable; None if no version does."""
+    """Return a text for messages with the newest range of versions that know a flag, JSON value or variable.
+
+    None if no version knows it.
+    """
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
         if name in names or name[1:] in names:
             first, _, last = known.rpartition(", ")[2].partition("..")

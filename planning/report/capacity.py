@@ -55,7 +55,7 @@ class ClassCapacity:
     free: int | None
     """Devices that no pod has requested, on nodes that take the pods; None if their number is unknown."""
     nodes: int | None
-    """Number of nodes of the class; None if they are unknown."""
+    """Number of nodes that take the pods; None if the nodes, or the devices requested on them, are unknown."""
     is_provisioned: bool
     """Whether nodes of the class are made on demand."""
 
@@ -79,6 +79,7 @@ class DeviceCapacity:
     has_nodes: bool
     """Whether any node takes any of the pods."""
     free: int
+    """Devices that no pod has requested, on nodes that take the pods."""
     places: Mapping[str, Sequence[tuple[str, int]]]
     """Placed pods by node: workload and number of devices of each pod."""
     changes: tuple[Change, ...]

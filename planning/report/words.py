@@ -15,7 +15,7 @@ from planning.report.growth import Change
 from planning.report.times import Rates
 
 Operation = Literal["create", "update", "delete", "replace"]
-"""Operation of the engine on the object of a workload."""
+"""Operation of Pulumi's engine on the object of a workload."""
 PathOperation = Literal["create", "update", "delete"]
 """Operation on an address of a route."""
 

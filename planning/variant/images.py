@@ -26,10 +26,10 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
 
 
 def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
-    """Return the engine's image for names and hashes.
+    """Return the engine's image as it enters names and hashes of objects.
 
-    The name of an image with weights gets no digest until the digest in its lock changes. So the first lock changes no
-    name.
+    An image that contains the weights enters as the configuration names it. Once its digest in the lock has changed, it
+    enters with the digest instead. So the first lock of an image changes no names or hashes.
     """
     is_in_image = scheme(spec.model.source) == "image"
     return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)
