@@ -28,8 +28,8 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
 def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
     """Return the engine's image as it enters names and hashes of objects.
 
-    An image that contains the weights enters as the configuration names it. Once its digest in the lock has changed, it
-    enters with the digest instead. So the first lock of an image changes no names or hashes.
+    An image with weights counts as the user wrote it until the digest in the lock file changes, and then with the
+    changed digest. So the first lock file changes no name of an object.
     """
     is_in_image = scheme(spec.model.source) == "image"
     return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)
