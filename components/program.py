@@ -52,7 +52,7 @@ _PROGRAMS = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program]()
 
 
 def of_run() -> Program:
-    """Return the program that runs."""
+    """Return the `Program` of the running event loop. If the loop has none, make it first."""
     return _PROGRAMS.setdefault(asyncio.get_running_loop(), Program())
 
 

@@ -108,7 +108,7 @@ def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> I
 def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, any fact
     """Run a reader. If the API server refuses, for example because the user lacks a permission, return `Unknown`.
 
-    Errors in the API server itself (status 500 or higher) are raised.
+    An answer with status 500 or higher raises `RefusedError`, so that the read is repeated.
     """
     try:
         return reader(api)

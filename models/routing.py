@@ -135,7 +135,7 @@ class Route(Spec):
     )
     """Hosts that the route accepts; absent: every host of the gateway's listener."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"team": "search"}])
-    """Annotations on the route; they override the service's."""
+    """Annotations on the route; they override annotations of the service with the same key."""
     matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64; a request has to meet only one of them")] = (
         RouteMatch(path="/{.metadata.namespace}/{.metadata.name}"),
     )

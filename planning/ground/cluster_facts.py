@@ -116,7 +116,7 @@ class LiveGateway:
 
 @dataclass(frozen=True, slots=True)
 class Gateways:
-    """Gateways of the cluster: all of them, or those that the routes of a stack name and that exist."""
+    """Gateways of the cluster: all, or only those that the routes of a stack name. Missing Gateways are left out."""
 
     gateways: tuple[LiveGateway, ...]
 

@@ -65,7 +65,7 @@ class Change:
     def before(self) -> Range:
         """Return the number of running replicas.
 
-        An object that states no number has a number between the limits of the autoscaler, or 1 without an autoscaler.
+        If the running object states no number, return the limits of the autoscaler, or 1 without an autoscaler.
         """
         if self.running is None:
             return NOTHING

@@ -169,7 +169,7 @@ def _weights(context: RoleContext) -> Weights:
 def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:
     """Return the settings of a role's pods.
 
-    `workload_account` is the service account that the stack creates if `role` names none. None if no account is needed.
+    `workload_account` is the service account that the stack creates if `role` names none; None if the pods need none.
     """
     pod = role.pod
     account = pod.service_account_name or workload_account
