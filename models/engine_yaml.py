@@ -209,7 +209,7 @@ class _Reader:
         return merged
 
     def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
-        """Add a problem if a YAML reader may read a key as another type than text."""
+        """Add a problem if some YAML reader reads a key as another type than text."""
         text = cast("str", node.value)
         if node.tag == _PLAIN and (noun := _other_reading(text)) is not None:
             self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')

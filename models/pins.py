@@ -75,7 +75,7 @@ class Pin(Spec):
 
 
 class Source(Spec):
-    """A spec with a source, which may have a pin. The pin is no key of the configuration."""
+    """A spec with a source. The lock may have a pin of the source. The pin is no key of the configuration."""
 
     if TYPE_CHECKING:
         source: ModelSource

@@ -13,7 +13,7 @@ from models.vocabulary import FULL_STACK_PATH
 CONTRACT_VERSION = 1
 """Version of the contract for the outputs of a platform."""
 KEYS = ("gateway", "cluster", "observability", "storageClassName")
-"""Keys of a stack that a platform may set."""
+"""Keys of a stack that the outputs of a platform can set."""
 _OUTPUT = Path("platform", "output")
 _KUBECONFIG = Path("platform", "kubeconfig")
 

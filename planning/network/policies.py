@@ -189,7 +189,8 @@ def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
 def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to the serving pods: for metrics, KV cache events and tokenization.
 
-    The picker reads metrics and events from each pod of its pool. For tokenization, the picker asks the Service.
+    The picker reads metrics and events from each pod of its pool. Its requests for tokenization go to the Kubernetes
+    Service of the decode pods.
     """
     if peers.picker_plan is None:
         return

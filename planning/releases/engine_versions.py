@@ -39,7 +39,7 @@ class GroupFlags(Sourced):
 
 
 class MultiPort(GroupFlags):
-    """Flags that do not work if every copy of the model in a pod has its own port."""
+    """Flags that do not work if every copy of the model in a pod has its own port (`loadBalancing: external`)."""
 
     tls_since: str
     """First version that serves TLS on several ports."""

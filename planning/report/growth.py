@@ -95,8 +95,8 @@ class Change:
     def may_inherit(self) -> bool:
         """Tell whether reshaped pods may still get devices of the old pods.
 
-        The old pods may run on nodes of the new pods' class if the class of the old pods is the same, is unknown, or
-        demands no labels of nodes.
+        This is possible if the old pods can run on nodes of the new pods' class: if the class of the old pods is the
+        same, is unknown, or demands no labels of nodes.
         """
         old = self.running
         if old is None or not self.is_reshaped:

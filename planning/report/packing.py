@@ -101,7 +101,7 @@ def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
 
 @dataclass(slots=True)
 class _Search:
-    """A search for a way to place pods one after the other."""
+    """Exact search for places: it places one pod after the other, and takes pods back if a later pod finds no place."""
 
     free: dict[str, int]
     """Free devices by node; the numbers change while pods are placed and taken back."""

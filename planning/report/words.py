@@ -21,7 +21,10 @@ PathOperation = Literal["create", "update", "delete"]
 
 
 class Row(Spec):
-    """A row of the table: conditions, and the words if all conditions hold. An absent condition always holds."""
+    """A row of the table: conditions, and the words if all conditions hold. An absent condition always holds.
+
+    The head of `words.yaml` explains the conditions.
+    """
 
     operation: Operation
     beside: bool | None = None
