@@ -62,7 +62,10 @@ def _row(services: int, rounds: _Rounds, others: Sequence[str]) -> tuple[object,
 
 
 def _compositions(shared: Cluster, services: int) -> _Rounds:
-    """Return the seconds of composing. The first composition is not measured, because it reads tables and schemas."""
+    """Return the seconds of composing each stack, for each round.
+
+    The first composition is not measured, because only that composition reads tables and schemas.
+    """
     target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
     works = {name: partial(_compose, tree, target) for name, tree in _trees(services).items()}
     _compose(_trees(services)["checked"], target)
@@ -70,7 +73,7 @@ def _compositions(shared: Cluster, services: int) -> _Rounds:
 
 
 def _previews(shared: Cluster, services: int) -> _Rounds:
-    """Return the seconds of whole previews.
+    """Return the seconds of a whole preview of each stack, for each round.
 
     The first preview of each stack is not measured. All first previews must plan the same resources.
     """
@@ -99,7 +102,10 @@ def _compose(tree: Mapping[str, Any], target: Live) -> None:
 
 
 def _alternating(works: Mapping[str, Callable[[], object]], rounds: int) -> _Rounds:
-    """Return the seconds of each function in `works`, by name, for each round. Each round begins with another one."""
+    """Return the seconds of each function in `works`, by name, for each round.
+
+    Each round begins with another function than the round before.
+    """
     order, found = list(works), list[Mapping[str, float]]()
     for _ in range(rounds):
         found.append({name: wall_seconds(works[name])[0] for name in order})

@@ -70,9 +70,9 @@ profiles:
 ```
 
 The keys below `service` are keys of a service, with the same meanings. Values of the service itself win over them.
-The place of a profile decides first: profiles of the stack file win over profiles of files, and profiles of files win
-over shipped profiles. A profile replaces a shipped profile with the same id; `catalogue: {shipped: false}` leaves out
-all shipped profiles.
+Of all profiles that fit a service, those in the nearest place win: profiles of the stack file win over profiles of
+files, and profiles of files win over shipped profiles. A profile replaces a shipped profile with the same id;
+`catalogue: {shipped: false}` leaves out all shipped profiles.
 
 To ship a profile, add it to the model's file in `catalogue/`. As the source of the profile's numbers, name a public
 file at a commit, or a page and the day on which you read the page. Add the profile's weights to

@@ -23,10 +23,12 @@ All keys are below `config: {{{ROOT}: …}}`; `*` in a path stands for a name th
 
 - A key without a default is **required**. The default `none` means that the key is absent; the column *Meaning* states
   the effect.
-- `defaults` holds the keys of a service. The service merges over `defaults`, and its `prefill` and its `canary` merge
-  over the service: maps merge key by key, a list or a scalar replaces the earlier value, and `null` removes it.
-- `extends` names files with the same keys, without `config`. Each layer of the stack file merges over the same layer of
-  these files, and `null` also removes values of these files.
+- `defaults` holds keys that every service inherits. A service merges over `defaults`, and its `prefill` and its
+  `canary` merge over the service: maps merge key by key, a list or a scalar replaces the inherited value, and `null`
+  removes it.
+- `extends` names files with the same keys, without `config`. The stack file merges over these files: its `defaults`
+  over their `defaults`, and each service over their service with the same key. Only then do services merge over
+  `defaults`. `null` also removes values of these files.
 - Unknown keys are errors. `python -m cli schema` prints the same rules as a JSON schema for editors.
 """
 
@@ -88,7 +90,10 @@ def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
 
 
 def _alternatives(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each alternative of a value, and the text `type: …` that selects it; the text may be empty."""
+    """Yield the text `type: …` that selects an alternative of a value, and the alternative.
+
+    The text is empty if no key `type` selects the alternative.
+    """
     tags = {reference: f"type: {tag}" for tag, reference in node.get("discriminator", {}).get("mapping", {}).items()}
     for alternative in (*node.get("oneOf", ()), *node.get("anyOf", ())):
         yield tags.get(alternative.get("$ref"), ""), alternative

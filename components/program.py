@@ -52,7 +52,7 @@ _PROGRAMS = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program]()
 
 
 def of_run() -> Program:
-    """Return the program that runs."""
+    """Return the `Program` of the running event loop. If the loop has none, make it first."""
     return _PROGRAMS.setdefault(asyncio.get_running_loop(), Program())
 
 
@@ -68,7 +68,7 @@ def refusal(problems: Sequence[Problem]) -> pulumi.RunError:
 
 @contextlib.contextmanager
 def without_traceback() -> Generator[None]:
-    """Turn every exception into a `RunError`, which the engine prints without a traceback."""
+    """Turn every exception into a `RunError`, which Pulumi's engine prints without a traceback."""
     try:
         yield
     except pulumi.RunError:

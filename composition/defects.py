@@ -13,7 +13,8 @@ _ROOT = Path(__file__).resolve().parent.parent
 def lines(error: Exception) -> Iterator[str]:
     """Yield the lines of a report: the type of an exception, and the lines of this program in its traceback.
 
-    The report of a `SchemaError` is its text. No other text is shown, because it may contain a credential.
+    The report of a `SchemaError` is its text. The text of any other exception is left out, because it may contain a
+    credential.
     """
     if isinstance(error, SchemaError):
         yield from str(error).splitlines()

@@ -22,7 +22,7 @@ _PAGE = "500"
 """Objects in one page of a list."""
 _NONE: Mapping[str, str] = {}
 _UNREACHABLE = (NameResolutionError, NewConnectionError)
-"""Failures that would repeat in every further read."""
+"""Failures that would repeat in every later read."""
 
 
 def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -> dict[str, Any]:
@@ -82,7 +82,8 @@ def item(api: Connection, path: str, accepted: str = _JSON) -> Mapping[str, Any]
 def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> Iterator[tuple[str, Any]]:
     """Yield the result of each reader. After a failed read, the next reader gets a new connection.
 
-    If the first read fails, or no connection can be made, all further results are `Unknown` for the same reason.
+    If the first read fails, or no connection can be made, all results that are still missing are `Unknown` for the same
+    reason.
     """
     pending, attempts, is_connected = list(readers), 0, False
     while pending:
@@ -105,7 +106,10 @@ def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> I
 
 
 def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, any fact
-    """Run a reader. If the API server refuses, for example because the user lacks a permission, return `Unknown`."""
+    """Run a reader. If the API server refuses, for example because the user lacks a permission, return `Unknown`.
+
+    An answer with status 500 or higher raises `RefusedError`, so that the read is repeated.
+    """
     try:
         return reader(api)
     except RefusedError as error:
@@ -120,8 +124,8 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of a failed read: the class name of the error, or the text of a `RefusedError`.
+    """Return the reason of a failed read: the text of a `RefusedError`, or the class name of any other error.
 
-    The text of any other error may contain a credential.
+    The text of any other error is left out, because it may contain a credential.
     """
     return str(error) if isinstance(error, RefusedError) else type(error).__name__

@@ -12,7 +12,7 @@ from local.errors import LocalError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A kernel gives ports from 32768 on to programs that connect. A port below stays free until its program listens on it.
+# Linux gives ports from 32768 on to programs that connect. A lower port stays free until its program listens on it.
 _PORTS = range(20000, 30000)
 
 

@@ -1,6 +1,6 @@
-"""Checks of pods that no schema has.
+"""Checks of pods for mistakes that no schema detects.
 
-They find pods that the API server, or the Pod Security level of the namespace, would reject.
+Pods with these mistakes are rejected by the API server, or by the Pod Security level of their namespace.
 
 The rules of the level `restricted` are from Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go). Rules
 about AppArmor, SELinux, Windows and hosts of probes are left out.
@@ -143,7 +143,7 @@ def _list(value: object) -> list[_Tree]:
 
 
 def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
-    """Yield containers without an image, mounts of missing volumes, and hooks with several handlers."""
+    """Yield a problem for each container without an image, mount of a missing volume, or hook with several handlers."""
     volumes = [str(volume.get("name")) for volume in _list(pod.get("volumes"))]
     containers = tuple(_containers(pod))
     for container_at, container in containers:
@@ -202,7 +202,7 @@ def _security(tree: _Tree) -> _Tree:
 
 
 def _overrides(at: Path, security: _Tree) -> Iterator[_Finding]:
-    """Yield settings of a container that weaken the settings of its pod."""
+    """Yield a finding for each setting of a container that weakens a setting of its pod."""
     if security.get("runAsUser") == 0:
         yield at / "runAsUser", "runAsUser: 0", "write a user id above 0"
     if security.get("runAsNonRoot") is False:

@@ -39,7 +39,8 @@ A text has at most one level for each bracket, and two levels for each column of
 _MAX_WHOLE_LENGTH = 70
 """Maximum length of a whole number in characters. It is enough for 64 binary digits, a prefix and a sign."""
 _EXPONENT_BOUND = 1e21
-"""The engine writes values as JSON. In JSON, a whole float below this bound has no fraction and no exponent."""
+"""The engine writes values as JSON. In JSON, a whole float below this bound has no fraction and no exponent, so it is
+read as an integer."""
 _AMBIGUOUS = {
     "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
     "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
@@ -83,16 +84,17 @@ class Document:
     """Name of the file in messages; empty for the stack file."""
 
     def complete(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Return the problems, with each value in the spelling of the file, and then the problems of ambiguous text.
+        """Return `problems`, and then the problems of ambiguous text.
 
-        Problems of values in other files are returned unchanged.
+        Problems whose remedy is to quote a value show the value in the spelling of the file. Problems of values in
+        other files are returned unchanged.
         """
         shown = [self._with_original_text(problem) if problem.file == self.file else problem for problem in problems]
         paths = {problem.path for problem in shown if problem.file == self.file}
         return [*shown, *(problem for problem in self.ambiguities if problem.path not in paths)]
 
     def _with_original_text(self, problem: Problem) -> Problem:
-        """Return a problem whose texts show a value as it is written in the file: 1.50 instead of 1.5."""
+        """Return a problem. If its remedy is to quote a value, the value is shown as in the file: 1.50, not 1.5."""
         shown, text = self.original_texts.get(problem.path, ("", ""))
         echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
         if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
@@ -125,7 +127,7 @@ def mistake(path: str, what: str, remedy: str) -> ConfigError:
 
 
 def holds_secret(value: object) -> bool:
-    """Return whether a value is, or contains, an encrypted value of the engine (`secure: …`)."""
+    """Return whether a value is, or contains, a value that Pulumi encrypted (`secure: …`)."""
     if isinstance(value, dict):
         mapping = cast("dict[str, object]", value)
         is_secret = mapping.keys() == {"secure"} and isinstance(mapping["secure"], str)
@@ -207,7 +209,7 @@ class _Reader:
         return merged
 
     def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
-        """Add a problem if a YAML reader may read a key as another type than text."""
+        """Add a problem if some YAML reader reads a key as another type than text."""
         text = cast("str", node.value)
         if node.tag == _PLAIN and (noun := _other_reading(text)) is not None:
             self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
@@ -220,7 +222,7 @@ class _Reader:
             raise _yaml_error(node, f"tag {node.tag} is not supported")
         value = _unquoted_value(text)
         if isinstance(value, str) and (noun := _other_reading(text)) is not None:
-            # Messages show ambiguous text only where they would show a number. Elsewhere it may be a credential.
+            # Messages show ambiguous text only where they would show a number. Elsewhere the text may be a credential.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")

@@ -29,9 +29,10 @@ class Pin(Spec):
     """The content of one source at one time."""
 
     was: ModelSource
-    """The source in the configuration."""
+    """The source as the configuration names it."""
     source: ModelSource
-    """The same source with its digest: the manifest's digest (ModelKit, image), or the commit (repository)."""
+    """The same source with its digest: the manifest's digest (ModelKit, image), or the commit (repository). Equal to
+    `was` for S3 prefixes and claims."""
     digest: Digest | None = None
     """Hash of the listing of an S3 prefix; None for sources whose digest is in `source`, and for claims."""
     bytes: int | None = Field(default=None, gt=0)
@@ -41,13 +42,14 @@ class Pin(Spec):
     architecture: Architecture | None = None
     settings: Settings = Settings.default()
     asked: Time
-    """Time of the answer."""
+    """Time at which the server first answered with this content."""
     origin: Annotated[str, Field(alias="from", max_length=512)]
     """Address of the server that answered."""
     deployed: bool = False
     """Whether pods or a Job had fetched `was` before it was first locked.
 
-    Pods then keep the source without a digest until the pin is updated; a claim keeps its files until the digest moves.
+    If so, pods fetch the source without a digest until the pin is updated, and a claim keeps its files until the digest
+    moves.
     """
     moved: bool = False
     """Whether the digest has moved since `was` was first locked."""
@@ -73,7 +75,7 @@ class Pin(Spec):
 
 
 class Source(Spec):
-    """A spec with a source, which may have a pin. The pin is no key of the configuration."""
+    """A spec with a source. The lock may have a pin of the source. The pin is no key of the configuration."""
 
     if TYPE_CHECKING:
         source: ModelSource
@@ -81,12 +83,12 @@ class Source(Spec):
 
     @property
     def pin(self) -> Pin | None:
-        """Return the pin of the source; None without a lock."""
+        """Return the pin of the source; None if no lock pins the source."""
         return self._pin
 
     @property
     def pinned_source(self) -> str:
-        """Return the source to fetch: with its digest, if a lock has a digest."""
+        """Return the source to fetch: with its digest, if the lock has one and `Pin.deployed` is false."""
         return self.source if self._pin is None else self._pin.pinned_source
 
     @property

@@ -13,7 +13,7 @@ from models.vocabulary import FULL_STACK_PATH
 CONTRACT_VERSION = 1
 """Version of the contract for the outputs of a platform."""
 KEYS = ("gateway", "cluster", "observability", "storageClassName")
-"""Keys of a stack that a platform may set."""
+"""Keys of a stack that the outputs of a platform can set."""
 _OUTPUT = Path("platform", "output")
 _KUBECONFIG = Path("platform", "kubeconfig")
 
@@ -88,7 +88,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
 
 
 def _version_problem(version: object, name: str) -> Problem:
-    """Return the problem of outputs whose contract has another version, or none."""
+    """Return the problem of outputs that follow another version of the contract, or state no version."""
     if version is None:
         return Problem(_OUTPUT, f"has no contractVersion ({name})", f"export contractVersion: {CONTRACT_VERSION} there")
     is_newer = isinstance(version, int | float) and version > CONTRACT_VERSION

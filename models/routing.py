@@ -94,10 +94,11 @@ class RouteMatch(Spec):
     {.metadata.labels['key']}, {.metadata.annotations['key']}, and {.spec.…} for any key of the service after merging.
     Absent: every path."""
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
-    """Headers with their exact values."""
+    """Headers that a request must have, each with its exact value."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
-    """Served model name of the service. Only requests whose body names this model, one of its adapters or a rewrite
-    then match. A payload processor writes the name of the base model into a header (gateway.bodyRouter)."""
+    """Served model name of the service. If present, only requests match whose body names this model, one of its
+    adapters, or another name of the model from `rewrites`. A payload processor writes the name of the base model into a
+    header (gateway.bodyRouter). Absent: requests for any model."""
 
 
 class RouteMirror(Spec):
@@ -114,7 +115,7 @@ class RouteTimeouts(Spec):
     """Time limits of the gateway; 0s means no limit."""
 
     request: Duration | None = Field(default=None, examples=["10m"])
-    """Time from the first byte of a request to the last byte of its response, for any number of tokens."""
+    """Time from the first byte of a request to the last byte of its response, whatever the number of tokens."""
     backend_request: Duration | None = Field(default=None, examples=["5m"])
     """Time for one attempt of a request; at most `request`."""
 
@@ -134,7 +135,7 @@ class Route(Spec):
     )
     """Hosts that the route accepts; absent: every host of the gateway's listener."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"team": "search"}])
-    """Annotations on the route; they override the service's."""
+    """Annotations on the route; they override annotations of the service with the same key."""
     matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64; a request has to meet only one of them")] = (
         RouteMatch(path="/{.metadata.namespace}/{.metadata.name}"),
     )
@@ -150,8 +151,8 @@ class Route(Spec):
     mirror: RouteMirror | None = Field(default=None, examples=[{"service": "qwen-next", "percent": 10}])
     """Service that receives copies of the requests; absent: none."""
     timeouts: RouteTimeouts | None = Field(default=None, examples=[{"request": "10m"}])
-    """Time limits of the gateway; absent: the gateway's defaults. Not allowed with provider gke: its backend policy
-    sets the limit from drainTimeout."""
+    """Time limits of the gateway; absent: the gateway's defaults. With provider gke, this key is not allowed, because
+    the backend policy of GKE's load balancer sets the limit from drainTimeout."""
 
 
 class Objective(Spec):

@@ -43,15 +43,15 @@ class NamespaceOptions(Spec):
 
 
 class Platform(Spec):
-    """The stack of a platform. Its outputs are the lowest layer of this stack."""
+    """The stack of a platform. Its outputs are values of the configuration that every file can override."""
 
     stack: Annotated[FullStackPath, Field(examples=["organization/platform/prod"])]
     """Name of the platform's stack: organization/project/stack."""
     output: Text = "inferencePlatform"
     """Name of the platform's output with contractVersion, gateway, cluster, observability and storageClassName. All of
-    these except contractVersion may be absent. The output may not be secret."""
+    these except contractVersion may be absent. The output must not be secret."""
     kubeconfig: Text | None = Field(default=None, examples=["kubeconfig"])
-    """Name of the platform's output with the kubeconfig of the cluster. The output may be secret. The key
+    """Name of the platform's output with the kubeconfig of the cluster. A secret output is allowed. The key
     inference-stacks:kubeconfig takes precedence. Absent: no kubeconfig is read from the platform."""
 
 
@@ -88,7 +88,7 @@ class Cluster(Spec):
     name: DnsSubdomain | None = Field(default=None, examples=["prod-eu"])
     """Name that identifies the cluster in Pulumi's state; absent: the cluster's name in the kubeconfig's context."""
     context: Text | None = Field(default=None, examples=["prod"])
-    """Context of the kubeconfig; absent: the current one."""
+    """Context of the kubeconfig; absent: the kubeconfig's current context."""
     domain: DnsSubdomain = "cluster.local"
     """DNS domain of the cluster's Services."""
     facts: LiveFacts | FileFacts | NoFacts = Field(default=LiveFacts.default(type="live"), discriminator="type")
@@ -150,7 +150,7 @@ class PrometheusAuthentication(Spec):
     """An existing object with the credentials for the Prometheus."""
 
     name: Annotated[DnsSubdomain, Field(examples=["prometheus"])]
-    """Name of the object. A TriggerAuthentication is in the namespace of the service."""
+    """Name of the object. A TriggerAuthentication must exist in the namespace of each service that uses it."""
     kind: Literal["TriggerAuthentication", "ClusterTriggerAuthentication"] = "TriggerAuthentication"
     """Kind of the object."""
     modes: Items[Literal["basic", "bearer", "custom", "tls"]] = Field(default=(), examples=[["bearer"]])
@@ -189,8 +189,8 @@ class Stack(Spec):
     release: Text = "llm-d-0.10"
     """Release channel: images, flags and API versions that belong together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
-    """Base files below this file, the lowest first. They have the same keys as this file, and may extend other files.
-    Paths are relative to the folder of Pulumi.yaml."""
+    """Base files, whose values this file overrides. Each file overrides the files before it in the list. Base files
+    have the same keys as this file, and can extend other files. Paths are relative to the folder of Pulumi.yaml."""
     platform: Platform | None = Field(default=None, examples=[{"stack": "organization/platform/prod"}])
     """The platform that this stack runs on. Its outputs give gateway, cluster, observability and storageClassName, and
     values in files override them. Absent: no outputs are read."""
@@ -227,7 +227,7 @@ class Stack(Spec):
     prices: Prices = Prices.default()
     """Prices of devices."""
     budgets: Budgets | None = Field(default=None, examples=[{"by": "team", "limits": {"search": {"perMonth": 40000}}}])
-    """Budgets for services by a label; absent: none."""
+    """Budgets. Services with the same value of a label share a budget. Absent: no budgets."""
     network_policies: NetworkPolicies | None = Field(
         default=None, examples=[{"gatewayPods": {"gateway.networking.k8s.io/gateway-name": "inference-gateway"}}]
     )

@@ -51,7 +51,7 @@ def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None
 
 
 def arguments(part: str, directory: Path, ports: Mapping[str, int], stages: Path) -> list[str]:
-    """Return the arguments of a part's command line."""
+    """Return the arguments of a part's command line. `stages` is the folder of kwok's configuration files."""
     lines = {
         "etcd": lambda: _etcd(directory, ports),
         "kube-apiserver": lambda: _api_server(directory, ports),
@@ -111,7 +111,7 @@ def _controller_manager(directory: Path) -> list[str]:
         "--use-service-account-credentials=false",
         # Objects of a deleted owner are deleted within seconds, so that tests can wait for the deletion.
         "--concurrent-gc-syncs=20",
-        # kwok's heartbeat (stage `node-heartbeat`) may come later than after 50 seconds, the default. If a node has
+        # The default is 50 seconds, and kwok's next heartbeat (stage `node-heartbeat`) may take longer. If a node has
         # once counted as lost, its pods stay unready.
         "--node-monitor-grace-period=1h",
     ]
@@ -120,7 +120,8 @@ def _controller_manager(directory: Path) -> list[str]:
 def _controller(directory: Path) -> list[str]:
     return [
         f"--kubeconfig={directory / 'admin.kubeconfig'}",
-        # Nobody reads health or metrics. A controller without a port cannot end because its port is taken.
+        # Nobody reads health or metrics, so controllers need no port. A controller with a port would end if another
+        # process had taken the port.
         "--secure-port=0",
         "--leader-elect=false",
         "--kube-api-qps=200",

@@ -1,6 +1,6 @@
 """Cluster facts: records of the target cluster, made by the readers in `facts/`.
 
-A failed read is `Unknown`, never an empty record. Further records, such as those of nodes and namespaces, are in
+A failed read is `Unknown`, never an empty record. Other records, such as those of nodes and namespaces, are in
 `planning.ground.inventory`.
 """
 
@@ -75,7 +75,7 @@ class RouteMatch:
     headers: tuple[tuple[str, str, str], ...] = ()
     """Match type, name and value of each header."""
     more: tuple[str, ...] = ()
-    """Further conditions, such as a method or query parameters, as JSON."""
+    """All other conditions, such as a method or query parameters, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class LiveGateway:
 
 @dataclass(frozen=True, slots=True)
 class Gateways:
-    """The requested Gateways that exist."""
+    """Gateways of the cluster: all, or only those that the routes of a stack name. Missing Gateways are left out."""
 
     gateways: tuple[LiveGateway, ...]
 
@@ -163,10 +163,11 @@ class ClusterFacts:
     """Cluster and time of facts from a file; None for facts that were just read."""
 
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
-        """Return a SHA-256 of the facts that this stack depends on, or None if the served kinds are unknown.
+        """Return a SHA-256 of the facts that a stack depends on, or None if the served kinds are unknown.
 
-        The digest covers the kinds in `needed` and the Gateways in `awaited`. A run waits until these Gateways have
-        accepted the stack's routes. Other kinds are left out, so that an unrelated CRD does not change the digest.
+        The digest covers whether the API server serves each kind in `needed`, and which Gateways are in `awaited`. A
+        run waits until these Gateways have accepted the stack's routes. Other kinds are left out, so that an unrelated
+        CRD does not change the digest.
         """
         if isinstance(self.apis, Unknown):
             return None
@@ -264,7 +265,7 @@ PARTS: Mapping[str, type] = {
     "metered": Metered,
     "live_pools": LivePools,
 }
-"""Types of the fields of `ClusterFacts` by name, except `apis` and `origin`. Files with facts have the same names."""
+"""Types of the fields of `ClusterFacts` by name, except `apis` and `origin`. Files with facts use the same names."""
 
 
 def unread(reason: Unknown) -> ClusterFacts:

@@ -10,7 +10,7 @@ Mode = Literal["label", "header"]
 
 
 class Headers(Sourced):
-    """Headers of requests that the interceptor reads."""
+    """Names of headers of the requests that lead to the interceptor."""
 
     auth_id: str
     """Identity that requests are billed to. The component that authenticates clients sets this header."""
@@ -60,7 +60,7 @@ class Line(Sourced):
 
 
 class Facts(Spec):
-    """All facts."""
+    """All facts of the table."""
 
     headers: Headers
     routing: Routing

@@ -19,7 +19,7 @@ from planning.variant.context import VariantContext, gateway, resource_id
 
 _AT = Path("interceptor")
 _LOWEST_PORT = 1024
-"""Lowest port on which a process without privileges listens."""
+"""Lowest port on which a process without privileges can listen."""
 _SYSTEM_FOLDERS = ("/dev", "/etc", "/proc", "/sys", "/var/run", "/run", "/bin", "/lib", "/usr")
 """Folders of an image that a volume must not cover."""
 
@@ -99,7 +99,7 @@ def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Pr
 
 
 def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> Iterator[Problem]:
-    """Reject changes of headers that the interceptor's contract decides, and too many headers in one filter."""
+    """Reject a route that changes headers of the interceptor's contract, or that has too many headers in one filter."""
     if not edge.is_led(service, stack):
         return
     known, removed, at = facts().headers, edge.removed_headers(spec.mode), path / "route"

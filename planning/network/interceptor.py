@@ -31,7 +31,7 @@ NO_NETWORK = InterceptorNetwork()
 
 
 def of_interceptor(plan: InterceptorPlan | None, contexts: Contexts) -> InterceptorNetwork:
-    """Return the network of a stack's interceptor."""
+    """Return the network of a stack's interceptor; `NO_NETWORK` if the stack does not deploy the interceptor."""
     if plan is None or plan.deployment is None:
         return NO_NETWORK
     metered = [variant for variant in contexts.variants.values() if variant.metered_as is not None]
@@ -46,7 +46,7 @@ def of_interceptor(plan: InterceptorPlan | None, contexts: Contexts) -> Intercep
 def _edges(
     pods: Pods, plan: InterceptorPlan, deployment: Deployment, stack: Stack, metered: list[VariantContext]
 ) -> Iterator[Edge]:
-    """Yield the edges from gateways to the interceptor, and from the interceptor to every address that it asks."""
+    """Yield the edges from gateways to the interceptor, and from the interceptor to all that it connects to."""
     spec = stack.network_policies
     if spec is None:
         return
@@ -67,7 +67,7 @@ def _load_balancing(
 ) -> LoadBalancing | None:
     """Return the settings of GKE's load balancer for the interceptor; None if no such load balancer leads to it.
 
-    The timeout allows the longest request of all services behind the load balancer.
+    The timeout is at least the longest `drainTimeout` of the services behind the load balancer.
     """
     behind = [
         variant

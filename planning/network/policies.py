@@ -189,13 +189,14 @@ def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
 def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to the serving pods: for metrics, KV cache events and tokenization.
 
-    The picker reads metrics and events from each pod of its pool. For tokenization, the picker asks the Service.
+    The picker reads metrics and events from each pod of its pool. Its requests for tokenization go to the Kubernetes
+    Service of the decode pods.
     """
     if peers.picker_plan is None:
         return
     for role in peers.roles:
         ports, events = role.workload.target_ports, role.workload.engine.events_ports
-        # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
+        # The Service that the picker asks to tokenize selects the decode pods of all generations, not only those of the
         # pool. The edges to this Service allow the engine's port, where the picker also reads metrics, but no port of
         # events.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
@@ -209,9 +210,10 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def _service_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges from pickers to decode pods through the Service. It selects the pods of all generations.
+    """Yield the edges from pickers to decode pods through the Service that selects the decode pods of all generations.
 
-    Pickers of all generations may ask the pool's decode pods. The pool's picker may ask decode pods of all generations.
+    A request of a picker of any generation can thus reach this pool's decode pods, and a request of this pool's picker
+    can reach decode pods of any generation.
     """
     port, namespace = tcp(peers.variant.spec.engine.port), peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)

@@ -39,7 +39,7 @@ class GroupFlags(Sourced):
 
 
 class MultiPort(GroupFlags):
-    """Flags that do not work if every copy of the model in a pod has its own port."""
+    """Flags that do not work if every copy of the model in a pod has its own port (`loadBalancing: external`)."""
 
     tls_since: str
     """First version that serves TLS on several ports."""
@@ -121,7 +121,10 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
 @cache
 def versions_with(name: str) -> str | None:
-    """Return, for messages, the versions that know a flag, JSON value or variable; None if no version does."""
+    """Return a text for messages with the newest range of versions that know a flag, JSON value or variable.
+
+    None if no version knows it.
+    """
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
         if name in names or name[1:] in names:
             first, _, last = known.rpartition(", ")[2].partition("..")

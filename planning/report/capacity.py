@@ -1,7 +1,7 @@
 """Capacity: whether nodes and quotas have the devices that a change needs at its worst moment.
 
-All workloads change at the same time, so all additional pods need places while the old pods still run. Free devices are
-devices that no pod has requested.
+At the worst moment, all workloads change at the same time: all additional pods need places while all old pods still
+run. Free devices are devices that no pod has requested.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ class ClassCapacity:
     free: int | None
     """Devices that no pod has requested, on nodes that take the pods; None if their number is unknown."""
     nodes: int | None
-    """Number of nodes of the class; None if they are unknown."""
+    """Number of nodes that take the pods; None if the nodes, or the devices requested on them, are unknown."""
     is_provisioned: bool
     """Whether nodes of the class are made on demand."""
 
@@ -79,6 +79,7 @@ class DeviceCapacity:
     has_nodes: bool
     """Whether any node takes any of the pods."""
     free: int
+    """Devices that no pod has requested, on nodes that take the pods."""
     places: Mapping[str, Sequence[tuple[str, int]]]
     """Placed pods by node: workload and number of devices of each pod."""
     changes: tuple[Change, ...]
@@ -99,7 +100,10 @@ class Capacity:
 
 
 def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: ClusterFacts) -> Capacity:
-    """Return the capacity for the changes of workloads. The workloads in `gone` end when the others are ready."""
+    """Return the capacity for the changes of workloads.
+
+    The workloads in `gone` end, but only when the workloads in `changes` are ready.
+    """
     with_devices = [change for change in changes if change.has_devices]
     starting = [change for change in changes if change.additional.high]
     growing = [change for change in starting if change.devices_per_replica]
@@ -280,7 +284,7 @@ def _free(nodes: Mapping[str, int] | None) -> int | None:
 
 
 def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
-    """Yield the quotas, on devices or on pods, that a change exceeds. The API server then refuses to create pods."""
+    """Yield the quotas, on devices or on pods, that a change exceeds. They make the API server refuse pods."""
     if isinstance(facts.quotas, Unknown):
         return
     needed = dict[tuple[str, str], Range]()

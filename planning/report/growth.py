@@ -20,11 +20,11 @@ class Range:
     high: int
 
     def times(self, factor: int) -> "Range":
-        """Return the range of a multiple."""
+        """Multiply both numbers by `factor`."""
         return Range(self.low * factor, self.high * factor)
 
     def plus(self, other: "Range") -> "Range":
-        """Return the range of a sum."""
+        """Add the smallest numbers of both ranges, and the largest numbers."""
         return Range(self.low + other.low, self.high + other.high)
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Change:
     accelerator: str
     """Name of the accelerator class."""
     running: Running | None
-    """Pods that run under this name; None if there are none."""
+    """Pods of the workload that exists at `place`; None if no workload exists there."""
     restarts: bool
     """Whether the change replaces the running pods."""
 
@@ -63,7 +63,10 @@ class Change:
 
     @property
     def before(self) -> Range:
-        """Return the number of running replicas."""
+        """Return the number of running replicas.
+
+        If the running object states no number, return the limits of the autoscaler, or 1 without an autoscaler.
+        """
         if self.running is None:
             return NOTHING
         number, scaler = self.running.replicas, self.workload.autoscaler
@@ -92,8 +95,8 @@ class Change:
     def may_inherit(self) -> bool:
         """Tell whether reshaped pods may still get devices of the old pods.
 
-        The old pods may run on nodes of the new pods' class if the class of the old pods is the same, is unknown, or
-        demands no labels of nodes.
+        This is possible if the old pods can run on nodes of the new pods' class: if the class of the old pods is the
+        same, is unknown, or demands no labels of nodes.
         """
         old = self.running
         if old is None or not self.is_reshaped:
@@ -137,10 +140,11 @@ def place(variant: VariantPlan, workload: Workload) -> Place:
 
 
 def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
-    """Tell whether a rendered value lacks a field of a tree (FieldsV1). The change then removes this field.
+    """Tell whether a rendered value lacks one of the `fields` that Pulumi set in the live object.
 
-    A key of the tree is `f:` and a field, `k:` and the keys of a list's item, or `v:` and a value of a set (Kubernetes
-    API, FieldsV1).
+    If so, the change removes the field from the live object. `fields` is a tree in the format of the API server. A key
+    of the tree is `f:` and a field, `k:` and the keys of a list's item, or `v:` and a value of a set (Kubernetes API,
+    FieldsV1).
     """
     for key, below in fields.items():
         kind, _, name = key.partition(":")
@@ -151,9 +155,10 @@ def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
 
 
 def _child(rendered: object, kind: str, name: str) -> object:
-    """Return the value of a key of FieldsV1; None if there is none.
+    """Return the part of a rendered value that a key of FieldsV1 names; None if there is none.
 
-    A rendered item may lack keys that the API server adds, such as the protocol of a port.
+    The API server adds keys to items of lists, such as the protocol of a port. Keys that the rendered item lacks are
+    therefore not compared.
     """
     if kind == "f":
         return cast("Mapping[str, object]", rendered).get(name) if isinstance(rendered, Mapping) else None

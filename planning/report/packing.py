@@ -37,7 +37,7 @@ class Pods:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The answer, and a way to place the pods."""
+    """The answer whether pods fit, and a way to place the pods on nodes."""
 
     verdict: Verdict
     places: Mapping[str, Sequence[tuple[str, int]]]
@@ -101,17 +101,21 @@ def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
 
 @dataclass(slots=True)
 class _Search:
-    """A search for a way to place pods one after the other."""
+    """Exact search for places: it places one pod after the other, and takes pods back if a later pod finds no place."""
 
     free: dict[str, int]
     """Free devices by node; the numbers change while pods are placed and taken back."""
     sizes: Sequence[Pods]
-    """The workload of each pod."""
+    """One item for each pod: the group that the pod belongs to."""
     ordered: Sequence[Pods]
     steps: int = 0
 
     def place(self, index: int) -> bool:
-        """Tell whether the pods from an index on have places. Of several equal nodes, only the first is tried."""
+        """Place the pods from `index` on, and tell whether all of them have a place.
+
+        After too many steps, the answer is yes. Of nodes with equally many free devices that take the same groups of
+        pods, only the first node is tried.
+        """
         if index == len(self.sizes) or self.steps > _MOST_STEPS:
             return True
         pod, seen = self.sizes[index], set[tuple[int, tuple[bool, ...]]]()

@@ -15,13 +15,16 @@ from planning.report.growth import Change
 from planning.report.times import Rates
 
 Operation = Literal["create", "update", "delete", "replace"]
-"""Operation of the engine on the object of a workload."""
+"""Operation of Pulumi's engine on the object of a workload."""
 PathOperation = Literal["create", "update", "delete"]
 """Operation on an address of a route."""
 
 
 class Row(Spec):
-    """A row of the table: conditions, and the words if all conditions hold. An absent condition always holds."""
+    """A row of the table: conditions, and the words if all conditions hold. An absent condition always holds.
+
+    The head of `words.yaml` explains the conditions.
+    """
 
     operation: Operation
     beside: bool | None = None

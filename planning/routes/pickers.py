@@ -1,6 +1,6 @@
-"""Checks of canaries on gateways that ask only one endpoint picker for a rule with two pools.
+"""Checks of canaries on gateways that ask the endpoint picker of only one pool when a rule of a route names two pools.
 
-The implementation and the version of a gateway decide which endpoint pickers it asks.
+The implementation and the version of a gateway decide which endpoint pickers the gateway asks.
 """
 
 from collections.abc import Iterator

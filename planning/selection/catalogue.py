@@ -53,7 +53,10 @@ class Catalogue:
                 self._ids.setdefault(each.model, []).append(each.id)
         self._candidates = dict[str, tuple[Candidate, ...]]()
         self.mistaken = set[str]()
-        """Models with an invalid profile. The validation of that profile reports the mistake."""
+        """Models with an invalid profile, among the models whose candidates were requested.
+
+        If such a model gets no profile, no problem says so, because the invalid profile has a problem of its own.
+        """
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class PodSettings:
     service_account: str | None
     """Service account of the pods: an existing account, or an account that the stack creates for the workload.
 
-    None for the default account of the namespace. Only the sidecar gets a token.
+    None for the default account of the namespace. Of the containers, only the sidecar gets a token of the account.
     """
     makes_account: bool
     """Whether the stack creates the service account for the workload."""
@@ -52,7 +52,7 @@ class PodSettings:
     run_as_user: int
     fs_group: int
     supplemental_groups: tuple[int, ...] | None
-    """Further groups of the containers' processes; None if the user does not set them. An empty list counts as set."""
+    """Supplemental groups of the containers' processes; None if the user sets no list. An empty list counts as set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,10 @@ def _weights(context: RoleContext) -> Weights:
 
 
 def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:
-    """Return the settings of a role's pods; `workload_account` is the service account that the stack may create."""
+    """Return the settings of a role's pods.
+
+    `workload_account` is the service account that the stack creates if `role` names none; None if the pods need none.
+    """
     pod = role.pod
     account = pod.service_account_name or workload_account
     return PodSettings(

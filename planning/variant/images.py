@@ -26,10 +26,10 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
 
 
 def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
-    """Return the engine's image for names and hashes.
+    """Return the engine's image as it enters names and hashes of objects.
 
-    An image with weights counts as the user wrote it, without a digest, until the digest in the lock file changes. So
-    the first lock file changes no name of an object.
+    An image with weights counts as the user wrote it until the digest in the lock file changes, and then with the
+    changed digest. So the first lock file changes no name of an object.
     """
     is_in_image = scheme(spec.model.source) == "image"
     return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)
