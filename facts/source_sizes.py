@@ -51,9 +51,9 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
 
 
 def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answered]:
-    """Answer questions about contents of sources, under the conditions of `sizes`.
+    """Answer questions about contents of sources. The deadline, failed reads and equal questions are as in `sizes`.
 
-    The content of a pvc:// source is not read: the answer repeats the source.
+    A pvc:// source is not read; the answer only repeats the source.
     """
     return _answers(questions, deadline, _ask_content)
 

@@ -54,7 +54,7 @@ class PriorityBand(BandDefaults):
     """The settings of one priority band."""
 
     priority: int = Field(examples=[0])
-    """Priority of the band, as in objectives. Requests of a negative priority may be dropped."""
+    """Priority of the band, as in objectives. The picker may drop requests of a negative priority."""
 
 
 class SaturationDetector(Spec):
@@ -126,7 +126,7 @@ class LatencyPredictor(Spec):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Return the URLs of all servers outside of the picker's pods."""
+        """Return the URLs in `training_server` and `prediction_servers`: servers outside of the picker's pods."""
         return (*(() if self.training_server is None else (self.training_server,)), *self.prediction_servers)
 
 
@@ -138,9 +138,9 @@ class Traffic(Spec):
     ]
     """Number of requests in a busy second."""
     input_tokens: Count = 8000
-    """Number of tokens in the prompt of a typical request."""
+    """Average number of tokens in the prompt of a request."""
     output_tokens: Count = 1000
-    """Number of tokens in the answer to a typical request."""
+    """Average number of tokens in the answer to a request."""
 
 
 class PickerContainer(Spec):
@@ -216,7 +216,7 @@ class EndpointPicker(Spec):
     predicted-latency: by the latency that latencyPredictor predicts; custom: as config says. If the service has
     prefill, a preset has a scheduling profile for each role. Not every release has every preset."""
     scorer_weights: dict[Text, Weight] = Field(default={}, examples=[{"prefix-cache-scorer": 3}])
-    """Weights by type of scorer. A weight here replaces the preset's weight for this scorer. A scorer that the preset
+    """Weights by type of scorer. A weight here replaces the preset's weight for this type. A scorer that the preset
     lacks is added to every scheduling profile. Refused with preset custom."""
     config: KubernetesObject | None = Field(
         default=None,
