@@ -102,7 +102,7 @@ def aim_route(namespace: str, service: str) -> str:
 def aim_template_cache(namespace: str, template: str, service: str | None = None, uid: str | None = None) -> str:
     """Return aim-engine's name of a template cache.
 
-    With `service` and `uid`, the result is the name of the cache that belongs to this service.
+    With a `service` and the `uid` of this service, the result is the name of the cache that belongs to the service.
     """
     if service is None:
         return aim_name([template], [namespace])
