@@ -34,7 +34,7 @@ _NOTE = (
 _MOST_DEVICES = 8
 """Maximum number of devices to try for a class without `devices_per_node`."""
 _UNFIT = 1
-"""Exit code if a role does not fit."""
+"""Exit code if the model of a role does not fit the role's devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Options:
 
 
 def run(options: Options) -> tuple[str, int]:
-    """Return the output and the exit code of the command: 1 if a role of a stack does not fit.
+    """Return the output and the exit code of the command: 1 if the model of a role of a stack does not fit, else 0.
 
     Raises `ConfigError` with all mistakes of the user.
     """
@@ -149,7 +149,7 @@ def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
 
 
 def _source(options: Options, model: str) -> Request:
-    """Return the request for a model. The devices in the request are a placeholder."""
+    """Return the `Request` for a model. The devices in it are a placeholder, which `_smallest` replaces."""
     at, path = ConfigPath("--model"), Path(model)
     size = None if options.size is None else int(amount(options.size))
     if path.suffix == ".json":

@@ -30,9 +30,9 @@ class Verdict:
 
 
 def run(file: str | None, release: str, app_protocol: str | None, arguments: Sequence[str]) -> int:
-    """Print the verdict on a file and return the exit code: 0, or 1 if there are findings.
+    """Print the verdict on a file and on `arguments`, and return the exit code: 0, or 1 if there are findings.
 
-    Raises `ConfigError` if the file cannot be read, or if there is no such release.
+    Raises `ConfigError` if the file cannot be read or parsed, or if there is no such release.
     """
     if release not in channels():
         raise ConfigError([Problem(ConfigPath("--release"), "is no release", f"choose one: {', '.join(channels())}")])

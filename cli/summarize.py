@@ -41,7 +41,7 @@ class Options:
     facts: str | None
     """Path of a file with the facts of the cluster; None if there is none."""
     platform: str | None
-    """Path of a file with the outputs of the platform."""
+    """Path of a file with the outputs of the platform; None if there is none."""
     format: str
     longest: int = summary_blocks.LONGEST
 
@@ -58,7 +58,7 @@ def report(options: Options) -> str:
     try:
         composed = _plan(options, known)
     except ConfigError:
-        # The event log has these mistakes already.
+        # If the log has errors, the run has already reported the mistakes of the stack.
         if not found.errors:
             raise
         composed = None

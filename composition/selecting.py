@@ -42,7 +42,7 @@ class Selecting:
     decided: Decided | None = None
     """None for a stack that selects no profiles."""
     documents: tuple[Document, ...] = ()
-    """Files with profiles."""
+    """The files that `catalogue.files` names."""
     stale: tuple[Problem, ...] = ()
     """Warnings about questions that the lock does not answer."""
 
@@ -83,8 +83,8 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
     """Return the profiles for the services of a stack. A profile in the lock is used instead of a new selection.
 
     `stack_name` is the name of the stack without organization and project. Only the command `lock` passes `updated`:
-    the names of the blocks whose profiles are selected again. If a file of the catalogue cannot be read, raises
-    `ConfigError` with that problem and the `earlier` problems.
+    the names of the blocks whose profiles are selected again. If there are `earlier` problems, the cluster is not read.
+    If a file of the catalogue cannot be read, raises `ConfigError` with that problem and the `earlier` problems.
     """
     if not isinstance(tree, dict) or not tree:
         return Selecting()
@@ -193,7 +193,7 @@ def _classes(merged: Layer) -> dict[str, UserClass]:
 
 
 def _nodes(merged: Layer, catalogue: Catalogue, target: Target) -> ClusterFacts:
-    """Read the nodes of the cluster. If the key `cluster` is invalid, read nothing; the validation reports it."""
+    """Read the nodes of the cluster; nothing if the key `cluster` is invalid, which the stack's validation reports."""
     try:
         spec = Cluster.model_validate(merged.tree.get("cluster", {}))
     except ValidationError:

@@ -120,7 +120,7 @@ def objects(
                 for listed in items(api, live_objects.path(kind, namespace), selector=labels.PART_OF):
                     found[live_objects.place(kind, listed)] = live_objects.live_object(listed)
             except RefusedError as error:
-                # A kind that the cluster does not serve has no objects.
+                # Status 404: the cluster does not serve the kind, so it has no objects of this kind.
                 if error.status != http.HTTPStatus.NOT_FOUND:
                     refused[kind] = None
         return LiveObjects(found, tuple(refused), *_marks(api, found, names))
@@ -200,7 +200,8 @@ def _readers(needs: Needs) -> dict[str, Reader]:
         readers["priority_classes"] = inventory.priority_classes
     if needs.quotas:
         readers["quotas"] = partial(inventory.quotas, namespaces=needs.quotas)
-    # The longest reads come last, because the deadline makes all later facts unknown.
+    # Readers run in this order. The longest reads come last, because facts that are not read before the deadline are
+    # unknown.
     if needs.slices:
         readers["slices"] = inventory.slices
     if needs.nodes:
@@ -211,7 +212,7 @@ def _readers(needs: Needs) -> dict[str, Reader]:
 _EVERY_PART: Mapping[str, Reader] = {
     "gateways": lambda api: _gateways(api, None),
     "routes": lambda api: _routes(api, None),
-    "bundles": lambda api: _bundles(api),  # noqa: PLW0108, it is defined below
+    "bundles": lambda api: _bundles(api),  # noqa: PLW0108, `_bundles` is defined below
     **inventory.READERS,
 }
 
@@ -248,7 +249,7 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
 def _bundles(api: Connection) -> Bundles:
     """Read the bundle versions in the annotations of custom resource definitions.
 
-    Raises ValueError if the server does not answer with the requested definition.
+    A definition that does not exist has no version. Raises ValueError if the server answers with another definition.
     """
     versions = dict[str, str]()
     for name in bundles.versioned_definitions():

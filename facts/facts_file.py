@@ -41,7 +41,7 @@ def from_option(file: str, option: str) -> ClusterFacts:
     return facts
 
 
-def _part(path: Path, content: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401, any part
+def _part(path: Path, content: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401, an instance of `PARTS[name]`
     return (
         TypeAdapter(PARTS[name]).validate_python(content) if name in content else Unknown(f"{path.name} has no {name}")
     )

@@ -1,7 +1,8 @@
 """Reader of the sizes of s3:// and kit:// sources, and of the contents of sources for a lock.
 
 All sources are asked at the same time, within one deadline. Only s3:// and kit:// sources are asked for sizes. If a
-claim needs the size of an hf:// source, users write the size; the weights of pvc:// and image:// are not fetched.
+claim needs the size of an hf:// source, the user writes the size or a lock has it. Sizes of pvc:// and image:// sources
+are never needed, because their weights are not fetched.
 
 Pods read sources with Secrets that this program does not see. A source may therefore deny access to the user who runs
 the program, and grant access to the pods. So an unknown size is no error.
@@ -30,9 +31,9 @@ DEADLINE_SECONDS = 15.0
 def add_sizes(
     loaded: Loaded, deadline: float = DEADLINE_SECONDS, known: Mapping[Wanted, Answer] = MappingProxyType({})
 ) -> tuple[Loaded, list[Problem]]:
-    """Ask sources for the sizes that the stack needs, unless the user wrote them.
+    """Ask sources for the sizes that the stack needs and that the user did not write.
 
-    `known` are the answers of a lock. Their sources are not asked again.
+    `known` are the answers that a lock already has. Their sources are not asked.
     Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
     from which no pod can fetch adds an error to the returned configuration.
     """
@@ -50,7 +51,10 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
 
 
 def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answered]:
-    """Answer questions about contents of sources as `sizes` does. Of a claim, the content is only the name."""
+    """Answer questions about contents of sources. The deadline, failed reads and equal questions are as in `sizes`.
+
+    A pvc:// source is not read; the answer only repeats the source.
+    """
     return _answers(questions, deadline, _ask_content)
 
 

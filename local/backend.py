@@ -1,4 +1,7 @@
-"""The folder in which Pulumi's engine keeps the states of stacks. After a killed run, locks and states are repaired."""
+"""Backends: places in which Pulumi's engine keeps the states of stacks, such as a folder.
+
+After a killed run, stale locks are removed, and a damaged state is restored.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ class Backend(Protocol):
         ...
 
     def latest(self, project: str, stack: str) -> dict[str, Any] | None:
-        """Return the newest deployment of a stack; empty if the stack has none yet, None if there is no such stack."""
+        """Return the newest deployment of a stack, which is Pulumi's record of the stack's resources.
+
+        The result is empty if the stack has no deployment yet, and None if there is no such stack.
+        """
         ...
 
     def recover(self, project: str, stack: str, report: Report) -> None:
@@ -42,7 +48,7 @@ class Backend(Protocol):
 
 
 class Folder:
-    """A folder of the local disk."""
+    """A backend in a folder of the local disk."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -69,8 +75,8 @@ class Folder:
 
     def _restore(self, checkpoint: Path, report: Report) -> None:
         """Replace a damaged checkpoint by its backup. Raises LocalError if the backup is damaged, too."""
-        # The file backend writes the attributes of each file to another file, and not atomically. It works without
-        # attributes, so files with damaged attributes are removed.
+        # The file backend writes the attributes of each file to another file, and not atomically. The backend works
+        # without attributes, so files with damaged attributes are removed.
         for attributes in self._directory.glob(".pulumi/**/*.attrs"):
             if not _is_json(attributes):
                 attributes.unlink()
@@ -130,6 +136,6 @@ def _is_checkpoint(path: Path) -> bool:
 
 
 def _timestamp(text: str) -> float:
-    """Return the seconds from the epoch to an RFC 3339 time. Fractions are dropped, because Python cannot read Go's."""
+    """Return the seconds from the epoch to an RFC 3339 time. Fractions of a second are dropped (`CLOCK_TOLERANCE`)."""
     without_fraction = re.sub(r"\.\d+", "", text)
     return dt.datetime.fromisoformat(without_fraction).timestamp()

@@ -1,4 +1,4 @@
-"""Needs of a stack: namespaces, Secrets, classes and Pod Security levels that its objects refer to."""
+"""Needs of a stack: what its objects refer to, such as Secrets and classes, and the Pod Security levels of its pods."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -51,7 +51,7 @@ def _is_metered(manifest: Mapping[str, Any]) -> bool:
 
 
 def _distinct(references: Iterable[Reference]) -> tuple[Reference, ...]:
-    """Return the first reference of each owner to each object, in the order of registration."""
+    """Return the first reference of each owner to each object, in the order of `references`."""
     first = dict[tuple[str, str, str], Reference]()
     for reference in references:
         first.setdefault((reference.owner, reference.namespace, reference.name), reference)
@@ -97,7 +97,7 @@ def _class_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _classes_of_volumes(pod: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the StorageClasses of the claims that each pod makes; an empty name for the default class."""
+    """Yield the StorageClasses of a pod's ephemeral volumes; an empty name for the default class."""
     for volume in pod.get("volumes", ()):
         template = volume.get("ephemeral", _NONE).get("volumeClaimTemplate", _NONE)
         if template:

@@ -1,4 +1,4 @@
-"""Serving workloads of a variant: a Deployment or LeaderWorkerSet per role, with its budget and autoscaler."""
+"""Serving workloads of a variant: a Deployment or LeaderWorkerSet per role, with disruption budget and autoscaler."""
 
 import hashlib
 import json
@@ -99,7 +99,7 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:
-    """Return the annotation with the ports that a pod serves; empty if the variant has no such annotation."""
+    """Return the annotation that tells the picker on which ports a pod serves; empty if the variant has none."""
     name = variant.ports_annotation
     return {} if name is None else {name: ",".join(map(str, workload.target_ports))}
 
@@ -177,7 +177,8 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 def _checksum(workload: Workload) -> dict[str, str]:
     """Return an annotation for pods: the hash of the device claim.
 
-    A running pod keeps its device claim. If the planned device claim changes, the new hash therefore replaces the pods.
+    A running pod keeps its device claim, even if the planned claim changes. The hash changes with the planned claim,
+    so that the workload replaces the pods.
     """
     if workload.device_claim is None:
         return {}
@@ -186,7 +187,10 @@ def _checksum(workload: Workload) -> dict[str, str]:
 
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
-    """Render a Role and its RoleBinding, with which the sidecar may read the pool, and the account if it is needed."""
+    """Render the Role and RoleBinding that let the sidecar read the pool.
+
+    The service account comes first, if the stack creates it.
+    """
     name, settings = variant.names.decode, variant.decode.pod_settings
     if settings.makes_account:
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))

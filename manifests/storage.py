@@ -12,7 +12,9 @@ from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _IGNORED = ("spec", "metadata.labels", "metadata.annotations")
-"""Fields of a Job that are ignored in updates. A Job's spec is immutable, and a new Job would fetch again.
+"""Fields of a Job whose changes the engine ignores (Pulumi's `ignoreChanges`).
+
+A Job's spec is immutable, so a change would replace the Job, and the new Job would fetch the weights again.
 
 A Job that replaces a failed Job must get the spec of the current run. It does if `spec` is ignored as a whole. If only
 a field below `spec` were ignored, the engine would give the new Job the earlier value of that field
@@ -64,7 +66,7 @@ def _claim(claim: ClaimPlan, metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _job(fill: FillPlan, metadata: Mapping[str, Any], pod_labels: Mapping[str, str]) -> dict[str, Any]:
     """Render the Job without a time to live (`ttlSecondsAfterFinished`).
 
-    If Kubernetes removed the finished Job, the next run would create it again.
+    If Kubernetes removed the finished Job, the next run would create it again and fetch the weights again.
     """
     return {
         "apiVersion": "batch/v1",

@@ -1,6 +1,6 @@
 """Names that zerfoo's operator, OtterScale's model-operator and aim-engine give to their objects.
 
-A migration finds, adopts or removes objects by these names. They are not always legal, and not always unique.
+A migration finds, adopts or removes objects by these names. The names are not always legal, and not always unique.
 Therefore `planning.ground.names` gives other names to the objects of this project.
 """
 
@@ -25,7 +25,7 @@ _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "&<>\u2028\u2
 class ZerfooNames:
     """Names of a ZerfooInferenceService's objects.
 
-    They are illegal if the name of the ZerfooInferenceService is longer than 55 characters.
+    The names are illegal if the name of the ZerfooInferenceService is longer than 55 characters.
     """
 
     primary: str
@@ -51,12 +51,12 @@ class OtterScaleNames:
 
 
 def zerfoo(name: str) -> ZerfooNames:
-    """Return the names of zerfoo's operator."""
+    """Return the names that zerfoo's operator gives to the objects of the ZerfooInferenceService `name`."""
     return ZerfooNames(f"{name}-primary", f"{name}-canary", f"{name}-svc", f"{name}-hpa")
 
 
 def otterscale(namespace: str, name: str) -> OtterScaleNames:
-    """Return the names of OtterScale's model-operator."""
+    """Return the names that OtterScale's model-operator gives to the objects of the ModelService `name`."""
     picker = f"{sanitize_dns1035_label(name)}-epp"
     return OtterScaleNames(
         decode=f"{name}-decode",
@@ -102,7 +102,7 @@ def aim_route(namespace: str, service: str) -> str:
 def aim_template_cache(namespace: str, template: str, service: str | None = None, uid: str | None = None) -> str:
     """Return aim-engine's name of a template cache.
 
-    With `service` and `uid`, the result is the name of the cache that belongs to this service.
+    With a `service` and the `uid` of this service, the result is the name of the cache that belongs to the service.
     """
     if service is None:
         return aim_name([template], [namespace])
@@ -121,7 +121,10 @@ def aim_artifact(
 
 
 def aim_of_artifact(artifact: str, suffix: str, uid: str) -> str:
-    """Return aim-engine's name of an artifact's claim (`cache`) or Job (`download`, `check-size`)."""
+    """Return aim-engine's name of an artifact's claim or Job.
+
+    `suffix` is `cache` for the claim, and `download` or `check-size` for a Job.
+    """
     return aim_name([artifact, suffix], [uid])
 
 

@@ -27,7 +27,7 @@ _SWITCHES = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", 
 They are no credentials, even if the variable is named like a credential, such as HF_HUB_DISABLE_IMPLICIT_TOKEN.
 """
 _SCHEMES = frozenset({"", "basic", "bearer", "token"})
-"""Texts, in lower case, that a value may have beside a reference to a credential, as in `Bearer $(TOKEN)`."""
+"""Texts, in lower case, that may stand beside a reference to a credential and are none, as in `Bearer $(TOKEN)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Table:
 
 
 def is_named(name: str, *, in_object: bool = False) -> bool:
-    """Return whether the name of a variable, a flag, a header or a key suggests that it holds a credential.
+    """Return whether the name of a variable, a flag, a header or a key suggests that its value is a credential.
 
     `in_object` is true for keys that are not names of variables, flags or headers, such as keys of Kubernetes objects.
     """
@@ -133,7 +133,7 @@ def _ends_with(name: str, words: str) -> bool:
 @cache
 def _table() -> _Table:
     text = files("models").joinpath("credentials.yaml").read_text(encoding="utf-8")
-    tree: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506, it is safe
+    tree: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506, both are safe
     shapes = tuple(_Shape(tuple(shape["contains"]), re.compile(shape["pattern"])) for shape in tree["shapes"])
     return _Table(
         words={words: _Word(**settings) for words, settings in tree["words"].items()},

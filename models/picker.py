@@ -54,7 +54,7 @@ class PriorityBand(BandDefaults):
     """The settings of one priority band."""
 
     priority: int = Field(examples=[0])
-    """Priority of the band, as in objectives. Requests of a negative priority may be dropped."""
+    """Priority of the band, as in objectives. The picker may drop requests of a negative priority."""
 
 
 class SaturationDetector(Spec):
@@ -102,11 +102,13 @@ class PredictorDeployment(Spec):
     training_resources: Resources = Resources(
         requests={"cpu": "2", "memory": "4Gi"}, limits={"cpu": "4", "memory": "8Gi"}
     )
-    """Requests and limits of the server that learns. If you set these keys, none of the default values remain."""
+    """Resource requests and limits of the server that learns. If you set requests or limits, no default value remains
+    in either."""
     prediction_image: ImageRef | None = Field(default=None, examples=["registry.example/predictor-prediction:0.9.0"])
     """Image of the server that predicts; absent: the release channel's."""
     prediction_resources: Resources = Resources(requests={"cpu": "8", "memory": "4Gi"}, limits={"memory": "8Gi"})
-    """Requests and limits of the server that predicts. If you set these keys, none of the default values remain."""
+    """Resource requests and limits of the server that predicts. If you set requests or limits, no default value remains
+    in either."""
     prediction_workers: Count = 8
     """Number of processes of the server that predicts."""
 
@@ -116,7 +118,7 @@ class LatencyPredictor(Spec):
 
     deploy: PredictorDeployment | None = Field(default=None, examples=[{"predictionWorkers": 4}])
     """A predictor in the pods of the picker; {} for the default images and sizes. Absent: the predictor is not part of
-    the stack, and its addresses are required."""
+    the stack, and trainingServer and predictionServers are required."""
     training_server: Url | None = Field(default=None, examples=["http://predictor-training:8000"])
     """URL of the server that learns: the picker reports the latency of finished requests to it."""
     prediction_servers: Items[Url] = Field(default=(), examples=[["http://predictor-prediction:8001"]])
@@ -124,7 +126,7 @@ class LatencyPredictor(Spec):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Return the URLs of all servers outside of the picker's pods."""
+        """Return the URLs in `training_server` and `prediction_servers`: servers outside of the picker's pods."""
         return (*(() if self.training_server is None else (self.training_server,)), *self.prediction_servers)
 
 
@@ -136,15 +138,15 @@ class Traffic(Spec):
     ]
     """Number of requests in a busy second."""
     input_tokens: Count = 8000
-    """Tokens in the prompt of a request."""
+    """Average number of tokens in the prompt of a request."""
     output_tokens: Count = 1000
-    """Tokens in the answer to a request."""
+    """Average number of tokens in the answer to a request."""
 
 
 class PickerContainer(Spec):
     """A further container of the picker's pods, such as a tokenizer of prompts.
 
-    The container may not gain privileges. It has no volumes; endpointPicker.patch can add them.
+    The container gets allowPrivilegeEscalation: false. It has no volumes; endpointPicker.patch can add them.
     """
 
     image: ImageRef = Field(examples=["registry.example/vllm-openai-cpu:v0.21.0"])
@@ -160,7 +162,7 @@ class PickerContainer(Spec):
     """Ports that the container listens on. Two containers of a pod cannot listen on the same port, because all
     containers of a pod share one address. The picker calls the container at localhost."""
     resources: Resources = Resources.default()
-    """Requests and limits of the container."""
+    """Resource requests and limits of the container."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
         default=None, examples=[1000]
     )
@@ -185,8 +187,8 @@ class Certificate(Spec):
     name of the picker's Service."""
     ca_secret: DnsSubdomain | None = Field(default=None, examples=["picker-ca"])
     """Existing Secret with the CA certificate (key ca.crt), in the namespace of the gateway. Istio verifies the
-    picker's certificate by the CA certificate. Absent: Istio does not verify the picker's certificate. For provider
-    istio only."""
+    picker's certificate by the CA certificate. Absent: Istio does not verify the picker's certificate. Refused unless
+    gateway.provider is istio."""
 
 
 class NoTls(Spec):
@@ -209,13 +211,13 @@ class EndpointPicker(Spec):
     preset: Literal["approximate-prefix-cache", "precise-prefix-cache", "predicted-latency", "custom"] = (
         "approximate-prefix-cache"
     )
-    """Plugins and profiles that score the pods. approximate-prefix-cache: by the prompt prefixes that the picker sent
-    to each pod; precise-prefix-cache: by the KV cache blocks that each pod reports; predicted-latency: by the
-    latency that latencyPredictor predicts; custom: as config says. If the service has prefill, a preset has profiles
-    for both roles. Not every release has every preset."""
+    """Plugins and scheduling profiles by which the picker scores the pods. approximate-prefix-cache: by the prompt
+    prefixes that the picker sent to each pod; precise-prefix-cache: by the KV cache blocks that each pod reports;
+    predicted-latency: by the latency that latencyPredictor predicts; custom: as config says. If the service has
+    prefill, a preset has a scheduling profile for each role. Not every release has every preset."""
     scorer_weights: dict[Text, Weight] = Field(default={}, examples=[{"prefix-cache-scorer": 3}])
-    """Weights by type of scorer. They replace the weights of the preset. A scorer that the preset lacks is added.
-    Refused with preset custom."""
+    """Weights by type of scorer. A weight here replaces the preset's weight for this type. A scorer that the preset
+    lacks is added to every scheduling profile. Refused with preset custom."""
     config: KubernetesObject | None = Field(
         default=None,
         examples=[{"plugins": [{"type": "queue-scorer"}], "schedulingProfiles": []}],
@@ -254,11 +256,11 @@ class EndpointPicker(Spec):
     )
     """Further containers of the picker pods, by name."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
-    """Requests and limits of the picker container. If you set these keys, none of the default requests and limits
-    remain."""
+    """Resource requests and limits of the picker container. If you set requests or limits, no default value remains in
+    either."""
     traffic: Traffic | None = Field(default=None, examples=[{"requestsPerSecond": 20}])
-    """Traffic from which the resource requests and limits of the picker container follow; absent: resources decides
-    them. Refused together with resources."""
+    """Traffic from which the resource requests and limits of the picker container are computed; absent: resources
+    states them. Refused together with resources."""
     replicas: Count = 1
     """Number of picker pods."""
     replication: Literal["active-passive", "active-active"] = "active-passive"

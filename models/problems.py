@@ -1,4 +1,4 @@
-"""Problems of a configuration: errors and warnings, each with the path that the user wrote.
+"""Problems of a configuration: errors and warnings, each with the path of the value that is wrong.
 
 Exception
 └── ConfigError    every problem of one configuration, found together
@@ -34,9 +34,9 @@ class Problem:
     depends_on: tuple[Path, ...] = ()
     """Other paths that the check read; the problem is dropped if a value at one of them is invalid."""
     explicit_only: bool = False
-    """Whether the problem counts only if the user wrote the value at the path itself, and not if it is inherited.
+    """Whether the problem is dropped if the value at the path is inherited.
 
-    For example, a service may inherit from `defaults` a value that has no effect on it.
+    For example, a service may inherit from `defaults` a value that has no effect on the service.
     """
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""
@@ -44,7 +44,7 @@ class Problem:
     """Name of the file that the value is from; empty for the stack file."""
 
     def __str__(self) -> str:
-        # Each part is searched separately, because a match in the joined text could cover pieces of several parts.
+        # Keys, `what` and `remedy` are searched separately: a match in the joined line could span several of them.
         keys = (part if isinstance(part, int) else credentials.hide(part) for part in self.path)
         path = Path(*keys) if credentials.may_have_shape(str(self.path)) else self.path
         what, remedy = credentials.hide(self.what), credentials.hide(self.remedy)

@@ -1,6 +1,7 @@
-"""Value types of the configuration: each is a string or number with one rule, one message and one example.
+"""Value types of the configuration: strings and numbers, each with a rule, and with a message for values that break it.
 
-A value contains its unit. Durations follow the grammar of the Gateway API, quantities follow the grammar of Kubernetes.
+Units are written in the value, such as `10s` or `16Gi`, not in the name of a key. Durations follow the grammar of the
+Gateway API, quantities follow the grammar of Kubernetes.
 """
 
 import re
@@ -17,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 def refuse(what: str, remedy: str, *, echoed: bool = True) -> PydanticCustomError:
     """Make a validation error, which `models.load` turns into a `Problem`.
 
-    If `echoed` is true, the message shows the value after `what`.
+    If `echoed` is true, the message shows the refused value after `what`.
     """
     return PydanticCustomError("problem", "{what}; {remedy}", {"what": what, "remedy": remedy, "echoed": echoed})
 
@@ -123,7 +124,7 @@ def _number_as_text(value: object) -> object:
 
 
 def _at_least_a_second(interval: str) -> str:
-    """Reject an interval below a second. Objects have intervals in whole seconds, and 0 would mean no pause."""
+    """Reject an interval below a second. KEDA takes intervals in whole seconds, and 0 would mean no pause."""
     if milliseconds(interval) < _SECOND:
         raise refuse("is below a second", "write 1s or more")
     return interval
@@ -274,11 +275,11 @@ KubernetesObject = dict[str, JsonValue]
 
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _SECOND = 1000
-"""Shortest interval, in milliseconds."""
+"""A second in milliseconds: the shortest `Interval`."""
 _SMALLEST = 2**20
 """Smallest number of bytes that needs no unit."""
 _LARGEST, _LARGEST_TEXT = 2**50, "1Pi"
-"""Largest number of bytes. The times in seconds that follow from this number are far below `LARGEST`."""
+"""Largest number of bytes that `Bytes` accepts. Seconds that are computed from bytes thus stay far below `LARGEST`."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power
@@ -289,7 +290,7 @@ _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decim
 
 @lru_cache(4096)
 def milliseconds(duration: str) -> int:
-    """Return a duration in milliseconds, its smallest unit.
+    """Return the milliseconds of a duration. `ms` is the smallest unit that a duration can have.
 
     Results are cached, because the services of a stack have few different durations.
     """

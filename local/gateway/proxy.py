@@ -1,4 +1,4 @@
-"""Bootstrap of an Envoy that gets its configuration from istiod, and addresses behind Services from this program."""
+"""Bootstrap of an Envoy. It gets its configuration from istiod, and the addresses of pods from `addresses.Server`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Process that answers requests in the place of model servers' pods, and tells proxies the pods' addresses.
 
 The command line is `simulator CLUSTER DIRECTORY`. Until the process is killed, it follows the pods of the control plane
-in the folder CLUSTER. It writes its port to the folder DIRECTORY, and reads the list of pickers' processes from there.
+in the folder CLUSTER. To the folder DIRECTORY, it writes the port at which it tells addresses. From there, it reads the
+list of processes that take the place of picker pods.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Simulator:
         files.write(directory / PORT, str(self._addresses.server_port))
 
     def follow(self) -> None:
-        """Start and end servers so that they match the pods of the cluster, and read the list of pickers."""
+        """Start and end servers so that they match the pods of the cluster, and read the list of picker processes."""
         self._addresses.substitutes = _substitutes(self._directory / SUBSTITUTES)
         pods = _pods(self._addresses.listing())
         for address in [*self._servers.keys() - pods.keys()]:

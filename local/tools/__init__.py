@@ -40,7 +40,7 @@ class Tool:
     origin: str
     """Source of the tool, as text for the user, such as `PATH` or `Go module`."""
     seconds: float | None = field(default=None, compare=False)
-    """Duration of its build or installation on this machine; None if the duration is unknown."""
+    """Duration of the tool's build or installation on this machine; None if the duration is unknown."""
 
     @property
     def size(self) -> int:
@@ -60,10 +60,10 @@ def cache_directory() -> Path:
 def ensure(
     names: Iterable[str] | None, report: Report, *, cache: Path | None = None, root: Path = table.ROOT
 ) -> dict[str, Tool]:
-    """Build tools in `names` that are missing or damaged, and return all tools in `names`, by name.
+    """Return the tools in `names`, by name; None stands for all tools.
 
-    If `names` is None, all tools are returned. Raises LocalError if a build fails,
-    or if the disk has too little space for a build.
+    A tool that is not on PATH, and is missing or damaged in the cache, is built first. Raises LocalError if a build
+    fails, or if the disk has too little space for a build.
     """
     cache = cache or cache_directory()
     go, entries = table.read(root)
@@ -115,7 +115,7 @@ def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
 
 
 def _needs(entry: Entry, requested: list[Entry]) -> bool:
-    """Return whether an entry is requested, or a requested entry names it in `together`."""
+    """Return whether an entry is requested itself, or is the `together` of a requested entry."""
     return any(entry.name in (other.name, other.together) for other in requested)
 
 

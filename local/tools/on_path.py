@@ -22,8 +22,8 @@ They are ignored, because `make down` removes them."""
 def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
     """Return version and paths of an entry's tools.
 
-    The tools must all be in the folder where PATH has the entry's first tool, and have the same suitable version. If
-    not, the result is None.
+    All tools must be in one folder, and have the same suitable version; else the result is None. The folder is the one
+    where PATH has the entry's first tool, or the one that holds the file to which that tool links.
     """
     if entry.on_path is None:
         return None

@@ -1,4 +1,4 @@
-"""Facts about engines from `overheads.yaml`: default batches, and memory in addition to weights and cache."""
+"""Facts about inference engines from `overheads.yaml`: default batches, and memory besides weights and cache."""
 
 from functools import cache
 
@@ -19,14 +19,14 @@ class Overhead(Sourced):
 
 
 class Batch(Spec):
-    """Tokens of a step, and sequences of a batch."""
+    """Limits of an engine's batches: the number of tokens in one step, and the number of sequences in one batch."""
 
     tokens: int
     sequences: int
 
 
 class Batches(Sourced):
-    """Default batches."""
+    """Default batches of an engine, by the engine's device."""
 
     large: Batch
     small: Batch
@@ -42,7 +42,7 @@ class _Table(Spec):
 
 
 def of_vendor(vendor: str) -> Overhead:
-    """Return the overhead of an engine on devices of a vendor."""
+    """Return the overhead of an engine on devices of a vendor. Vendors that the table lacks share the entry `other`."""
     vendors = _table().vendors
     return vendors.get(vendor) or vendors["other"]
 
@@ -63,7 +63,7 @@ def unknown_activation() -> int:
 
 @cache
 def size(quantity: str) -> int:
-    """Return a quantity of a table in bytes."""
+    """Return the number of bytes that a quantity in a table stands for."""
     return int(amount(quantity))
 
 

@@ -52,7 +52,8 @@ class Names:
     weights: str
     """Beginning of the names of the service's claims for weights and of the Jobs that fill these claims."""
     picker_cluster_scoped: str
-    """Name of the picker's cluster-scoped objects; unique, because no namespace contains a colon."""
+    """Name of the picker's cluster-scoped objects. Colons separate the namespace in this name. No namespace contains a
+    colon, so the name is unique."""
     metrics_reader: str
     """Name of the service account with which a scraper reads the picker's metrics, and of the Secret with its token."""
     metrics_reader_cluster_scoped: str
@@ -76,7 +77,8 @@ class Names:
     def exclusive_names(self) -> tuple[tuple[str, str], ...]:
         """Return kind and name of the objects whose names may collide with those of another service.
 
-        The controller of a LeaderWorkerSet creates a Service and a StatefulSet with the set's name.
+        Decode and prefill are listed as Services, too, because the controller of a LeaderWorkerSet creates a Service
+        (and a StatefulSet) with the set's name.
         """
         return (
             ("Service", self.base),

@@ -16,7 +16,7 @@ class Reference:
     name: str
     """Name of the other object. Empty for the default object of its kind, such as the default StorageClass."""
     namespace: str
-    """Namespace of both objects."""
+    """Namespace of the referring object, and of the other object unless that is cluster-scoped."""
     owner: str
     """Owner of the referring object."""
     referrer: str
@@ -49,18 +49,19 @@ class Needs:
     created: frozenset[str] = frozenset()
     """Namespaces that the stack creates."""
     secrets: tuple[Reference, ...] = ()
-    """Secrets without which pods do not start."""
+    """Secrets that the stack does not make, and without which its pods do not start."""
     metered: frozenset[str] = frozenset()
     """Namespaces of Services that the interceptor finds by their labels."""
     storage_classes: tuple[Reference, ...] = ()
     priority_classes: tuple[Reference, ...] = ()
     pods: tuple[PodLevel, ...] = ()
     nodes: bool = False
-    """Whether the nodes of the cluster are needed, because the stack has pods."""
+    """Whether the stack has pods. If it has, the nodes of the cluster are read."""
     quotas: frozenset[str] = frozenset()
     """Namespaces of the stack's pods. Quotas of these namespaces limit the pods."""
     slices: bool = False
-    """Whether pods of the stack claim devices (ResourceClaimTemplate)."""
+    """Whether pods of the stack claim devices (ResourceClaimTemplate). If they do, the cluster's ResourceSlices are
+    read."""
 
 
 NOTHING_NEEDED = Needs()

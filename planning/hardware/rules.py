@@ -14,7 +14,7 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
 
 _ASSUMED_NODE_DEVICES = 8
-"""Number of devices of a node for classes that do not state this number. The boards of every vendor have 8."""
+"""Assumed number of devices of a node, for classes that do not state this number. The boards of every vendor have 8."""
 _MAX_LISTED = 8
 """Maximum number of divisors that a message lists. If there are more, the message lists only the nearest divisors."""
 _MAX_DOUBLINGS = 16
@@ -141,9 +141,10 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
 
 
 def _whole_node_remedy(memory: str, per_device: int, spread: Spread) -> str | None:
-    """Return the remedy to set the `tensor` that takes all devices of a node.
+    """Return the remedy that sets `tensor` so that a pod takes all devices of a node.
 
-    None if this `tensor` gives a copy of the model too little memory, or if the layout is impossible.
+    None if the number of devices of a node is unknown, if this `tensor` gives a copy of the model too little memory, or
+    if the layout is impossible.
     """
     if spread.devices_per_node is None:
         return None

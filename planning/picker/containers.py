@@ -19,7 +19,8 @@ PICKER_CONTAINER = "epp"
 TRAINING, PREDICTION = "training-server", "prediction-server"
 """Names of the containers of a latency predictor."""
 _PREDICTOR_USER = 1000
-"""User id of a latency predictor. Its images name no user, and write only to the mounted folder."""
+"""User id of the processes of a latency predictor. The images name no user; the processes write only to the mounted
+folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Companion:
     folder: Folder | None = None
     """Folder that the container writes to. None if it writes to none."""
     live_path: str | None = None
-    """HTTP path of the liveness probe, which asks the first of `ports`. None for no probe."""
+    """HTTP path of the liveness probe on the first of `ports`. None for no probe."""
 
 
 def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
@@ -69,8 +70,8 @@ def address(server: PredictorServer) -> str:
 def _predictor(deployment: PredictorDeployment, servers: PredictorServers) -> tuple[Companion, Companion]:
     """Return the servers of a latency predictor.
 
-    They have no readiness probe: with such a probe, the pod would not be ready while the predictor learns, and the
-    picker would get no requests.
+    The servers have no readiness probe: with such a probe, the pod would not be ready while the predictor learns, and
+    the picker would get no requests.
     """
     training, prediction = servers.training, servers.prediction
     learning = _server(TRAINING, training, deployment.training_image, deployment.training_resources, {})

@@ -109,7 +109,7 @@ class Picker:
 
 
 def plan(variant: VariantContext) -> Picker:
-    """Return the plan of a variant's picker. The variant has passed the rules."""
+    """Return the plan of a variant's picker. The rules must have accepted the variant."""
     facts, picker = variant.release.picker, variant.spec.endpoint_picker
     configuration = config.build(variant.spec, variant.names, variant.release, variant.kv_cache)
     text, resources = config.text(configuration, facts), sizing.resources(variant)
@@ -177,7 +177,7 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def drain(spec: Variant) -> Drain:
-    """Return the termination times of a picker's pod. The grace period lets the streams of running requests finish.
+    """Return the termination times of a picker's pod. During the grace period, streams of running requests can finish.
 
     A stream lasts as long as its request. A terminating picker waits for its streams until Kubernetes kills the pod
     (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go). Therefore the picker's grace period is at least
@@ -189,7 +189,7 @@ def drain(spec: Variant) -> Drain:
 
 
 def _wait(picker: EndpointPicker) -> Wait:
-    """Return the wait for the pickers. Pickers that elect a leader start together. Other pickers start in turn."""
+    """Return the wait for the pickers. Pickers that elect a leader start together, others one after another."""
     elects = replication.elects_leader(picker)
     steps = 1 if elects else picker.replicas
     conditions = _leader_conditions(picker.replicas) if elects else ()
@@ -212,7 +212,7 @@ def _origination(variant: VariantContext) -> Origination | None:
 
 
 def _rules(variant: VariantContext) -> Iterator[dict[str, Any]]:
-    """Yield the rules of the picker's Role. The release facts restrict some rules to the picker's pool or lease."""
+    """Yield the rules of the picker's Role. The release facts limit some of them to the picker's pool or lease."""
     rbac, names = variant.release.picker.rbac, variant.names
     lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
     elects = replication.elects_leader(variant.spec.endpoint_picker)

@@ -1,4 +1,4 @@
-"""Decision on the routes that a run waits for: routes whose Gateway a controller has accepted.
+"""Decision on the routes that a run waits for: the routes of the Gateways that a controller has accepted.
 
 Without a controller, a route never gets a status. A run that waits for this route would fail only after the timeout.
 """
@@ -21,7 +21,7 @@ _CONDITIONS = ("Accepted", "ResolvedRefs")
 """Conditions of a route: the Gateway accepts the route; the route's backends exist."""
 _KIND = "Gateway"
 _MAX_NAMES = 3
-"""Maximum number of services that a warning names. The warning only counts further services."""
+"""Maximum number of services that a warning names. Of the remaining services, the warning states only the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection
     A route of any other Gateway gets a warning.
 
     `locked` are the accepted Gateways of a lock, as namespace/name. They replace the accepted Gateways of the cluster,
-    so that the decision does not depend on the rights of a run.
+    so that the decision does not depend on what the user who starts the run may read.
     """
     keys = dict[GatewayRef, list[str]]()
     for route in routes:

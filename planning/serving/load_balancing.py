@@ -1,4 +1,4 @@
-"""Validation of external load balancing, in which every copy of the model in a pod is an endpoint of the pool."""
+"""Validation of `parallelism.loadBalancing: external`: every copy of the model in a pod is an endpoint of the pool."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,15 +11,16 @@ from planning.releases import engine_versions
 from planning.variant.context import RoleContext, VariantContext
 
 _HEALTH_PATHS = ("/health", "/ready", "/readyz")
-"""Paths at which vLLM's supervisor of the copies reports the health of all copies (vllm 0.22.0,
+"""Paths at which vLLM's supervisor process reports the health of all copies of the model in a pod (vllm 0.22.0,
 vllm/entrypoints/openai/dp_supervisor.py)."""
 _SHARED_BOOTSTRAP = "mooncake"
-"""Connector with one port for all copies of the model. With this connector, the sidecar itself chooses a copy and
-ignores the copy that the picker chose (llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
+"""Value of `kvCache.connector`: a connector with one bootstrap port for all copies of the model in a pod. With this
+connector, the sidecar chooses a copy itself, and ignores the copy that the picker chose (llm-d-router v0.10.0,
+pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Check external load balancing in a role."""
+    """Check a role with `loadBalancing: external`. Other roles and custom engines have no problems here."""
     if context.role.parallelism.load_balancing == "internal" or context.is_custom:
         return
     layout, parallelism = context.layout, context.path / "parallelism"
@@ -43,7 +44,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _flags(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags that vLLM refuses if each copy has its own port."""
+    """Reject flags that vLLM refuses when each copy of the model has its own port."""
     for flag in flags.parse(context.role.engine.args):
         if flag.name in engine_versions.groups().multi_port.flags:
             what = f"does not work with one port for each copy ({flag.name})"
@@ -52,7 +53,7 @@ def _flags(context: RoleContext) -> Iterator[Problem]:
 
 
 def _health(context: RoleContext) -> Iterator[Problem]:
-    """Reject paths of probes that the supervisor of the copies does not answer."""
+    """Reject paths of probes at which vLLM's supervisor process does not answer."""
     health = context.role.health
     for key, path in (("path", health.path), ("livenessPath", health.liveness_path)):
         if path is not None and path not in _HEALTH_PATHS:
@@ -61,7 +62,7 @@ def _health(context: RoleContext) -> Iterator[Problem]:
 
 
 def _tls(context: RoleContext) -> Iterator[Problem]:
-    """Reject TLS if the supervisor of the copies does not support TLS."""
+    """Reject `sidecar.tls.prefill` if the role's version of vLLM has no TLS while each copy has its own port."""
     sidecar, version = context.variant.spec.sidecar, context.engine_version
     if context.is_proxied or sidecar is None or not sidecar.tls.prefill or version is None:
         return
@@ -74,7 +75,7 @@ def _tls(context: RoleContext) -> Iterator[Problem]:
 
 
 def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
-    """Check that every sender of requests to a variant reaches every copy."""
+    """Check that everybody who sends requests to a variant reaches every copy of the model in a pod."""
     several = [role for role in roles.values() if role.layout.ports > 1]
     if not several:
         return
@@ -124,7 +125,10 @@ def _different_ports(variant: VariantContext, at: Path) -> Iterator[Problem]:
 
 
 def warnings(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
-    """Yield warnings about models that vLLM refuses, and about requests that reach the first copy only."""
+    """Yield warnings about models that vLLM refuses to serve with external load balancing, and about a missing route.
+
+    Without a route, requests reach only the first copy of the model in each pod.
+    """
     several = [role for role in roles.values() if role.layout.ports > 1]
     if not several:
         return

@@ -15,7 +15,7 @@ from planning.releases import Release
 from planning.weights import ignored_files, verified_fetch
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
-"""Volume with the credentials of the model's registry. An adapter with another Secret has another volume."""
+"""Volume with the credentials for the model's registry. An adapter with another Secret has another volume."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),
@@ -49,7 +49,7 @@ class Fetch:
     docker_config: str | None
     """Secret with the registry's credentials; None if there is none."""
     docker_config_volume: str
-    """Name of the volume of that Secret."""
+    """Name of the volume with the Secret that `docker_config` names."""
     public_key: str | None
     """Secret with the public key of the ModelKit's signature; None if no key is used."""
     urls: tuple[str, ...]
@@ -92,13 +92,13 @@ class Weights:
     claims: Mapping[str, str]
     """Claims that are filled before any pod starts, by name of the volume."""
     requests: Mapping[str, str]
-    """Requests of each fetch container.
+    """Resource requests of each fetch container.
 
     Kubernetes reserves only the largest request of a pod's init containers. Each fetch container therefore requests the
     disk space that all fetch containers need together, as far as sizes are known.
     """
     limits: Mapping[str, str]
-    """Limits of each fetch container."""
+    """Resource limits of each fetch container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,9 @@ class Source:
     identity: bool
     """Whether the user names a ServiceAccount for the fetching pod. That account may have access to the source."""
     retries: bool = False
-    """Whether a container repeats a failed fetch itself. In a replica of several pods, the restart of any container,
-    even of an init container, deletes all pods of the replica, and the files that these pods have fetched."""
+    """Whether a container repeats a failed fetch itself, instead of being restarted. True in a replica of several pods,
+    because there the restart of any container, even of an init container, deletes all pods of the replica, and the
+    files that these pods have fetched."""
     fetches_all: bool = False
     """Whether all files of a repository are fetched by default, because a custom engine may read any of them."""
 
@@ -125,7 +126,7 @@ class Access:
     secret: str | None
     """Secret with the credentials; None if there is none."""
     endpoint: str | None
-    """URL of the server; None for the vendor's server."""
+    """URL of the server; None for the default server of the scheme, such as huggingface.co."""
     region: str | None
 
 
