@@ -25,8 +25,8 @@ _WIDE = 4
 """Bytes of a number in float32."""
 _HYBRID = "--disable-hybrid-kv-cache-manager"
 _HYBRID_TRANSFERS_SINCE = "0.22.0"
-"""First version that frees tokens that have left a window even if the engine has a connector (vllm 0.22.0,
-config/vllm.py). All connectors that this program configures support this (SupportsHMA)."""
+"""First version of vLLM in which even an engine with a connector frees tokens that have left a layer's window (vllm
+0.22.0, config/vllm.py). All connectors that this program configures support this (SupportsHMA)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
 
 
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:
-    """Return why a model's memory is unknown: because of its cache, else its weights, else its longest context."""
+    """Return why a model's memory is unknown: the first of cache, weights and longest context that is unknown."""
     groups = cache.groups(architecture)
     if isinstance(groups, Unknown):
         return groups
@@ -154,7 +154,11 @@ def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVe
 
 
 def with_arguments(found: Request, tokens: Sequence[str]) -> Request:
-    """Return a request with the settings in an engine's arguments. Absent settings get their defaults."""
+    """Return a request with the settings in an engine's arguments.
+
+    A setting that is absent there gets the engine's default. Only `utilization` and `space` keep their values in
+    `found`.
+    """
     arguments = {flag.switch: flag for flag in flags.parse(tokens)}
     utilization = _value(arguments, "--gpu-memory-utilization")
     space = _number(arguments, "--kv-cache-memory-bytes")
