@@ -73,8 +73,8 @@ class Emit(Spec):
     stream_name: StreamName = "phoebe:metering"
     """Name of the stream."""
     wal_path: NestedPath = "/var/lib/phoebe/metering-wal.jsonl"
-    """File of the write-ahead log, which keeps events until they are in the stream. A volume that lasts as long as the
-    pod is mounted at the directory of the file."""
+    """File of the write-ahead log, which keeps events until they are in the stream. The directory of the file is a
+    volume that lasts as long as the pod."""
 
 
 class InterceptorDeployment(Spec):
@@ -90,8 +90,8 @@ class InterceptorDeployment(Spec):
     settings_secret: DnsSubdomain | None = Field(default=None, examples=["phoebe-settings"])
     """Existing Secret in the interceptor's namespace. Its key settings.yaml has all settings of the interceptor. Use a
     Secret if the settings contain a credential, for example in the address of a database. The port in the settings must
-    be that of this section. In mode label, their k8sNamespace must be the namespace of the metered services. Absent:
-    the settings follow from this section."""
+    equal interceptor.port. In mode label, the k8sNamespace in the settings must be the namespace of the metered
+    services. Absent: the program writes the settings from the keys of interceptor."""
     emit: Emit = Emit.default()
     """Events of metering. If settingsSecret is set, these keys decide only the volume and the network policy."""
     drain_timeout: DrainTime = "75s"
@@ -120,5 +120,5 @@ class Interceptor(Spec):
     deploy: InterceptorDeployment | None = Field(
         default=None, examples=[{"image": f"registry.example/phoebe@sha256:{'0f' * 32}"}]
     )
-    """Deploy the interceptor. Absent: the interceptor runs already, and this stack has only its routes, labels and
-    rights."""
+    """Deploy the interceptor. Absent: the interceptor runs already, and this stack has only the routes to the
+    interceptor, the labels that it reads, and the rights that it needs."""
