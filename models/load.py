@@ -91,7 +91,7 @@ class Loaded:
         return self.stack
 
     def is_repaired(self, path: Path) -> bool:
-        """Return whether a repaired value is at a path of the merged tree, contains that value, or is inside it."""
+        """Return whether the value at a path of the merged tree is repaired, or is in or around a repaired value."""
         return _overlaps_repaired(path, self.repaired)
 
     def locate(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:

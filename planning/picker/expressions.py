@@ -1,6 +1,6 @@
 """Syntax of CEL, the language of the expressions that report a request's usage.
 
-The check finds only mistakes that the picker refuses at start: wrong syntax, and undeclared names.
+`cel` finds only mistakes that the picker refuses at start: wrong syntax, and undeclared names.
 """
 
 import re
