@@ -321,7 +321,7 @@ def _job(block: str, storage: StoragePlan) -> _Fetcher:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield every text in plain values."""
+    """Yield every text in a tree of plain values, except for keys of mappings."""
     if isinstance(value, Mapping):
         for inner in cast("Mapping[str, object]", value).values():
             yield from _texts(inner)

@@ -52,7 +52,7 @@ class Selected:
     """Paths of placeholder values, which replace the values of profiles that could not be selected."""
     profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
     merged: Layer | None = None
-    """The merged stack, if no profile changes it; else None."""
+    """The merged tree of the stack, which `load` reuses; None if a profile changes the tree."""
 
 
 NOTHING_SELECTED = Selected()

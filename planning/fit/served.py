@@ -62,7 +62,7 @@ class Served:
 
 
 def request(served: Served) -> Request | Unknown:
-    """Return the request for a served model, or the reason why the model's memory is unknown."""
+    """Return the `memory.Request` for a served model, or the reason why the model's memory is unknown."""
     source = source_of(served.model)
     if isinstance(source, Unknown):
         return source
@@ -138,7 +138,7 @@ def _number(arguments: Mapping[str, Flag], name: str) -> int | None:
 
 
 def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVersion | None) -> Request:
-    """Return a request with the values of the engine's flags."""
+    """Return `found` with the values of the engine's flags."""
     since = overheads.of_vendor(found.devices.vendor).graphs_since
     counts_graphs = since is not None and (version is None or version.is_at_least(since))
     offloaded, space = _value(arguments, "--cpu-offload-gb"), _number(arguments, "--kv-cache-memory-bytes")
@@ -154,10 +154,9 @@ def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVe
 
 
 def with_arguments(found: Request, tokens: Sequence[str]) -> Request:
-    """Return a request with the settings in an engine's arguments.
+    """Return `found` with the settings in an engine's arguments.
 
-    A setting that is absent there gets the engine's default. Only `utilization` and `space` keep their values in
-    `found`.
+    A setting that is absent there gets the engine's default. Only `utilization` and `space` keep their values.
     """
     arguments = {flag.switch: flag for flag in flags.parse(tokens)}
     utilization = _value(arguments, "--gpu-memory-utilization")

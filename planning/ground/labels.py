@@ -11,7 +11,7 @@ from planning.ground.names import Names
 _OURS = "inference-stacks.io"
 SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
 GENERATION = f"{_OURS}/generation"
-"""Label with the generation of the KV cache. Only pods that exchange their cache have it."""
+"""Label with the generation of the KV cache. Pods of variants without a generation do not have it."""
 PICKER = f"{_OURS}/endpoint-picker"
 """Label of the picker's pods and Service; its value is the service's name. The picker's pods do not have the label
 `SERVICE`, so no pool selects them."""

@@ -27,7 +27,7 @@ class _Parser:
         self._variables = set[str]()
 
     def read(self) -> None:
-        """Read the whole text."""
+        """Read all tokens as one expression."""
         self._expression()
         self._expect("")
 

@@ -125,7 +125,7 @@ class PickerFlags(Sourced):
     rejected: dict[str, str]
     """Flags that users may not set, by name without dashes, each with the reason why the picker would not work."""
     others: dict[str, str] = Field(default={})
-    """All other flags of the command line, with the shape of their values."""
+    """All flags of the picker that are not in `known`, by name without dashes, with the shape of their values."""
     defaults: dict[str, Any] = Field(default={})
     """Default values of flags, for flags on which a rule depends."""
     rules: list[Demand] = Field(default=[])

@@ -1,4 +1,4 @@
-"""Messages about selections: errors with their tables, and warnings about locked profiles."""
+"""Messages about selections: errors with a message for each candidate, and warnings about locked profiles."""
 
 from collections.abc import Iterable, Iterator
 
