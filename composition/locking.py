@@ -45,7 +45,7 @@ class GivenLock:
     lock: Lock | None
     problems: tuple[Problem, ...] = ()
     is_used: bool = True
-    """Whether the composition uses a lock. If not, a missing lock is no problem."""
+    """Whether the caller gave a `LockFile`. If not, no source is pinned, and the missing lock is no problem."""
 
     @property
     def gateways(self) -> tuple[str, ...] | None:
@@ -70,7 +70,7 @@ def _earlier_names(tree: object) -> tuple[str, ...]:
 
 
 def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> Locked:
-    """Return the stack with the pins of its lock, and with the identity of its cluster.
+    """Return the stack with the pins of its lock. A cluster without a name in the configuration gets the locked name.
 
     If the lock has mistakes, a later step refuses the stack. Until then, all sources have a placeholder size, so that
     no source is asked for its size, and no size is reported as missing.
@@ -92,9 +92,10 @@ def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> 
 
 
 def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
-    """Return the stack with a problem: the kubeconfig names another cluster than the lock.
+    """Report that the kubeconfig names another cluster than the lock, with the severity that `checks.lock` sets.
 
-    The name in the kubeconfig remains the identity of the cluster, because another identity would replace all objects.
+    The stack does not get the name in the lock. The name in the kubeconfig remains the identity of the cluster, because
+    another identity would replace all objects.
     """
     what = f"is {name} in the lock, and {known} in the kubeconfig"
     problem = Problem(Path("cluster", "name"), what, "write the name of the cluster here")
@@ -106,7 +107,7 @@ def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
 
 
 def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
-    """Return the outputs of a platform. Values in the lock replace the values in `outputs`, which may be newer."""
+    """Return the outputs of a platform. Values in the lock replace the values in `outputs`, even if these are newer."""
     named = None if lock is None or lock.cluster is None or not lock.cluster.platform else sources.reference(tree)
     if named is None or lock is None or lock.cluster is None:
         return outputs
@@ -123,7 +124,10 @@ class Locking:
 
     lock: Lock
     problems: tuple[Problem, ...]
-    """Problems of sources whose digest has moved or is unknown. The pins of these sources are unchanged."""
+    """Problems of sources that could not be asked or, when a lock is checked, differ from the lock.
+
+    In `lock`, these sources keep the pins that they had.
+    """
     warnings: tuple[Problem, ...] = ()
 
 
@@ -219,10 +223,10 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
 
 
 def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str) -> LockedCluster | None:
-    """Return the answers of cluster and platform.
+    """Return the block of the cluster for the new lock: name, accepted Gateways, and the outputs of the platform.
 
-    If the earlier lock has these answers, and `--update` does not name the block of the cluster, the earlier answers
-    remain. Otherwise the cluster is asked, and the answers of the platform are those of the request.
+    If the earlier lock has this block, and `--update` does not name it, the earlier block remains. Otherwise the
+    cluster is asked for its Gateways, and the outputs of the platform are those in `request`.
     """
     if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
         return earlier.cluster
@@ -247,8 +251,8 @@ def _running(
 ) -> tuple[frozenset[Path], tuple[Problem, ...]]:
     """Return the paths of sources that workloads or Jobs in the cluster already fetch, and warnings.
 
-    The manifest of such a workload or Job contains the text of the source exactly as the configuration has it. The
-    warnings are about workloads and Jobs that could not be read.
+    A workload or Job fetches a source if its spec in the cluster contains the source as the configuration writes it.
+    The warnings are about workloads and Jobs that could not be read.
     """
     requested = set(map(_fetched_by, lockables))
     fetchers = [each for each in _fetchers(plan) if (each.block, each.by_pods) in requested]
@@ -317,7 +321,7 @@ def _job(block: str, storage: StoragePlan) -> _Fetcher:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield every text in plain values."""
+    """Yield every text in a tree of plain values, except for keys of mappings."""
     if isinstance(value, Mapping):
         for inner in cast("Mapping[str, object]", value).values():
             yield from _texts(inner)

@@ -1,7 +1,8 @@
 """Finder of a model's `config.json` in a ModelKit or ModelPack, from the first bytes of the layers.
 
 A layer is a plain file, or an archive of a file or folder. The files in the archive of a folder are sorted by name
-(kitops 1.7, pkg/lib/kitfile/layer.go), so that `config.json` comes before the weights.
+(kitops 1.7, pkg/lib/kitfile/layer.go). The first bytes of the archive are enough, because `config.json` precedes the
+weights.
 """
 
 import io
@@ -41,7 +42,7 @@ def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) 
     sizes = sorted((int(each["size"]), index) for index, (_, each) in enumerate(paths))
     small = [index for size, index in sizes if size <= _SMALL][:_MOST_SMALL]
     large = [index for size, index in sizes if size > _SMALL]
-    # In the manifest, the layer of `model` precedes the layers of `model.parts`.
+    # Only one large layer is returned, the first: the layer of `model` precedes the layers of `model.parts`.
     return tuple(paths[index][1] for index in (*small, *sorted(large)[:1]))
 
 

@@ -69,7 +69,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class NeedsClient:
-    """A context that needs the Kubernetes client, for example because of a proxy or an `auth-provider`."""
+    """A context that only the Kubernetes client can use, for example because of a proxy or an `auth-provider`."""
 
     files: tuple[Path, ...]
     """Files of the kubeconfig. Empty if the kubeconfig was given as text."""
@@ -194,7 +194,7 @@ def _entry(documents: Sequence[_Document], section: str, name: str | None, *, re
 
 
 def _needs_client(url: str, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> bool:
-    """Return whether a context needs the Kubernetes client."""
+    """Return whether only the Kubernetes client can use a context."""
     unsupported = user.get("auth-provider") or cluster.get("proxy-url") or urlsplit(url).scheme not in {"http", "https"}
     return bool(unsupported) or _has_proxy(url)
 

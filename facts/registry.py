@@ -27,9 +27,9 @@ from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
 _LARGEST = 8 * 2**20
-"""Maximum size of a manifest or Kitfile in bytes. Registries accept manifests of up to 4 MiB."""
+"""Maximum size of a manifest or Kitfile in bytes. It exceeds the 4 MiB that registries accept for a manifest."""
 _LONGEST_CHAIN = 10
-"""Maximum number of references from one ModelKit to the next. The command `kit` has the same limit."""
+"""Maximum number of references in a chain of ModelKits. The command `kit` has the same limit."""
 _INDEXES = frozenset(
     {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
 )
@@ -85,7 +85,7 @@ def ask(question: Wanted, seconds: float) -> Answer:
 
 
 def content(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
-    """Return the content of a ModelKit or an image. Raises the errors of `ask`."""
+    """Return the source with its digest, and for a ModelKit also size and architecture. Raises the errors of `ask`."""
     reference = _reference(question.source)
     host, bare = reference.partition("/")[0], _without_version(question.source)
     try:
@@ -187,8 +187,8 @@ class _Repository:
     def manifest(self) -> tuple[bytes, str]:
         """Return the manifest's text and digest.
 
-        The manifest must have the digest in the reference. If the reference contains a tag instead, the manifest must
-        have the digest that the registry announces. Raises `_UnusableError` if the digests differ.
+        The digest must equal the digest in the reference. If the reference contains a tag instead, the digest must
+        equal the digest that the registry announces. Raises `_UnusableError` if the digests differ.
         """
         try:
             body, claimed = self._get(f"manifests/{self._tag_or_digest}", _ACCEPT)
@@ -205,7 +205,7 @@ class _Repository:
         return body, digest
 
     def blob(self, digest: str) -> bytes:
-        """Return the blob with a digest. Raises `_UnusableError` if the received content has another digest."""
+        """Return the blob whose digest is `digest`. Raises `_UnusableError` if the registry sends other content."""
         body, _ = self._get(f"blobs/{digest}", "*/*")
         if digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
             what = f"has a Kitfile whose digest differs from the digest in the manifest ({self.reference})"
@@ -213,7 +213,7 @@ class _Repository:
         return body
 
     def beginning(self, digest: str, length: int) -> bytes:
-        """Return at most `length` bytes of the blob with a digest. The digest is not verified."""
+        """Return the first `length` bytes of the blob whose digest is `digest`, without verification of the digest."""
         return self._get(f"blobs/{digest}", "*/*", length)[0]
 
     def _absence_error(self) -> Exception:

@@ -1,6 +1,6 @@
 """Reader of the RBAC rules of the user who runs the program.
 
-Every authenticated user may read these rules: the ClusterRole `system:basic-user` allows it.
+The ClusterRole `system:basic-user` lets every authenticated user read the rules that apply to this user.
 """
 
 from collections.abc import Iterable, Mapping

@@ -173,7 +173,7 @@ class Trial:
             self._gateway.apply([objects.node(name, self._plane.loopback) for name in names])
 
     def _move_pods(self) -> None:
-        """Replace pods of an earlier deployment if their addresses are not on loopback."""
+        """Replace pods of an earlier deployment that are not on loopback. Return when all model servers are ready."""
         label = "=".join(simulator.SELECTED)
         for pod in self._model_servers():
             if not pod["status"].get("podIP", "127.").startswith("127."):

@@ -10,7 +10,7 @@ from planning.ground.flows import Addresses, Edge, End, Policy, Port
 from planning.plans import VariantPlan
 
 _NAMESPACE = "kubernetes.io/metadata.name"
-"""Label that the API server sets on every namespace."""
+"""Label that the API server sets on every namespace; its value is the namespace's name."""
 
 
 def of_pods(variant: VariantPlan) -> Iterator[Rendered]:

@@ -73,8 +73,8 @@ class Emit(Spec):
     stream_name: StreamName = "phoebe:metering"
     """Name of the stream."""
     wal_path: NestedPath = "/var/lib/phoebe/metering-wal.jsonl"
-    """File of the write-ahead log, which keeps events until they are in the stream. A volume that lasts as long as the
-    pod is mounted at the directory of the file."""
+    """File of the write-ahead log, which keeps events until they are in the stream. The directory of the file is a
+    volume that lasts as long as the pod."""
 
 
 class InterceptorDeployment(Spec):
@@ -120,5 +120,5 @@ class Interceptor(Spec):
     deploy: InterceptorDeployment | None = Field(
         default=None, examples=[{"image": f"registry.example/phoebe@sha256:{'0f' * 32}"}]
     )
-    """Deploy the interceptor. Absent: the interceptor runs already, and this stack has only its routes, labels and
-    rights."""
+    """Deploy the interceptor. Absent: the interceptor runs already, and this stack has only the routes to the
+    interceptor, the labels that it reads, and the rights that it needs."""

@@ -52,7 +52,7 @@ class Selected:
     """Paths of placeholder values, which replace the values of profiles that could not be selected."""
     profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
     merged: Layer | None = None
-    """The merged stack, if no profile changes it; else None."""
+    """The merged tree of the stack, which `load` reuses; None if a profile changes the tree."""
 
 
 NOTHING_SELECTED = Selected()
@@ -91,7 +91,7 @@ class Loaded:
         return self.stack
 
     def is_repaired(self, path: Path) -> bool:
-        """Return whether a repaired value is at a path of the merged tree, contains that value, or is inside it."""
+        """Return whether the value at a path of the merged tree is repaired, or is in or around a repaired value."""
         return _overlaps_repaired(path, self.repaired)
 
     def locate(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from local.tools import Tool
 
 MARK = "INFERENCE_STACKS_GATEWAY"
-"""Environment variable that marks all processes of a gateway. Its value is the gateway's directory."""
+"""Environment variable that marks all processes of a `Gateway`. Its value is the directory of this `Gateway`."""
 READY_SECONDS = 60.0
 FIELD_MANAGER = "inference-stacks-local"
 
@@ -125,7 +125,7 @@ class Gateway:
             try:
                 self._plane.kubectl("apply", *flags, "-f", "-", input=json.dumps(items))
             except LocalError as error:
-                # The default ServiceAccount is created a moment after its namespace.
+                # The API server refuses pods until the default ServiceAccount of their new namespace exists.
                 if "serviceaccount" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
@@ -133,7 +133,7 @@ class Gateway:
                 return
 
     def run(self, part: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start a process whose output goes to the log of a part."""
+        """Start a process under the name `part`. Its output goes to the log of this name."""
         private = {"PATH": os.defpath, "HOME": str(self.directory), MARK: str(self.directory)}
         with self.log(part).open("wb") as log:
             self._children[part] = subprocess.Popen(
@@ -147,7 +147,7 @@ class Gateway:
             )
 
     def wait(self, part: str, condition: Callable[[], object]) -> None:
-        """Wait for a condition of a part. Raises LocalError after a timeout, or if the part ends meanwhile."""
+        """Wait until `condition` is true. Raises LocalError after a timeout, or if the process `part` ends before."""
         deadline = time.monotonic() + READY_SECONDS
         while not condition():
             ended = self.has_ended(part)
@@ -157,15 +157,15 @@ class Gateway:
             time.sleep(0.05)
 
     def has_ended(self, part: str) -> bool:
-        """Return whether a part that was started has ended by itself."""
+        """Return whether the process `part`, which was started before, has ended by itself."""
         return self._children[part].poll() is not None
 
     def log(self, part: str) -> Path:
-        """Return the path of a part's log."""
+        """Return the path of the log of the process `part`."""
         return self.directory / f"{part}.log"
 
     def stop(self, part: str) -> None:
-        """Kill a part without waiting for a graceful end."""
+        """Kill the process `part` without a graceful end."""
         child = self._children.pop(part)
         child.kill()
         child.wait()

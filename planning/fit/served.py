@@ -25,8 +25,8 @@ _WIDE = 4
 """Bytes of a number in float32."""
 _HYBRID = "--disable-hybrid-kv-cache-manager"
 _HYBRID_TRANSFERS_SINCE = "0.22.0"
-"""First version that frees tokens that have left a window even if the engine has a connector (vllm 0.22.0,
-config/vllm.py). All connectors that this program configures support this (SupportsHMA)."""
+"""First version of vLLM in which even an engine with a connector frees tokens that have left a layer's window (vllm
+0.22.0, config/vllm.py). All connectors that this program configures support this (SupportsHMA)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Served:
 
 
 def request(served: Served) -> Request | Unknown:
-    """Return the request for a served model, or the reason why the model's memory is unknown."""
+    """Return the `memory.Request` for a served model, or the reason why the model's memory is unknown."""
     source = source_of(served.model)
     if isinstance(source, Unknown):
         return source
@@ -102,7 +102,7 @@ def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
 
 
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:
-    """Return why a model's memory is unknown: because of its cache, else its weights, else its longest context."""
+    """Return why a model's memory is unknown: the first of cache, weights and longest context that is unknown."""
     groups = cache.groups(architecture)
     if isinstance(groups, Unknown):
         return groups
@@ -138,7 +138,7 @@ def _number(arguments: Mapping[str, Flag], name: str) -> int | None:
 
 
 def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVersion | None) -> Request:
-    """Return a request with the values of the engine's flags."""
+    """Return `found` with the values of the engine's flags."""
     since = overheads.of_vendor(found.devices.vendor).graphs_since
     counts_graphs = since is not None and (version is None or version.is_at_least(since))
     offloaded, space = _value(arguments, "--cpu-offload-gb"), _number(arguments, "--kv-cache-memory-bytes")
@@ -154,7 +154,10 @@ def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVe
 
 
 def with_arguments(found: Request, tokens: Sequence[str]) -> Request:
-    """Return a request with the settings in an engine's arguments. Absent settings get their defaults."""
+    """Return `found` with the settings in an engine's arguments.
+
+    A setting that is absent there gets the engine's default. Only `utilization` and `space` keep their values.
+    """
     arguments = {flag.switch: flag for flag in flags.parse(tokens)}
     utilization = _value(arguments, "--gpu-memory-utilization")
     space = _number(arguments, "--kv-cache-memory-bytes")

@@ -11,7 +11,7 @@ from planning.ground.names import Names
 _OURS = "inference-stacks.io"
 SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
 GENERATION = f"{_OURS}/generation"
-"""Label with the generation of the KV cache. Only pods that exchange their cache have it."""
+"""Label with the generation of the KV cache. Pods of variants without a generation do not have it."""
 PICKER = f"{_OURS}/endpoint-picker"
 """Label of the picker's pods and Service; its value is the service's name. The picker's pods do not have the label
 `SERVICE`, so no pool selects them."""
@@ -25,7 +25,7 @@ GROUP = "leaderworkerset.sigs.k8s.io/name"
 JOB = "batch.kubernetes.io/job-name"
 """Label with the name of the Job. The Job controller puts this label on every pod of the Job."""
 POD_SECURITY_LEVEL = "pod-security.kubernetes.io/enforce"
-"""Label of a namespace with the pod security level that the API server enforces."""
+"""Label of a namespace; its value is the pod security level that the API server enforces there."""
 POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 """Pod security level of the namespaces that a stack creates; every pod of a stack meets this level."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
@@ -49,7 +49,7 @@ RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/servic
 
 
 def pool_selector(names: Names) -> dict[str, str]:
-    """Return the selector of the serving pods of all roles."""
+    """Return the selector of the serving pods of a variant: all roles, one generation."""
     return {SERVICE: names.service, **_variant(names)}
 
 

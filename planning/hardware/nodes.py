@@ -33,8 +33,8 @@ def of_class(
 ) -> tuple[ClassNode, ...] | Unknown:
     """Return the nodes that have the labels and devices that pods need. `Unknown` if nodes or devices are unknown.
 
-    For device claims, the devices of all drivers on a node count, because only the expressions of the
-    DeviceClass determine which devices a claim can get.
+    For device claims, the devices of all drivers on a node count. The expressions of the DeviceClass, which are not
+    evaluated here, determine which of these devices a claim can get.
     """
     if isinstance(facts.nodes, Unknown):
         return facts.nodes

@@ -26,7 +26,7 @@ _ROLLOUT = RollingUpdate.default(type="RollingUpdate", max_surge=1, max_unavaila
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Health checks of the pods; times in seconds."""
+    """A health check of the pods. `interval` and `timeout` are in seconds."""
 
     path: str
     interval: int

@@ -9,7 +9,7 @@ from planning.ground.marks import StackName
 from planning.ground.names import LONGEST, shorten
 
 _LONGEST_ROLE = 253
-"""Maximum length of the name of a Role in characters."""
+"""Maximum length of the name of a Role, a RoleBinding or a ReferenceGrant in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def _policies(stack: Stack) -> Iterator[Problem]:
 
 
 def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
-    """Yield warnings about settings without effect in `networkPolicies`, and about requests that may be refused."""
+    """Yield warnings about settings without effect in `networkPolicies`, and about refused requests of gateways."""
     if stack.network_policies is not None:
         yield from _unused_settings(stack.network_policies, policies)
         yield from _refused_requests(stack, stack.network_policies)
@@ -71,7 +71,7 @@ def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Itera
 
 
 def _refused_requests(stack: Stack, policies: NetworkPolicies) -> Iterator[Problem]:
-    """Yield warnings about sources of requests that the network policies may not admit."""
+    """Yield warnings about gateways whose requests the network policies refuse, or could refuse."""
     at = Path("networkPolicies")
     for service_gateway in dict.fromkeys(found for service, found in _gateways(stack) if service.route.enabled):
         known, place = facts(service_gateway), f"{service_gateway.namespace or stack.namespace}/{service_gateway.name}"

@@ -1,4 +1,7 @@
-"""The EndpointPickerConfig of a variant: a preset or a user's configuration, with scorer weights and flow control."""
+"""The EndpointPickerConfig of a variant: a preset with scorer weights, or a user's configuration.
+
+Both get the flow control of the variant, unless the user's configuration has its own.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +63,10 @@ def predictor_servers(spec: Variant, facts: PickerFacts) -> PredictorServers | N
 
 
 def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:
-    """Return a variant's configuration without `apiVersion` and `kind`. The rules must have accepted the variant."""
+    """Return a variant's configuration without `apiVersion` and `kind`.
+
+    Callers pass only variants in which the rules found no error.
+    """
     picker, facts = spec.endpoint_picker, release.picker
     if picker.preset == "custom":
         config = {key: value for key, value in (picker.config or {}).items() if key not in HEADER}
@@ -95,7 +101,10 @@ def _with_tls_metrics(config: dict[str, Any], facts: TlsMetricsFacts) -> dict[st
 
 
 def preset(name: str, facts: PickerFacts, *, disaggregated: bool) -> dict[str, Any] | None:
-    """Return a preset's template. None if the release lacks the preset, or lacks the requested form of the preset."""
+    """Return a preset's template for variants with a prefill (`disaggregated`) or without.
+
+    None if the release lacks the preset, or lacks this template of the preset.
+    """
     preset_facts = facts.presets.get(name)
     if preset_facts is None:
         return None
@@ -115,7 +124,7 @@ def _yaml(json_text: str) -> str:
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
-    """Return the section `flowControl` as the release reads it. Keys that the release does not know are unchanged."""
+    """Return the section `flowControl`, with whole numbers for quantities where the release reads integers."""
     section = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return cast("dict[str, Any]", _with_whole_numbers(section, facts.config.shape.get(FLOW_CONTROL)))
 
@@ -200,9 +209,9 @@ def _plain_number(number: float) -> float:
 def _with_flow_control(
     config: dict[str, Any], spec: FlowControl | None, facts: PickerFacts, *, declare: bool
 ) -> dict[str, Any]:
-    """Add the section `flowControl` and its feature gate.
+    """Add the section `flowControl` of `spec` and its feature gate. A section in `config` also gets this gate.
 
-    If `declare` is true, also declare the plugins that the section names.
+    If `declare` is true, also declare the plugins that the section of `spec` names.
     """
     if spec is None and FLOW_CONTROL not in config:
         return config

@@ -1,6 +1,6 @@
 """Syntax of CEL, the language of the expressions that report a request's usage.
 
-The check finds only mistakes that the picker refuses at start: wrong syntax, and undeclared names.
+`cel` finds only mistakes that the picker refuses at start: wrong syntax, and undeclared names.
 """
 
 import re
@@ -27,7 +27,7 @@ class _Parser:
         self._variables = set[str]()
 
     def read(self) -> None:
-        """Read the whole text."""
+        """Read all tokens as one expression."""
         self._expression()
         self._expect("")
 

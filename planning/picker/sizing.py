@@ -34,7 +34,7 @@ class _Memory(Spec):
     per_answer_token: Quantity
     """Memory for one token of answers per second."""
     per_band: Quantity
-    """Memory for the waiting requests of a priority band. It counts for a band without `max_bytes`."""
+    """Memory for the waiting requests of a priority band without `max_bytes`."""
 
 
 class _Sizing(Sourced):
@@ -45,7 +45,10 @@ class _Sizing(Sourced):
 
 
 def resources(variant: VariantContext) -> Resources:
-    """Return requests and limits of the picker container. If the spec has `traffic`, both are computed from it."""
+    """Return requests and limits of the picker container.
+
+    If the spec has `traffic`, both are computed from `traffic`. If not, both are the spec's `resources`.
+    """
     picker = variant.spec.endpoint_picker
     if picker.traffic is None:
         return picker.resources
@@ -83,7 +86,7 @@ def _waiting(flow_control: FlowControl | None, table: _Memory) -> Decimal:
 
 
 def _bands(flow_control: FlowControl, table: _Memory) -> Iterator[Decimal]:
-    """Yield the maximum size of each listed priority band, and of one default band."""
+    """Yield the maximum size of each band in `priority_bands`, and of one band that is not listed there."""
     default = flow_control.default_priority_band
     for band in (*flow_control.priority_bands, default):
         yield amount((None if band is None else band.max_bytes) or table.per_band)

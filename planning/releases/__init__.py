@@ -58,7 +58,7 @@ class EngineMetric(Spec):
 
 
 class HandshakePort(Sourced):
-    """Port on which engines agree on a transfer of the KV cache. Each rank uses the sum of this port and its number."""
+    """Port on which engines agree on a transfer of the KV cache. Each rank adds the number of the rank to the port."""
 
     variable: str
     """Environment variable that sets the port."""
@@ -125,7 +125,7 @@ class PickerFlags(Sourced):
     rejected: dict[str, str]
     """Flags that users may not set, by name without dashes, each with the reason why the picker would not work."""
     others: dict[str, str] = Field(default={})
-    """All other flags of the command line, with the shape of their values."""
+    """All flags of the picker that are not in `known`, by name without dashes, with the shape of their values."""
     defaults: dict[str, Any] = Field(default={})
     """Default values of flags, for flags on which a rule depends."""
     rules: list[Demand] = Field(default=[])
@@ -159,7 +159,7 @@ class ConfigFacts(Sourced):
 
 
 class Preset(Sourced):
-    """A preset: ready configurations of the picker, without apiVersion and kind."""
+    """A preset: complete configurations of the picker, except for `apiVersion` and `kind`."""
 
     aggregated: dict[str, Any]
     """Configuration for services without prefill."""
@@ -273,7 +273,8 @@ class PickerSeries(Spec):
     aggregation: Literal["sum", "min"]
     """Function that combines the values of the gauge for all labels and from all pickers."""
     stage_label: str | None = None
-    """Label with the role of the counted pods, or `effective` for all pods. None if the gauge has no such label."""
+    """Name of the label for the role of the counted pods; its value `effective` stands for all pods. None if the gauge
+    has no such label."""
     flow_control: bool = False
     """Whether the picker reports the gauge only while flow control is on."""
 
@@ -327,7 +328,7 @@ class PickerFacts(Sourced):
     presets: dict[str, Preset]
     """Presets that the release supports, by their names in the configuration."""
     tls_metrics: TlsMetricsFacts | None = None
-    """None if the picker needs no such entries."""
+    """Entries for metrics from pods with TLS and pods without TLS. None if the picker needs no such entries."""
     ports: PortFacts
     unread_requests: UnreadRequests | None = None
     """Facts for a picker that reads no objectives or rewrites. None if the picker reads them."""

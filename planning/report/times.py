@@ -36,9 +36,9 @@ def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
 
 
 def outage_seconds(change: Change, size: str | None, rates: Rates) -> int:
-    """Return the seconds without a ready replica: the drain of old pods, then the start of new pods.
+    """Return the seconds without a ready replica if all replicas restart together.
 
-    With a surge, a new pod starts while old pods drain.
+    Old pods drain, then new pods start. With a surge, new pods start while old pods drain, so the drain adds no time.
     """
     rollout, drain = change.workload.rollout, change.workload.drain.grace
     waits = isinstance(rollout, Recreate) or not rollout.max_surge

@@ -100,7 +100,7 @@ def reference(route: Route) -> ParentRef:
 
 
 def problems(routes: Iterable[Route]) -> Iterator[Problem]:
-    """Yield a problem for every claim of a service that collides with an earlier service of the stack.
+    """Yield a problem for every claim of a service that collides with a claim of an earlier service of the stack.
 
     Of routes with the same namespace and name only the last route is checked, because another rule reports equal names.
     """

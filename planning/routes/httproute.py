@@ -142,7 +142,7 @@ def _parent(gateway: Gateway, namespace: str) -> Parent:
 
 def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
     spec = variant.service.route.mirror
-    # Defaults may name one mirror for all services. The service that is this mirror does not copy requests to itself.
+    # `defaults` can name a service as the mirror of all services. This service does not mirror requests to itself.
     if spec is None or spec.service == variant.key:
         return None
     target = contexts.primary(spec.service).names

@@ -48,7 +48,7 @@ def path(template: str, record: Mapping[str, Any]) -> str:
     Raises `TemplateError` for an expression without exactly one value, for a brace without its counterpart, and for a
     path that is empty or too long.
     """
-    # In aim-engine, `{}` is text and not an expression. `normalize` removes this text.
+    # In aim-engine, `{}` is text and not an expression. `normalize` treats the braces as invalid characters.
     rest = _EXPRESSION.sub("", template.replace("{}", ""))
     if "{" in rest or "}" in rest:
         raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")

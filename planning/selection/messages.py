@@ -1,4 +1,4 @@
-"""Messages about selections: errors with their tables, and warnings about locked profiles."""
+"""Messages about selections: errors with a message for each candidate, and warnings about locked profiles."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ _MINIMUM = "selection.minimumType"
 
 
 def failure(seat: Seat, evaluation: Evaluation) -> Iterator[Problem]:
-    """Yield the problem of a question without an answer, and then a problem for each row of its table."""
+    """Yield the problem of a question without an answer, and then a problem for each candidate in `evaluation`."""
     at, tied = seat.path / "selection", evaluation.tied
     number = {2: "two", 3: "three"}.get(len(tied), str(len(tied)))
     equal = f"{number} profiles are equally good ({_names(tied)})"
@@ -21,7 +21,7 @@ def failure(seat: Seat, evaluation: Evaluation) -> Iterator[Problem]:
 
 
 def row_text(row: Row) -> str:
-    """Return a row of a table without its detail as one line of text."""
+    """Return a row as one line of text. The line does not contain the row's detail."""
     place = row.candidate.file or row.candidate.scope
     rank = "" if row.rank is None else f"rank {row.rank}, "
     return f"{row.candidate.id} ({place}): {rank}{row.stage}, {row.reason}"

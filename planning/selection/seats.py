@@ -85,7 +85,10 @@ class _Asker:
         self.failed, self.without = list[Path](), list[Path]()
 
     def ask_variant(self, at: Path, tree: Mapping[str, Any], parent: Path | None) -> None:
-        """Add the questions of a service or canary, and of its prefill. `parent` is the path of a canary's service."""
+        """Add the questions of a service or canary, and of its prefill.
+
+        For a canary, `parent` is the path of its service. For a service, `parent` is None.
+        """
         inherits = parent is not None and any(seat.path == parent for seat in self.seats)
         if not isinstance(tree.get("model"), dict) or self._is_mistaken(at):
             return
@@ -176,7 +179,9 @@ class _MistakeError(Exception):
 def _model(at: Path, tree: Mapping[str, Any], merged: Layer, catalogue: Catalogue, *, is_asked: bool) -> _Named | None:
     """Return the model of a variant that needs a profile; None if the variant needs none.
 
-    Raises `_MistakeError` if a profile is needed, but the variant names no model, or a model that the catalogue lacks.
+    If `is_asked` is true, a variant whose model is in the catalogue needs a profile even if it sets source and
+    accelerator. Raises `_MistakeError` if a profile is needed, but the variant names no model, or a model that the
+    catalogue lacks.
     """
     model, is_explicit = _mapping(tree.get("model")), _is_explicit(at, tree, merged)
     source, name = model.get("source", _source_of_cache(tree, merged)), model.get("name")
@@ -200,7 +205,7 @@ def _model(at: Path, tree: Mapping[str, Any], merged: Layer, catalogue: Catalogu
 
 
 def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, is_explicit: bool) -> _Named | None:
-    """Return the model that a service names by its image."""
+    """Return the model that a service names by its image; None if the service needs no profile."""
     path, text = at / "model" / "source", place(source)
     try:
         image = image_references.parse(text)

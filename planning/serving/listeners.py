@@ -1,4 +1,4 @@
-"""Validation of the ports of a serving pod: its containers share the ports, so each port may have only one listener."""
+"""Validation of the ports of a serving pod: no two listeners can use the same port, not even in two containers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class _Listener:
     first: int
     last: int
     is_explicit: bool
-    """Whether the user has set the port in place of its default."""
+    """Whether the user set the port in `engine.args` or `engine.env`. A conflict is then reported at that setting."""
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:

@@ -110,7 +110,8 @@ def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
 def warnings(context: RoleContext, inherited: Engine | None) -> Iterator[Problem]:
     """Yield warnings about an engine of unknown version, and about variables that the engine does not know.
 
-    `inherited` is the engine of the service, from which a role inherits; None for the service's own role.
+    `inherited` is the service's section `engine`, from which the role inherits. Inherited settings get no second
+    warning. `inherited` is None for the service's own role.
     """
     version, spec = context.engine_version, context.role.engine
     if version is None:

@@ -45,7 +45,7 @@ def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str,
 def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
     """Return the settings from which the hash is made.
 
-    The settings of each role are below the name of the role. All pods of a role in a generation have the same settings.
+    Each role has its own settings, below the name of the role. Pods of one role and one generation have equal settings.
     """
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:
@@ -103,7 +103,10 @@ def _role_identity(
 
 
 def _parallelism(role: Role) -> dict[str, object]:
-    """Return the layout of a role. The default of `loadBalancing` is left out, so that existing hashes stay equal."""
+    """Return the layout of a role, without `loadBalancing` if it has its default value.
+
+    This key is newer than the others. A stack that does not set it keeps the hash from before the key existed.
+    """
     fields = role.parallelism.model_dump()
     return {name: value for name, value in fields.items() if (name, value) != ("load_balancing", "internal")}
 
