@@ -55,8 +55,8 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
 
     The result is empty if the free memory does not shrink, or is unknown before or after the change.
 
-    `old` is the object before the change. Only the engine's arguments are read from `old`, so the pods must have the
-    same weights and devices before and after the change (`is_comparable`).
+    `old` is the workload object before the change. Only the engine's arguments are read from `old`, so the pods must
+    have the same weights and devices before and after the change (`is_comparable`).
     """
     after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
     containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]

@@ -56,7 +56,10 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
 
 
 def _pod_settings(variant: Variant) -> dict[str, object]:
-    """Return the settings of a variant that affect its pods, without metrics, objectives and the number of replicas."""
+    """Return the settings from which it follows how a variant's pods run.
+
+    Metrics, objectives and numbers of replicas have no influence, so the result has the same values for every variant.
+    """
     scaling = {"replicas": 1, "autoscaling": None}
     names = {"name": served_name(variant.model.name, variant.model.source)}
     replaced = {
