@@ -20,12 +20,12 @@ from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
 _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
-"""A resource type of the Kubernetes provider. For any such type, `get_provider` returns that provider of a parent."""
+"""A resource type of the Kubernetes provider. For any of its types, a parent's `get_provider` returns this provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an inference stack that its configuration does not have."""
+    """Settings that an inference stack gets in addition to its configuration."""
 
     kubeconfig: str | None = None
     platform: Outputs | None = None
@@ -37,7 +37,7 @@ class Settings:
     inference stack with a prefix has no lock."""
 
     def lock_file(self, instance: Instance) -> LockFile | None:
-        """Return the place of the lock; None if the inference stack has none."""
+        """Return the place of the lock; None if the inference stack has no lock."""
         return None if self.lock is None and instance.prefix else LockFile(Path.cwd(), self.lock)
 
 
@@ -48,7 +48,7 @@ class Draft:
     composition: Composition
     access: Access
     cluster: str
-    """Identifier of the cluster."""
+    """Identifier of the cluster, by which the provider distinguishes clusters."""
 
 
 def draft(
@@ -129,7 +129,7 @@ def _late_platform(platform: Outputs | None) -> Iterator[Problem]:
 
 
 def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
-    """Yield a problem if the options have or inherit a provider of Kubernetes, because its cluster is unknown."""
+    """Yield a problem if the options have or inherit a Kubernetes provider: the provider's cluster is unknown."""
     if opts is None:
         return
     given = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())

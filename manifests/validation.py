@@ -102,7 +102,7 @@ def _name(manifest: Manifest) -> str:
 
 
 def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return the path in the configuration for a path of an object; None if no user wrote the text there.
+    """Return the path in the configuration for a path of an object; None if no user wrote the value there.
 
     The longest path in `origins` that contains `at` decides.
     """
