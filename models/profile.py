@@ -124,7 +124,7 @@ class Catalogue(Spec):
     shipped: bool = True
     """Whether shipped profiles may be selected."""
     files: Items[Text] = Field(default=(), examples=[["catalogue/private.yaml"]])
-    """Files with profiles, under the key `profiles`. Paths are relative to the folder of Pulumi.yaml."""
+    """Files that have profiles under the key `profiles`. Paths are relative to the folder of Pulumi.yaml."""
     profiles: dict[ProfileId, Profile] = Field(
         default={},
         examples=[

@@ -73,7 +73,7 @@ class Adapter(Source):
     Absent: the model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub. Absent: the model's if adapter and model have the same scheme;
-    otherwise the vendor's."""
+    otherwise the public endpoint of AWS or of Hugging Face."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket. Absent: the model's if adapter and model have the same scheme and endpoint."""
 
@@ -120,7 +120,8 @@ class Model(Source):
     For hf://, it has the key HF_TOKEN. For s3://, it has the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent:
     the source is public, or pod.serviceAccountName has access to the source."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
+    """URL of the S3 store or of the Hugging Face hub; absent: the public endpoint of AWS
+    or of Hugging Face."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket."""
     insecure: bool = False

@@ -40,7 +40,8 @@ class Fill(Spec):
     ] = Field(default=(), examples=[["s3-reader"]])
     """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
+    """URL of the S3 store or of the Hugging Face hub; absent: the public endpoint of AWS
+    or of Hugging Face."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
