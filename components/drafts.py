@@ -56,7 +56,7 @@ def draft(
 ) -> Draft | None:
     """Compose an inference stack and print its warnings.
 
-    If there is a mistake, note it in the program and return None.
+    If there is a mistake, note it in `run` and return None.
     """
     try:
         unusable = [*_late_values(tree, ConfigPath()), *_late_platform(settings.platform), *_providers(opts)]
@@ -71,7 +71,10 @@ def draft(
 
 
 def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -> Draft | None:
-    """Return a draft; None if the preflight has errors. Raises the error of a refused configuration."""
+    """Return a draft; None if the preflight has errors.
+
+    Raises the error of a refused configuration, or a `ConfigError` about conflicts with earlier inference stacks.
+    """
     deploys = not pulumi.runtime.is_dry_run()
     target = Live(_kubeconfig(tree, settings), Path.cwd(), settings.previewed, deploys)
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())

@@ -236,7 +236,7 @@ def _companion(companion: Companion) -> Manifest:
 
 
 def _live(path: str, port: int) -> dict[str, Any]:
-    """Render the liveness probe of a further container, with the times of upstream's chart."""
+    """Render the liveness probe of a further container, with the times of llm-d-router's Helm chart."""
     return {"httpGet": {"path": path, "port": port}, "initialDelaySeconds": 30, "periodSeconds": 20}
 
 
