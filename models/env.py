@@ -78,7 +78,7 @@ class ResourceFieldRef(Spec):
 
 
 class EnvSource(Spec):
-    """Reference to a variable's value. Exactly one of the keys here is set."""
+    """Reference to a variable's value. Exactly one of its keys is set."""
 
     secret_key_ref: KeyRef | None = Field(default=None, examples=[{"name": "hf-token", "key": "HF_TOKEN"}])
     """A key of an existing Secret."""
