@@ -121,7 +121,7 @@ class VariantPlan:
 
     @property
     def target_ports(self) -> tuple[int, ...]:
-        """Return the ports of the pool: all ports that pods of any role serve."""
+        """Return the ports of the pool: every port on which pods of at least one role get requests."""
         return max((workload.target_ports for workload in self.workloads), key=len)
 
     def preview_inputs(self) -> dict[str, Any]:

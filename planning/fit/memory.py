@@ -123,7 +123,7 @@ class Fit:
     def longest(self) -> int:
         """Return the longest context, in tokens, with which the engine can start; 0 if it cannot start at all.
 
-        The result may exceed the requested context.
+        The result may exceed `request.tokens` if the architecture has a longer `context_length`.
         """
         limit = max(self.request.tokens, self.request.architecture.context_length or 0)
         if self.cache_of(limit) <= self.room:

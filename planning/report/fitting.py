@@ -44,7 +44,7 @@ def cells(fit: Fit) -> tuple[str, ...]:
     """Return the cells of a row as texts.
 
     Their order is: weights, overhead, usable memory, cache of one sequence, free memory, requested context, longest
-    possible context, number of sequences. Contexts are in tokens.
+    possible context, number of sequences of the requested context that the cache holds. Contexts are in tokens.
     """
     sizes = (fit.weights, fit.overhead, fit.usable, fit.cache, fit.free)
     return *map(gibibytes, sizes), str(fit.request.tokens), str(fit.longest), str(fit.most_sequences)

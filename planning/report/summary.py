@@ -77,7 +77,9 @@ class Summary:
     """Number of objects that change, by operation and kind. Serving workloads and routes are left out."""
     capacity: Capacity
     before: Cost
+    """Cost of the stack's devices in a month before the run."""
     after: Cost
+    """Cost of the stack's devices in a month after the run."""
     currency: str
     is_priced: bool
     """Whether any accelerator class has a price."""
@@ -209,7 +211,7 @@ def _gap(message: str) -> str:
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
-    """Return the changes of the workloads of the plan. Inputs in the state tell which pods run now."""
+    """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
     classes, found = accelerators.classes(composed.stack.accelerators), dict[Place, Running]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)

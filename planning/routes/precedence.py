@@ -1,7 +1,7 @@
 """Warnings about routes on one gateway whose precedence may surprise users, although their claims differ.
 
-Gateway API orders routes that match a request by the length of the host that matches, then by the length of the path,
-then by the number of headers. Between routes that are equal in all of these, the older route gets the request.
+If several routes match a request, Gateway API gives it to the route whose matching host is the longest. If these are
+equally long, the longest path decides, then the largest number of headers, then the age: the older route gets it.
 
 - A route with a narrower host takes requests even from routes with longer paths, if these routes lack the host.
 - If two routes have equally many headers on one path, a request with the headers of both goes to the older route.
@@ -138,7 +138,7 @@ def _compatible(first: RouteMatch, second: RouteMatch) -> bool:
 
 
 def _meet(first: ParentRef, second: ParentRef) -> bool:
-    """Tell whether two parents share a listener; None means all listeners or all ports."""
+    """Tell whether two parents share a listener. A `section_name` or `port` of None fits all listeners."""
     sections, ports = {first.section_name, second.section_name}, {first.port, second.port}
     return (len(sections) == 1 or None in sections) and (len(ports) == 1 or None in ports)
 

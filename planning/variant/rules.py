@@ -13,7 +13,7 @@ from planning.variant.context import max_replicas
 
 
 def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
-    """Check that a service's canary can get requests, and serves the same model name."""
+    """Check that a canary's weight and headers have a route, and that primary and canary serve the same model name."""
     canary, at = service.canary, path / "canary"
     if canary is None:
         return
