@@ -1,8 +1,9 @@
 """Time to select profiles, by the number of profiles of one model, and by the number of services.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.selecting`. Services ask for different properties,
-so that no result is used twice. Garbage collection is off, as in the program. The column `growth` divides the seconds
-per pair of profile and service by those of the previous row: 1.0 is linear.
+so that the program selects for each of them, and reuses no earlier result. Garbage collection is off, as in the
+program. The column `growth` divides the seconds per pair of profile and service by those of the previous row: 1.0 is
+linear.
 """
 
 import gc

@@ -26,7 +26,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list. Each item is a pair of a sign and a text."""
+    """A list. Each item is a sign, such as `~`, and a text."""
 
     items: Sequence[tuple[str, str]]
 
@@ -66,7 +66,7 @@ def _escape(text: str) -> str:
 
 
 def text(blocks: Iterable[Block]) -> str:
-    """Return a document as text."""
+    """Return a document as text for a terminal."""
     return "\n\n".join(_text(block) for block in blocks) + "\n"
 
 

@@ -20,12 +20,12 @@ from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
 _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
-"""A resource type of the Kubernetes provider. For any such type, `get_provider` returns that provider of a parent."""
+"""A resource type of the Kubernetes provider. For any of its types, a parent's `get_provider` returns this provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an inference stack that its configuration does not have."""
+    """Settings that an inference stack gets in addition to its configuration."""
 
     kubeconfig: str | None = None
     platform: Outputs | None = None
@@ -37,7 +37,7 @@ class Settings:
     inference stack with a prefix has no lock."""
 
     def lock_file(self, instance: Instance) -> LockFile | None:
-        """Return the place of the lock; None if the inference stack has none."""
+        """Return the place of the lock; None if the inference stack has no lock."""
         return None if self.lock is None and instance.prefix else LockFile(Path.cwd(), self.lock)
 
 
@@ -48,7 +48,7 @@ class Draft:
     composition: Composition
     access: Access
     cluster: str
-    """Identifier of the cluster."""
+    """Identifier of the cluster, by which the provider distinguishes clusters."""
 
 
 def draft(
@@ -56,7 +56,7 @@ def draft(
 ) -> Draft | None:
     """Compose an inference stack and print its warnings.
 
-    If there is a mistake, note it in the program and return None.
+    If there is a mistake, note it in `run` and return None.
     """
     try:
         unusable = [*_late_values(tree, ConfigPath()), *_late_platform(settings.platform), *_providers(opts)]
@@ -71,7 +71,10 @@ def draft(
 
 
 def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -> Draft | None:
-    """Return a draft; None if the preflight has errors. Raises the error of a refused configuration."""
+    """Return a draft; None if the preflight has errors.
+
+    Raises the error of a refused configuration, or a `ConfigError` about conflicts with earlier inference stacks.
+    """
     deploys = not pulumi.runtime.is_dry_run()
     target = Live(_kubeconfig(tree, settings), Path.cwd(), settings.previewed, deploys)
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
@@ -129,7 +132,7 @@ def _late_platform(platform: Outputs | None) -> Iterator[Problem]:
 
 
 def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
-    """Yield a problem if the options have or inherit a provider of Kubernetes, because its cluster is unknown."""
+    """Yield a problem if the options have or inherit a Kubernetes provider: the provider's cluster is unknown."""
     if opts is None:
         return
     given = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())

@@ -18,7 +18,7 @@ from planning.plans import StackPlan
 from planning.routes import collisions
 
 _Identity = tuple[str, str, str]
-"""Identity of a resource in the state: type of its component, type of the resource, logical name."""
+"""Identity of a resource in Pulumi's state: type of its component, type of the resource, logical name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,14 @@ class Sibling:
     instance: Instance
     composition: Composition
     cluster: str
-    """Identifier of the cluster in the provider."""
+    """Identifier of the cluster, by which the provider distinguishes clusters (`cluster_identifier`)."""
 
 
 def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
-    """Return the conflicts of an inference stack with earlier ones.
+    """Return the conflicts of an inference stack with earlier inference stacks of the same program.
 
-    Two inference stacks conflict if they share a name in the state, make the same object, or claim the same requests.
+    Two inference stacks conflict if they share a name in Pulumi's state, make the same object, or claim the same
+    requests.
     """
     siblings = list(earlier)
     neighbours = [sibling for sibling in siblings if sibling.cluster == new.cluster]

@@ -25,7 +25,7 @@ GRACE = 5.0
 def _fields(pid: int) -> list[str] | None:
     """Return the fields of /proc/PID/stat after the process's name; None if there is no such process.
 
-    The name may itself contain spaces and brackets.
+    The search for the end of the name starts at the end of the line, because the name may contain spaces and brackets.
     """
     try:
         return (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -51,7 +51,7 @@ class Process:
     def of(pid: int) -> Process | None:
         """Return the living process with a pid; None if there is none."""
         fields = _fields(pid)
-        # The first thread can be a zombie while other threads still hold the sockets of the process.
+        # A process lives while any thread lives: the first can be a zombie while others still hold the sockets.
         if fields is None or (fields[0] in "ZX" and int(fields[17]) <= 1):
             return None
         return Process(pid, int(fields[19]), _boot_id())
@@ -91,7 +91,7 @@ def tied_command(command: Sequence[str]) -> list[str]:
 def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
     """Return the processes of this user whose environment sets the variable `name`, each with the variable's value.
 
-    If `value` is given, return only the processes with that value.
+    This process itself is left out. If `value` is given, return only the processes with that value.
     """
     found: dict[Process, str] = {}
     prefix = f"{name}=".encode()

@@ -16,7 +16,7 @@ _EMPTY: Mapping[str, str] = {}
 
 
 def part_object(variant: VariantPlan, part: Part, manifest: Manifest) -> Rendered:
-    """Return a manifest as the variant's object for a part. The part must be one with a single object in a variant."""
+    """Return a manifest as the variant's object for a part. A variant must have at most one object of this part."""
     return Rendered(Id(variant.owner, part), manifest, part.suffix)
 
 

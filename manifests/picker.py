@@ -18,7 +18,7 @@ from planning.picker.deployment import CONFIG_KEY, HealthProbe, Origination
 from planning.plans import VariantPlan
 
 _EXT_PROC = "grpc-ext-proc"
-"""Name of the port that the gateway sends its requests to, on the picker's pods and Service."""
+"""Name of the port at which the gateway asks the picker which pod takes a request. Pods and Service have this port."""
 
 
 def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
@@ -153,7 +153,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
 
 
 def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
-    """Return which fields of the Deployment come unchanged from the user's configuration.
+    """Return the origins of the Deployment's fields that come unchanged from the user's configuration.
 
     Keys are paths in the Deployment. Values are paths in the configuration.
     """
@@ -236,7 +236,7 @@ def _companion(companion: Companion) -> Manifest:
 
 
 def _live(path: str, port: int) -> dict[str, Any]:
-    """Render the liveness probe of a further container, with the times of upstream's chart."""
+    """Render the liveness probe of a further container, with the times of llm-d-router's Helm chart."""
     return {"httpGet": {"path": path, "port": port}, "initialDelaySeconds": 30, "periodSeconds": 20}
 
 

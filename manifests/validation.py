@@ -102,7 +102,7 @@ def _name(manifest: Manifest) -> str:
 
 
 def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return the path in the configuration for a path of an object; None if no user wrote the text there.
+    """Return the path in the configuration for a path of an object; None if no user wrote the value there.
 
     The longest path in `origins` that contains `at` decides.
     """
@@ -124,7 +124,8 @@ def _misfits(schema: _CompiledSchema, rendered: Rendered) -> Iterator[_Misfit]:
 def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> Iterator[_Misfit]:
     """Yield the misfits of a validation error.
 
-    The path of a misfit ends at the unknown or missing key. The path in jsonschema's error ends at the mapping.
+    The path of a misfit ends at the unknown or missing key. The path of jsonschema's error ends at the mapping that
+    has or lacks this key.
     """
     at, details = Path(*error.instance_path), error.kind.as_dict()
     shown = echo(at, error.instance)
@@ -190,7 +191,7 @@ def _known_keys(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -
 
 @cache
 def _compiled_schema(api: str, kind: str) -> _CompiledSchema | None:
-    """Return the schema of a kind; None if there is none. Each schema is compiled once."""
+    """Return the schema of a kind; None if no schema is known. Each schema is compiled once."""
     custom = files("manifests").joinpath("schemas", f"{kind}-{api.replace('/', '-')}.yaml")
     if custom.is_file():
         document = cast("dict[str, Any]", yaml_text.load(custom.read_text(encoding="utf-8")))

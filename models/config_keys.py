@@ -12,15 +12,15 @@ ROOT = f"{NAMESPACE}:stack"
 KUBECONFIG = f"{NAMESPACE}:kubeconfig"
 """Key with the kubeconfig of the cluster, as an encrypted value."""
 PREVIEWED = f"{NAMESPACE}:previewed"
-"""Key with the path of a facts file, such as the file of an earlier preview. A run lists the changes since that
-file."""
+"""Key with the path of a facts file, such as the file of an earlier preview. A run lists what has changed in the
+cluster since that file was written."""
 KEYS = (ROOT, KUBECONFIG, PREVIEWED)
 
 
 def problems(keys: Iterable[str]) -> list[Problem]:
     """Return a problem for each unknown key in this namespace. Keys in other namespaces are ignored.
 
-    If the program ignored a misspelt key for the kubeconfig, it would deploy to another cluster.
+    A misspelt key must not be ignored: if `KUBECONFIG` is misspelt, the program would deploy to another cluster.
     """
     unknown = sorted(key for key in keys if key.startswith(f"{NAMESPACE}:") and key not in KEYS)
     return [Problem(Path(key), "unknown key", _suggestion(key)) for key in unknown]

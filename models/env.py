@@ -78,7 +78,7 @@ class ResourceFieldRef(Spec):
 
 
 class EnvSource(Spec):
-    """Reference to a variable's value. Exactly one of the keys here is set."""
+    """Reference to a variable's value. Exactly one of its keys is set."""
 
     secret_key_ref: KeyRef | None = Field(default=None, examples=[{"name": "hf-token", "key": "HF_TOKEN"}])
     """A key of an existing Secret."""
@@ -104,7 +104,8 @@ class EnvSource(Spec):
 def _text_or_source(value: object) -> str | EnvSource:
     """Validate a variable's value by the value's YAML type.
 
-    So a mistake gives one error. If pydantic validated a union of types, it would give one error for each type.
+    Because the YAML type decides, a mistake gives one error. If pydantic validated a union of types, a mistake would
+    give one error for each type.
     """
     if isinstance(value, dict):
         return EnvSource.model_validate(cast("dict[str, object]", value))

@@ -29,8 +29,8 @@ class Limit(Spec):
     devices: dict[Dns1035Label, CountOrNone] = Field(default={}, examples=[{"nvidia-h100-80gb": 16}])
     """Maximum number of devices, by accelerator class."""
     per_month: MonthlyAmount | None = Field(default=None, examples=[40000])
-    """Maximum price of all devices in a month of 730 hours; absent: no limit. A price limit needs the price of every
-    accelerator class that its services use."""
+    """Maximum price of all devices in a month of 730 hours; absent: no limit. This limit needs the price of every
+    accelerator class that services with this budget use."""
 
 
 class Budgets(Spec):

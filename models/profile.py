@@ -1,7 +1,7 @@
 """Specs of serving profiles, and of the catalogue that holds them.
 
-A profile has facts for its selection, and keys of a service. These keys are merged between `defaults` and the service
-for which the profile is selected.
+A profile has facts for its selection, and keys for the services that select it. These keys win over `defaults`, but not
+over the keys that a service has itself.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ class ProfileService(Spec):
 
 
 class Profile(Spec):
-    """One proven way to serve a model: facts for the selection of the profile, and keys of a service."""
+    """One proven way to serve a model: facts for the selection of the profile, and keys for a service."""
 
     model: Annotated[Text, Field(examples=["Qwen/Qwen3-8B"])]
     """Model that the profile serves: the `model.name` of services."""
@@ -77,7 +77,7 @@ class Profile(Spec):
     source: Annotated[Text, Field(examples=["https://github.com/acme/recipes/blob/0f1e2d3/qwen3.md"])]
     """Origin of the numbers of the profile."""
     service: Annotated[ProfileService, Field(examples=[{"accelerator": "nvidia-l40s"}])]
-    """Keys of a service."""
+    """Keys that the profile gives to a service."""
 
     @model_validator(mode="after")
     def _has_its_devices(self) -> "Profile":
@@ -117,13 +117,14 @@ NO_PROFILES: Mapping[Path, ChosenProfile] = MappingProxyType({})
 class Catalogue(Spec):
     """Serving profiles that services select from.
 
-    Profiles of the stack file come first, then profiles of files, then shipped profiles.
+    If several profiles have the same id, a profile in the stack file wins over one in a file of the catalogue, and that
+    one wins over a shipped profile.
     """
 
     shipped: bool = True
     """Whether shipped profiles may be selected."""
     files: Items[Text] = Field(default=(), examples=[["catalogue/private.yaml"]])
-    """Files with profiles, under the key `profiles`. Paths are relative to the folder of Pulumi.yaml."""
+    """Files that have profiles under the key `profiles`. Paths are relative to the folder of Pulumi.yaml."""
     profiles: dict[ProfileId, Profile] = Field(
         default={},
         examples=[

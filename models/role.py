@@ -128,8 +128,8 @@ class Pod(Placed):
 
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["models"])
     """Existing ServiceAccount, such as one with a workload identity; absent: if the variant has prefill, decode pods
-    get an account that may only read pods and their pool. All other pods have the namespace's default account, without
-    a token."""
+    get an account that has only the right to read pods and their pool. All other pods have the namespace's default
+    account, without a token."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] = 1000
     """User id of all containers. Root is refused."""
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000

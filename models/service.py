@@ -163,9 +163,9 @@ class SidecarTls(Spec):
     """TLS between the sidecar and prefill."""
 
     prefill: bool = False
-    """Serve prefill with the certificate, and send requests to prefill over TLS. The requests are encrypted. The
-    certificate is not verified, because no certificate names pod addresses. If prefill is true, pickers before
-    llm-d-0.9 read no metrics of prefill."""
+    """Let prefill pods serve with the certificate, and let the sidecar send requests to them over TLS. The requests are
+    encrypted. The certificate is not verified, because no certificate names pod addresses. If this key is true, pickers
+    before llm-d-0.9 read no metrics of prefill pods."""
     certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
     """The existing Secret of type kubernetes.io/tls."""
 
@@ -173,7 +173,7 @@ class SidecarTls(Spec):
 class Sidecar(Spec):
     """The routing sidecar in decode pods.
 
-    It lets a prefill pod process the prompt, and then sends the request to the engine.
+    It lets a prefill pod process the prompt, and then sends the request to the engine in its own pod.
     """
 
     image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
@@ -183,7 +183,7 @@ class Sidecar(Spec):
     log_level: Literal["debug", "info", "error"] | None = Field(default=None, examples=["debug"])
     """Verbosity (`--zap-log-level`); absent: the sidecar's default."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
-    """Requests and limits of the sidecar. If you set these keys, none of the default requests and limits remain."""
+    """Requests and limits of the sidecar. If this key is set, none of the default requests and limits remain."""
     tls: SidecarTls = SidecarTls.default()
     """TLS between the sidecar and prefill."""
 

@@ -64,8 +64,8 @@ class VariantPlan:
     """Workload of the decode role. If there is no prefill role, it is the only workload."""
     prefill: Workload | None
     storage: StoragePlan | None
-    """Claim for the weights, and the Job that fills the claim. None if the variant mounts no claim, or mounts a claim
-    that belongs to a cache or to the primary."""
+    """The Job that fetches the weights into a claim, and the claim if the stack creates it. None if the variant has no
+    such Job, or shares the Job of a cache or of the primary."""
     weights_of: str
     """Owner of the weights' claim and of the Job that fills the claim: this variant, the primary, or a cache. If there
     is no claim, the owner is this variant."""
@@ -121,11 +121,11 @@ class VariantPlan:
 
     @property
     def target_ports(self) -> tuple[int, ...]:
-        """Return the ports of the pool: all ports that pods of any role serve."""
+        """Return the ports of the pool: every port on which pods of at least one role get requests."""
         return max((workload.target_ports for workload in self.workloads), key=len)
 
     def preview_inputs(self) -> dict[str, Any]:
-        """Return the component's inputs as previews show them: model, source, accelerator and the size of each role."""
+        """Return the variant's inputs as previews show them: model, source, accelerator and the size of each role."""
         inputs: dict[str, Any] = {
             "model": self.model,
             "source": self.source,
@@ -184,7 +184,7 @@ class ServicePlan:
         return Id(self.primary.owner, parts.ROUTE)
 
     def preview_inputs(self) -> dict[str, Any]:
-        """Return the inputs of the component, for previews.
+        """Return the inputs of the service's component as previews show them.
 
         The canary's weight is left out: previews show it in the HTTPRoute.
         """
@@ -197,7 +197,7 @@ class StackPlan:
     """Plan of a stack."""
 
     identity: Identity
-    """Names of the stack."""
+    """The name of the stack, and its former names."""
     release: str
     """Name of the release channel."""
     labels: Mapping[str, str]
@@ -264,7 +264,7 @@ class StackPlan:
 
 
 def _before_mirror(route: Route) -> tuple[Id, ...]:
-    """Return the objects of a route's mirror that must exist before the route."""
+    """Return the objects that must exist before a route, because the route mirrors requests to another service."""
     key = None if route.mirror is None else route.mirror.key
     return () if key is None else (Id(key, parts.SERVICE), Id(key, parts.MIRROR_GRANT))
 

@@ -1,4 +1,4 @@
-"""Ranges of versions that know a name.
+"""Ranges of versions of vLLM that know a name: a flag, a variable or a JSON value.
 
 `0.18.0..` means 0.18.0 and all later versions. `0.9.0..0.11.2` includes 0.9.0 and 0.11.2.
 """

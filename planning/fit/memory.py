@@ -1,7 +1,7 @@
 """Fit of a model on devices: weights, cache and overhead against the memory that the engine may use.
 
 An engine starts if the cache has room for one sequence of the longest context, that is, `model.maxModelLen` tokens.
-If the cache has room for more sequences, the engine serves them together. The other sequences wait.
+If the cache has room for several sequences, the engine serves them together. Sequences without room in the cache wait.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ copy of the logits, and the indices of the copy, of 8 bytes each (vllm 0.21.0, v
 _STREAMS = 2
 """Number of inputs of a layer: hidden states and the residual."""
 _GATED = 3
-"""Number of outputs of a feed-forward network in memory at one time: two projections, and their product."""
+"""Number of results of a feed-forward network in memory at one time: those of two projections, and their product."""
 HALF = 2
 """Bytes of a number in bfloat16 or float16. Unless `--dtype` is float32, the engine converts wider numbers to one
 of these types (vllm 0.21.0, config/model.py, `_get_and_verify_dtype`)."""
@@ -53,7 +53,7 @@ class Request:
     """Bytes of the weights."""
     devices: Devices
     tokens: int
-    """Longest context."""
+    """Longest context that a sequence may have, in tokens."""
     tensor: int = 1
     pipeline: int = 1
     data: int = 1
@@ -66,10 +66,11 @@ class Request:
     precision: cache.Precision | None = None
     """Precision of the cache; None for the model's precision."""
     batch_tokens: int | None = None
-    """Tokens of one step; None for the engine's default."""
+    """Maximum number of tokens in one step; None for the engine's default."""
     sequences: int | None = None
-    """Sequences of a batch; None for the engine's default."""
+    """Maximum number of sequences in a batch; None for the engine's default."""
     block: int | None = None
+    """Tokens of one block of the cache; None for the engine's default."""
     graphs: bool = True
     """Whether the engine records CUDA graphs and counts their memory."""
     context_parallel: int = 1
@@ -96,13 +97,16 @@ class Fit:
 
     @property
     def room(self) -> int:
-        """Return the bytes that are left for the cache; below 0 if weights and overhead alone do not fit."""
+        """Return the bytes that are left for the cache, at most `request.space`.
+
+        The result is below 0 if weights and overhead alone do not fit.
+        """
         left = self.usable - self.weights - self.overhead
         return left if self.request.space is None else min(left, self.request.space)
 
     @property
     def cache(self) -> int:
-        """Return the bytes that the cache takes for one sequence of the longest context."""
+        """Return the bytes that the cache takes for one sequence of `request.tokens` tokens."""
         return self.cache_of(self.request.tokens)
 
     @property
@@ -119,7 +123,7 @@ class Fit:
     def longest(self) -> int:
         """Return the longest context, in tokens, with which the engine can start; 0 if it cannot start at all.
 
-        The result may exceed the requested context.
+        The result may exceed `request.tokens` if the architecture has a longer `context_length`.
         """
         limit = max(self.request.tokens, self.request.architecture.context_length or 0)
         if self.cache_of(limit) <= self.room:
@@ -132,7 +136,7 @@ class Fit:
 
     @property
     def most_sequences(self) -> int:
-        """Return the number of sequences of the longest context that the cache holds."""
+        """Return the number of sequences of `request.tokens` tokens that the cache holds."""
         if self.room < 0:
             return 0
         per_sequence = self.cache
@@ -140,12 +144,12 @@ class Fit:
 
     @property
     def sequences(self) -> int:
-        """Return the number of sequences in a batch."""
+        """Return the maximum number of sequences in a batch."""
         return self.request.sequences or _batch(self.request).sequences
 
     @property
     def cached_tokens(self) -> int:
-        """Return the number of tokens that the whole cache holds if all sequences have the longest context."""
+        """Return the number of tokens that the cache holds if every sequence has `request.tokens` tokens."""
         per_sequence = self.cache
         return 0 if self.room < 0 or not per_sequence else int(self.room / per_sequence * self.request.tokens)
 
@@ -189,6 +193,7 @@ def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> 
     """Return the bytes of the weights as the engine holds them; None if they are unknown.
 
     `files` are the bytes of the published files. If `files` is None, the result follows from the number of parameters.
+    `number` are the bytes of one number in the type that the engine computes with.
     """
     if files is not None:
         return files * number // max(number, width(architecture.dtype))
@@ -196,7 +201,7 @@ def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> 
 
 
 def _batch(request: Request) -> overheads.Batch:
-    """Return the batch of a request, from its flags or else from the engine's defaults."""
+    """Return the limits of a batch: those of `request`, or else the engine's defaults."""
     default = overheads.batch(request.devices.vendor, request.devices.product, request.devices.memory)
     sequences = request.sequences or default.sequences
     tokens = request.batch_tokens or min(max(default.tokens, sequences), sequences * request.tokens)
@@ -207,8 +212,9 @@ def _weights(request: Request) -> int:
     """Return the bytes of weights on the device that holds the most weights.
 
     Routed experts are divided among the devices of all copies of a replica (tensor times data), as whole experts or as
-    shares of each expert (vllm 0.21.0, FusedMoEParallelConfig.make). All other weights are divided by tensor only. The
-    first and the last stage of a pipeline hold the embeddings.
+    shares of each expert (vllm 0.21.0, FusedMoEParallelConfig.make). All other weights are divided among the devices
+    over which a layer is split (tensor). Each stage of a pipeline holds a share of the layers. The first and the last
+    stage each hold an embedding matrix, too.
     """
     architecture, share = request.architecture, request.architecture.expert_share or 0.0
     devices = request.tensor * request.data
@@ -232,7 +238,7 @@ def _outside(request: Request, overhead: overheads.Overhead) -> int:
 
 
 def _activations(request: Request, batch: overheads.Batch) -> int:
-    """Return the peak bytes of a step: the inputs of a layer, and the bytes of its network or of the sampler.
+    """Return the peak bytes of a step: the inputs of a layer, and the results in its network or in the sampler.
 
     Network and sampler run one after the other, so that only the larger of the two counts.
     """

@@ -1,7 +1,7 @@
 """Environment variables of one container: precedence of values, order, and validation.
 
-Kubernetes replaces the reference `$(NAME)` by the value of the variable `NAME`. In an argument, any variable of the
-container may be named. In the value of a variable, only variables that precede this variable in the list may be named.
+Kubernetes replaces the reference `$(NAME)` by the value of the variable `NAME`. An argument can refer to any
+variable of the container. The value of a variable can refer only to variables that precede this variable in the list.
 Any other reference stays literal text. `$$` stands for a `$` that begins no reference.
 """
 
@@ -117,7 +117,7 @@ def _references(value: EnvValue) -> Iterator[str]:
 
 
 def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> Iterator[Problem]:
-    """Yield one problem for each cycle of references. Its path names the first variable of the cycle in `explicit`."""
+    """Yield one problem for each cycle of references, at the first variable in `explicit` that belongs to the cycle."""
     reported = set[str]()
     for name in explicit:
         cycle = () if name in reported else _cycle(merged, name)

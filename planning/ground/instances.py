@@ -25,12 +25,12 @@ class Instance:
 
     @property
     def provider_name(self) -> str:
-        """Return the logical name of the provider of all objects."""
+        """Return the logical name of the Kubernetes provider through which all objects are registered."""
         return f"{self.prefix}cluster"
 
     @property
     def path(self) -> Path:
-        """Return the path that precedes all paths of this configuration in messages; empty if `prefix` is empty."""
+        """Return the path that messages put before every path in the configuration; empty if `prefix` is empty."""
         return Path(self.name) if self.prefix else Path()
 
     def locate(self, problems: Iterable[Problem]) -> list[Problem]:

@@ -62,7 +62,10 @@ class _Side(IntEnum):
 
 
 class _Parts(NamedTuple):
-    """Existing parts of the owners in `_Surroundings`. Most services have the same parts, and hence the same order."""
+    """Existing parts of the owners in `_Surroundings`. The order of their objects follows from these parts alone.
+
+    Most services have the same parts, so their order is computed only once.
+    """
 
     owner: frozenset[Part]
     weights: frozenset[Part] | None

@@ -24,21 +24,22 @@ _MOST_NAMES = 6
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A budget and the shares of its services. Each service counts with the maximum number of its replicas."""
+    """One limit of a budget, and what each service takes of it with the maximum number of its replicas."""
 
     path: Path
-    """Path of the budget in the configuration."""
+    """Path of the limit in the configuration."""
     label: str
     """Label with its value, as `team=search`."""
     of: str
-    """Accelerator class of the devices that the budget limits; empty if it limits money."""
+    """Accelerator class of the devices that are limited; empty for a limit on money."""
     allowed: Decimal
+    """Maximum number of devices, or maximum amount of money in a month."""
     services: Mapping[str, Decimal]
-    """Share of each service by key. Services with a share of 0 are left out."""
+    """Number of devices, or amount of money in a month, by service key. Services with 0 are left out."""
 
     @property
     def total(self) -> Decimal:
-        """Return the sum of all shares."""
+        """Return the sum over all services."""
         return sum(self.services.values(), Decimal(0))
 
     def text(self, number: Decimal, currency: str) -> str:
@@ -66,9 +67,9 @@ def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Co
 
 
 def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[Usage]:
-    """Yield every budget with the shares of its services. `devices` has the devices of each service, by service key.
+    """Yield the usage of every limit of every budget. `devices` has the devices of each service, by service key.
 
-    A budget of money is left out if a service of the budget has devices without a price.
+    A limit on money is left out if a service with this budget has devices without a price.
     """
     if stack.budgets is None:
         return
@@ -105,7 +106,10 @@ def _class_problems(at: Path, names: Iterable[str], classes: Mapping[str, Accele
 
 
 def _members(stack: Stack, value: str) -> list[str]:
-    """Return the keys of the services whose label for budgets has the value `value`."""
+    """Return the keys of the services whose label `budgets.by` has the value `value`.
+
+    A service that lacks this label inherits it from the stack.
+    """
     by = "" if stack.budgets is None else stack.budgets.by
     inherited = stack.labels.get(by)
     return [key for key, service in stack.services.items() if service.labels.get(by, inherited) == value]
@@ -122,7 +126,7 @@ def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
 
 
 def _missing_prices(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[tuple[str, Path]]:
-    """Yield each class without a price, and the path of the budget of money that needs this price."""
+    """Yield each class without a price, and the path of the limit on money that needs this price."""
     for value, limit in ({} if stack.budgets is None else stack.budgets.limits).items():
         if limit.per_month is not None:
             found = [each for key in _members(stack, value) for each in devices.get(key, ())]

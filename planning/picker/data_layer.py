@@ -108,7 +108,7 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
 
 
 def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
-    """Return the facts about the declared or added plugin called `name`. None if there is no such plugin."""
+    """Return the facts about the plugin `name`, declared or added by the picker. None if there is no such plugin."""
     declared = graph.find(str(name))
     if declared is not None:
         return declared.facts

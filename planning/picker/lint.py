@@ -1,4 +1,4 @@
-"""Validation of endpoint picker configurations, in a stack or on their own: errors and warnings."""
+"""Validation of endpoint picker configurations, in a stack or without a stack: errors and warnings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class VariantFacts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An error in a configuration that is judged alone."""
+    """An error in a configuration that is judged without a stack."""
 
     problem: Problem
     reason: str | None
@@ -58,7 +58,7 @@ def problems(
 
 
 def findings(config: Mapping[str, Any], setting: Setting) -> list[Finding]:
-    """Return the errors of a configuration that is judged alone, without a stack."""
+    """Return the errors of a configuration that is judged without a stack."""
     graph = parse(Path(), config, setting.facts)
     refused = [Finding(problem, None) for problem in loader.problems(graph, setting)]
     paths = {finding.problem.path for finding in refused}

@@ -1,4 +1,4 @@
-"""Checks whether the cluster has each kind that a stack needs, with all fields of the kind, and each metric.
+"""Checks of what a stack needs from the cluster: kinds, new enough CRDs, metrics and addresses.
 
 A preview does not notice that a CRD is missing. The update then fails halfway, after a minute of retries. If a CRD is
 too old, the API server drops the fields that the CRD lacks, and a preview does not notice this, either. An autoscaler

@@ -1,4 +1,4 @@
-"""Paths in the configuration at which users name namespaces, Gateways, classes and Secrets."""
+"""Paths in the configuration at which users name namespaces, Gateways, Secrets, and classes such as a StorageClass."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Owners:
         return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches, **metering})
 
     def locate(self, reference: Reference, keys: Collection[str]) -> Path:
-        """Return the path at which a user wrote the name that a reference has. The path contains one of `keys`.
+        """Return the path at which a user wrote the name in `reference`. The path contains one of `keys`.
 
         The name is searched in the owner's section, then at the top of the configuration. If the name is not found, the
         result is the path of the owner.

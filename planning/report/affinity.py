@@ -12,7 +12,8 @@ _NONE: Mapping[str, Any] = {}
 def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Tell whether a node's labels meet a required node affinity: all conditions of at least one of its terms.
 
-    Source: Kubernetes API, NodeSelector. A term without conditions matches no node. `matchFields` count as met.
+    Source: Kubernetes API, NodeSelector. A term without conditions matches no node. Conditions in `matchFields`
+    count as met.
     """
     required = (affinity.get("nodeAffinity") or _NONE).get(REQUIRED)
     if not required:

@@ -44,7 +44,7 @@ def cells(fit: Fit) -> tuple[str, ...]:
     """Return the cells of a row as texts.
 
     Their order is: weights, overhead, usable memory, cache of one sequence, free memory, requested context, longest
-    possible context, number of sequences. Contexts are in tokens.
+    possible context, number of sequences of the requested context that the cache holds. Contexts are in tokens.
     """
     sizes = (fit.weights, fit.overhead, fit.usable, fit.cache, fit.free)
     return *map(gibibytes, sizes), str(fit.request.tokens), str(fit.longest), str(fit.most_sequences)
@@ -55,8 +55,8 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
 
     The result is empty if the free memory does not shrink, or is unknown before or after the change.
 
-    `old` is the object before the change. Only the engine's arguments are read from `old`, so the pods must have the
-    same weights and devices before and after the change (`is_comparable`).
+    `old` is the workload object before the change. Only the engine's arguments are read from `old`, so the pods must
+    have the same weights and devices before and after the change (`is_comparable`).
     """
     after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
     containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]

@@ -36,7 +36,7 @@ class Running:
     is_of_any_product: bool
     """Whether the class demands no labels of nodes, or is unknown."""
     content: Mapping[str, Any]
-    """The object."""
+    """The workload object."""
 
 
 def of_object(
@@ -89,7 +89,7 @@ def _is_device(name: str, number: object) -> bool:
 def _class(
     resources: Iterable[str], pod: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None
 ) -> str | None:
-    """Return the accelerator class of a pod: the pod requests the resource and requires the node labels of the class.
+    """Return the class whose resource a pod requests and whose node labels it requires; None if there is no such class.
 
     Of several such classes, the class with the most labels is chosen; of classes with equally many labels, `planned`.
     """

@@ -74,10 +74,12 @@ class Summary:
     drift: tuple[Drift, ...]
     """Objects that somebody changed or deleted; empty if the run did not refresh its state."""
     others: Mapping[str, Mapping[str, int]]
-    """Number of other objects that change, by operation and kind."""
+    """Number of objects that change, by operation and kind. Serving workloads and routes are left out."""
     capacity: Capacity
     before: Cost
+    """Cost of the stack's devices in a month before the run."""
     after: Cost
+    """Cost of the stack's devices in a month after the run."""
     currency: str
     is_priced: bool
     """Whether any accelerator class has a price."""
@@ -179,8 +181,8 @@ def _public_texts(plan: StackPlan) -> frozenset[str]:
 def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, ...]) -> _Diagnostics:
     """Return the errors and warnings of a run, each once, without texts that reports must hide.
 
-    Names of objects and the texts in `public` are not hidden. Warnings about checks that the run could not make are
-    added to the checks in `unchecked`.
+    Names of objects and the texts in `public` are not hidden. A warning about a check that the run could
+    not make is not in `warnings` of the result. It follows the parameter `unchecked` in `unchecked` of the result.
     """
     texts = frozenset(text for step in events.steps for each in (step.old, step.new) for text in edits.sensitive(each))
     hidden = texts - public - {name for step in events.steps for name in (step.name, *step.place)}
@@ -209,7 +211,7 @@ def _gap(message: str) -> str:
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
-    """Return the changes of the workloads of the plan. Inputs in the state tell which pods run now."""
+    """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
     classes, found = accelerators.classes(composed.stack.accelerators), dict[Place, Running]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
@@ -235,7 +237,7 @@ def _gone(steps: Mapping[Place, Step], composed: Composed) -> dict[Place, Runnin
 
 
 def _predecessors(steps: Mapping[Place, Step], composed: Composed) -> Iterator[Running]:
-    """Yield the workloads that run under another name until their replacements are ready."""
+    """Yield the workloads that run under another name, or in another namespace, until their replacements are ready."""
     classes = accelerators.classes(composed.stack.accelerators)
     for step in steps.values():
         old = running.of_object(step.kind, step.old, classes) if _moves(step) and _owner(step)[0] else None
@@ -274,7 +276,7 @@ def _moves(step: Step) -> bool:
 
 
 def _replica_edits(change: Change) -> tuple[str, ...]:
-    """Return the change of the number of replicas if pods restart. The words for a restart leave this change out."""
+    """Return the old and the new number of replicas if pods restart. The words for a restart have no old number."""
     is_scaled = change.restarts and change.before != change.after and change.workload.autoscaler is None
     return (f"replicas {change.before} → {change.after}",) if is_scaled else ()
 
@@ -318,7 +320,7 @@ def _devices_before(changes: list[Change], ending: Iterable[Running]) -> Iterato
 def _others(events: Events) -> dict[str, dict[str, int]]:
     """Return the number of changed objects by operation and kind, without serving workloads and routes."""
     found = dict[str, dict[str, int]]()
-    # The engine may report one replacement as several steps.
+    # The engine may report one replacement as several steps. Here, these steps have one key and count once.
     steps = {(_OPERATIONS.get(step.operation, step.operation), step.urn): step for step in events.changes}
     for (operation, _), step in steps.items():
         is_server = step.kind in WORKLOADS and bool(_owner(step)[0])

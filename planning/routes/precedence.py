@@ -1,13 +1,13 @@
 """Warnings about routes on one gateway whose precedence may surprise users, although their claims differ.
 
-Gateway API orders routes that match a request by the length of the host that matches, then by the length of the path,
-then by the number of headers. Between routes that are equal in all of these, the older route gets the request.
+If several routes match a request, Gateway API gives it to the route whose matching host is the longest. If these are
+equally long, the longest path decides, then the largest number of headers, then the age: the older route gets it.
 
 - A route with a narrower host takes requests even from routes with longer paths, if these routes lack the host.
 - If two routes have equally many headers on one path, a request with the headers of both goes to the older route.
 
-An index finds the claims by lookups. Only claims on the same host and path with different header names are compared in
-pairs, and such claims are few.
+An index finds conflicting claims by lookups. Only claims on the same host and path with different header names are
+compared in pairs, and such claims are few.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,11 +30,11 @@ _Claim = tuple[RequestClaim, ParentRef, str]
 _Rank = tuple[GatewayRef, str, str, str, tuple[str, ...], int]
 """Gateway, host, type of path, path, further conditions and number of headers of a claim."""
 _MAX_NAMES = 3
-"""Maximum number of services that a warning names. The warning only counts further services."""
+"""Maximum number of services that a warning names. Of all other services, the warning states only the number."""
 
 
 class _Index:
-    """Two indices of claims: `_narrower` by gateway, covering host and path; `_equal` by rank, then by header names."""
+    """Two indices of claims: `_narrower` by gateway, wildcard host and path; `_equal` by rank, then by header names."""
 
     def __init__(self, claims: Iterable[RequestClaim]) -> None:
         self._narrower = dict[tuple[GatewayRef, str, str], list[_Claim]]()
@@ -90,7 +90,7 @@ def cluster_warnings(routes: Iterable[Route], live: Routes | Unknown) -> tuple[P
 
 
 def _losses(claims: Iterable[RequestClaim], index: _Index) -> Iterator[Problem]:
-    """Yield a warning for each claim of the index that takes requests from other claims despite their longer paths."""
+    """Yield a warning for each claim of the index that takes requests from `claims` with longer paths."""
     losers = dict[tuple[RequestClaim, str], dict[str, None]]()
     for claim in claims:
         for parent, host in parents_and_hosts(claim):
@@ -138,7 +138,7 @@ def _compatible(first: RouteMatch, second: RouteMatch) -> bool:
 
 
 def _meet(first: ParentRef, second: ParentRef) -> bool:
-    """Tell whether two parents share a listener; None means all listeners or all ports."""
+    """Tell whether two parents share a listener. A `section_name` or `port` of None fits all listeners."""
     sections, ports = {first.section_name, second.section_name}, {first.port, second.port}
     return (len(sections) == 1 or None in sections) and (len(ports) == 1 or None in ports)
 

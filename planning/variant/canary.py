@@ -11,7 +11,7 @@ ALL = 100
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The shares of both variants, in percent. A route must state a weight of 0, because the default weight is 1."""
+    """The shares of both variants, in percent. A route states even a weight of 0, because the default weight is 1."""
 
     primary: int
     canary: int

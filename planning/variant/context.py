@@ -56,7 +56,10 @@ class ConfiguredVariant:
 
     @property
     def has_picker(self) -> bool:
-        """Tell whether the variant has an InferencePool with an endpoint picker. Else its Service gets the requests."""
+        """Tell whether the variant has an InferencePool with an endpoint picker.
+
+        If it does not, the requests go to the variant's Service.
+        """
         return self.spec.endpoint_picker.enabled
 
 
@@ -77,7 +80,10 @@ class VariantContext(ConfiguredVariant):
 
     @property
     def resource_id(self) -> str | None:
-        """Return the id by which the interceptor finds the variant's Service; None if it does not search."""
+        """Return the id by which the interceptor finds the variant's Service; None if it searches for no such id.
+
+        The interceptor searches only in mode `label`, and only for the Services of metered primaries.
+        """
         spec = self.stack.interceptor
         searches = spec is not None and spec.mode == "label" and self.variant_name == PRIMARY
         return self.metered_as if searches else None
@@ -99,7 +105,10 @@ class VariantContext(ConfiguredVariant):
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """A role of a variant, with all data that decisions about it depend on. The class and the layout are valid."""
+    """A role of a variant, with all data that decisions about it depend on.
+
+    Only roles with a known accelerator class and a valid layout have a context.
+    """
 
     variant: VariantContext
     """Context of the variant that the role belongs to."""
@@ -133,7 +142,7 @@ class RoleContext:
     def engine_port(self) -> int:
         """Return the port that the engine listens on. With a routing sidecar, the pod gets requests on another port.
 
-        With external load balancing, this is the port of the first copy of the model.
+        With `parallelism.loadBalancing: external`, this is the port of the first copy of the model.
         """
         spec = self.variant.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
@@ -172,7 +181,7 @@ class Contexts:
     unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
     """Problems of the layouts of roles, by service key, variant name and role name.
 
-    A role that has only problems with `explicit_only` has a context, too.
+    If `explicit_only` is true for all of its problems, a role has a context in `roles`, too.
     """
 
     def of(self, variant_name: str) -> Iterator[VariantContext]:
@@ -314,7 +323,7 @@ def _provider(context: VariantContext) -> str | None:
 
 
 def _known_variables(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:
-    """Return the generated variables. Variables of vLLM that its version does not know are left out."""
+    """Return the generated variables. Variables of vLLM that `version` does not know are left out."""
     return {
         name: value
         for name, value in generated.items()

@@ -13,7 +13,7 @@ from planning.variant.context import max_replicas
 
 
 def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
-    """Check that a service's canary can get requests, and serves the same model name."""
+    """Check that a canary's weight and headers have a route, and that primary and canary serve the same model name."""
     canary, at = service.canary, path / "canary"
     if canary is None:
         return
@@ -56,7 +56,10 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
 
 
 def _pod_settings(variant: Variant) -> dict[str, object]:
-    """Return the settings of a variant that affect its pods, without metrics, objectives and the number of replicas."""
+    """Return the settings from which it follows how a variant's pods run.
+
+    Metrics, objectives and numbers of replicas have no influence, so the result has the same values for every variant.
+    """
     scaling = {"replicas": 1, "autoscaling": None}
     names = {"name": served_name(variant.model.name, variant.model.source)}
     replaced = {

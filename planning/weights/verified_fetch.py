@@ -1,4 +1,4 @@
-"""The command that fetches an S3 prefix and compares its listing with the listing in the lock."""
+"""The command that fetches an S3 prefix, and compares the digest of its listing with the digest in the lock."""
 
 from datetime import date
 
@@ -16,7 +16,8 @@ class _Table(Spec):
 def command(digest: str, entrypoint: str) -> tuple[str, ...]:
     """Return the command of a container whose arguments are those of the downloader.
 
-    The command fails if the listing does not have the digest of the lock. `entrypoint` is the path of the downloader.
+    The command fails if the digest of the prefix's listing is not `digest`, the one in the lock. `entrypoint` is the
+    path of the downloader.
     """
     table = tables.read(_Table, "weights/verified-fetch.yaml")
     return (table.interpreter, "-c", table.program, digest, entrypoint)
