@@ -7,10 +7,10 @@ has `skip` for the checks `preflight` and `capacity`, and still reads the cluste
 plane, on which nothing is deployed. The stacks alternate, each round in another order. Both tables show medians: of
 wall-clock times, and of the differences within a round.
 
-All stacks must plan the same resources. Then the checks make composing take longer, but not registering. The first
-table shows how long composing took, in twenty rounds in this process. The second table shows how long whole previews
-took, in five rounds; each stack has its own engine. A preview takes half a minute, and its time varies by more than the
-time of the checks; `checked - again` shows the variation.
+All stacks must plan the same resources, so that registering takes equally long in all stacks, and checks lengthen only
+composing. The first table shows how long composing took, in twenty rounds in this process. The second table shows how
+long whole previews took, in five rounds; each stack has its own engine. A preview takes half a minute, and its time
+varies by more than the time of the checks; `checked - again` shows the variation.
 """
 
 import statistics

@@ -31,7 +31,7 @@ class Rendered(NamedTuple):
     delete_first: bool = False
     """Whether a replacement deletes the old object before it makes the new one, because clients must never see both."""
     ignore: tuple[str, ...] = ()
-    """Fields that controllers in the cluster write, so that a run does not change them."""
+    """Fields that no run changes, because controllers in the cluster write them."""
     retain: bool = False
     """Whether the object stays in the cluster after it is removed from the stack."""
     protect: bool = False

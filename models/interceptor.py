@@ -90,8 +90,8 @@ class InterceptorDeployment(Spec):
     settings_secret: DnsSubdomain | None = Field(default=None, examples=["phoebe-settings"])
     """Existing Secret in the interceptor's namespace. Its key settings.yaml has all settings of the interceptor. Use a
     Secret if the settings contain a credential, for example in the address of a database. The port in the settings must
-    be that of this section. In mode label, their k8sNamespace must be the namespace of the metered services. Absent:
-    the settings follow from this section."""
+    equal interceptor.port. In mode label, k8sNamespace in the settings must be the namespace of the metered services.
+    Absent: the settings follow from the keys of interceptor."""
     emit: Emit = Emit.default()
     """Events of metering. If settingsSecret is set, these keys decide only the volume and the network policy."""
     drain_timeout: DrainTime = "75s"

@@ -172,8 +172,8 @@ def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]
     """Merge two mappings.
 
     The origin of the result is that of the higher layer, with further entries in `below`: for each key that only the
-    lower layer has, and for each key of both layers whose higher value is a mapping or a list. Any other value was
-    written at its key in the higher layer.
+    lower layer has, and for each key of both layers whose higher value is a mapping or a list. Other values need no
+    entry: they are from the higher layer, and were written there at their keys.
     """
     tree, below = dict[str, Any](), dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW
@@ -201,7 +201,7 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
 
 
 def _is_of_wrong_type(low: object, path: Path) -> bool:
-    """Return whether the lower value should be a mapping, but is not. Only the value of a variable may be text."""
+    """Return whether the lower value should be a mapping, but is not. Below `env`, it may be text instead."""
     return not isinstance(low, dict) and path[-2:-1] != ("env",)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 PROBE_TIMEOUT = 10.0
 OURS = ".inference-stacks"
-"""Name of the file that marks the folder of commands in the directory of an `Engine`. Tools in such a folder are
-ignored, because `make down` removes them."""
+"""Name of a file in the folder `bin` that `local.engine.Engine` makes. Tools beside this file are those of `make up`.
+They are ignored, because `make down` removes them."""
 
 
 def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:

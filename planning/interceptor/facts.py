@@ -26,7 +26,7 @@ class Routing(Sourced):
     """How the interceptor finds Services by their labels."""
 
     domain: str
-    """Cluster domain in the addresses of Services that the interceptor asks."""
+    """Cluster domain: end of the host names of the Services to which the interceptor forwards requests."""
     port: str
     """Name of the port that the interceptor prefers among the ports of a Service."""
 

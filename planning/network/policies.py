@@ -156,7 +156,7 @@ def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def gateway_ends(stack: Stack, spec: NetworkPolicies, service: Service) -> Iterator[End]:
-    """Yield the sources of the requests that the gateway of a service forwards; none if the service has no route."""
+    """Yield the pods or addresses of the proxies of a service's gateway; none if the service has no route."""
     service_gateway = gateway(service, stack)
     if service_gateway is None or not service.route.enabled:
         return
@@ -200,7 +200,7 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
         # events.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
-            # With external load balancing, these edges do not allow the ports of the further copies either.
+            # These edges allow the first port of the engine only. With `loadBalancing: external`, each rank has a port.
             missing = (*ports[1:], *events)
             if missing:
                 yield Edge(peers.picker, role.serving, tcp(*missing))

@@ -63,7 +63,7 @@ class Diagnostic:
     resource: str
     """Logical name of the resource that the message is about; empty for the whole run."""
     policy: str = ""
-    """Name of the violated policy; empty for a diagnostic."""
+    """Name of the violated policy; empty if the message is not about a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class _Steps:
         step = _step(metadata, is_drift=metadata["urn"] in self._refreshed)
         key = (step.urn, step.operation, step.is_drift)
         earlier = self.found.get(key)
-        # The event at the end of a step has no differences for a create, and may have only outputs.
+        # The event at the end of a step may lack the differences that the event before the step had.
         self.found[key] = step if earlier is None or step.differences else earlier
         self.stack = self.stack or step.urn.removeprefix("urn:pulumi:").partition("::")[0]
 

@@ -28,8 +28,8 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
 def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
     """Return the engine's image for names and hashes.
 
-    The name of an image with weights gets no digest until the digest in its lock changes. So the first lock changes no
-    name.
+    An image with weights counts as the user wrote it, without a digest, until the digest in the lock file changes. So
+    the first lock file changes no name of an object.
     """
     is_in_image = scheme(spec.model.source) == "image"
     return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)

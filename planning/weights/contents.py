@@ -69,8 +69,8 @@ def pins(
 def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
     """Return the pin of a content.
 
-    If the source had a pin before, serving pods fetch the digest of the new pin from now on. A claim that was filled
-    before the first lock keeps its files until the content changes.
+    A first pin of a source in use is `deployed`: its pods and its claim keep what they fetched by the source's name. A
+    later pin stays `deployed` only for a claim, and only until the content changes: pods fetch by its digest.
     """
     values = {
         "was": each.source,
