@@ -41,7 +41,7 @@ def private_directory(path: Path) -> Path:
 
 @contextlib.contextmanager
 def lock(path: Path, refusal: str | None = None) -> Generator[None]:
-    """Hold an exclusive lock on a file or directory during a `with` block. If the process is killed, the system releases it.
+    """Hold an exclusive lock on a file or directory during a `with` block, or until the process is killed.
 
     If another process holds the lock, this function waits. If `refusal` is given, the function does not wait, but
     raises LocalError with the text `refusal`.
