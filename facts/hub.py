@@ -33,8 +33,8 @@ _DENIED = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN})
 def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
     """Return the commit, size and architecture of a repository, or why they are unknown or the source is unusable.
 
-    The size is None if the size of any needed file is unknown. `seconds` is the timeout of each request. Raises OSError
-    or ValueError if the hub's answer cannot be read.
+    The size is None if the size of any file that pods fetch is unknown. `seconds` is the timeout of each request.
+    Raises OSError or ValueError if the hub's answer cannot be read.
     """
     name, revision = hub(question.source)
     base = (question.endpoint or _VENDOR).rstrip("/")

@@ -222,7 +222,7 @@ def pairs(value: object) -> str:
 
 
 def metric(value: object) -> str:
-    """Return the text of a metric: a name, then labels in braces if any. An empty text stands for no metric."""
+    """Return the text of a metric: a name, and optionally labels in braces. An empty text stands for no metric."""
     match = _METRIC.fullmatch(text(value))
     if text(value) and (match is None or any(_is_no_label(pair) for pair in _label_pairs(match[2]))):
         raise ValueError
