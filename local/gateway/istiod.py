@@ -38,7 +38,7 @@ ENVIRONMENT = {
     # istiod must not deploy proxies: this program makes their Services, and runs them as processes.
     "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER": "false",
     "ENABLE_GATEWAY_API_INFERENCE_EXTENSION": "true",
-    # The proxies here run Envoy's own build. Only Istio's build has the filters for metadata exchange and ALPN.
+    # Only Istio's build of Envoy has the filters for metadata exchange and ALPN. The proxies here are another build.
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_ENABLE_ALPN_FILTER": "false",
     "PILOT_DEBOUNCE_AFTER": "30ms",
