@@ -14,7 +14,7 @@ from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
-"""Name of a file in kit's home. At every start, kit checks for updates unless this file exists."""
+"""Name of a file in the home of the command `kit`. At every start, `kit` checks for updates unless this file exists."""
 _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 _TEMPLATES = {
     "Deployment": [("template",)],

@@ -31,8 +31,8 @@ _OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topolo
 """Keys whose values have the form of Kubernetes objects or of settings of plugins. Kubernetes or the plugins define the
 keys inside these values; this program does not."""
 _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
-"""Keys of mappings in which each value is checked only by its shape. In these mappings, the value of a key such as
-`token` is often the name of a Secret."""
+"""Keys whose values are mappings. The values in these mappings are checked only by their shape, because the value of a
+key such as `token` is often the name of a Secret."""
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"

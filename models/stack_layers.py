@@ -205,7 +205,7 @@ def _with_part(service: Layer, key: str, part: Layer) -> Layer:
 
 
 def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
-    """Return a service with its prefill. If no layer has a prefill, or a null removes it, add none.
+    """Return a service with its prefill, or without prefill if no layer has a prefill or a null removes it.
 
     `inherited` is the service from which the prefill inherits keys.
     """

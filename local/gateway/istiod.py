@@ -35,7 +35,7 @@ ENVIRONMENT = {
     "PILOT_ENABLE_XDS_IDENTITY_CHECK": "false",
     "VALIDATION_WEBHOOK_CONFIG_NAME": "",
     "INJECTION_WEBHOOK_CONFIG_NAME": "",
-    # istiod must not deploy proxies: this program makes their Services, and runs them as processes.
+    # istiod must not deploy proxies: this program makes the Services of proxies, and runs the proxies as processes.
     "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER": "false",
     "ENABLE_GATEWAY_API_INFERENCE_EXTENSION": "true",
     # Only Istio's build of Envoy has the filters for metadata exchange and ALPN. The proxies here are another build.
@@ -77,7 +77,7 @@ def arguments(directory: Path, kubeconfig: Path, ports: Mapping[str, int]) -> li
         f"--monitoringAddr=127.0.0.1:{ports['monitoring']}",
         "--ctrlz_address=127.0.0.1",
         "--ctrlz_port=0",
-        # istiod writes several statuses for each route, one after the other. Its default limits would delay them.
+        # istiod writes several statuses for each route, one after the other. Lower limits would delay these writes.
         "--kubernetesApiQPS=1000",
         "--kubernetesApiBurst=1000",
     ]

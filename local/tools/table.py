@@ -1,4 +1,4 @@
-"""Types and reader of the table of tools, `tools.toml`."""
+"""Records and reader of the table of tools, `tools.toml`."""
 
 from __future__ import annotations
 

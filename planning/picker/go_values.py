@@ -132,7 +132,7 @@ def period(value: object) -> Fraction | None:
 
 
 def quantity(value: object) -> Fraction:
-    """Return a Kubernetes quantity. It may be written as text or as a number."""
+    """Return a Kubernetes quantity as a number. The value may be a text or a number."""
     written = value if isinstance(value, str) else repr(number(value))
     match = _QUANTITY.fullmatch(written.strip())
     if match is None:

@@ -32,7 +32,7 @@ class Present:
 
     facts: ClusterFacts
     live: LiveObjects | Unknown
-    """Objects of the cluster that have the names of the stack's objects."""
+    """Objects in the cluster that this program made, or why they are unknown."""
     classes: Mapping[str, AcceleratorClass]
     """Accelerator classes of the stack by name."""
     templates: Mapping[Place, object]

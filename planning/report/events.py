@@ -87,7 +87,7 @@ class Events:
 
     @property
     def drift(self) -> tuple[Step, ...]:
-        """Return the differences that a refresh found: objects that are gone, or that have other values."""
+        """Return the steps in which a refresh found differences: objects that are gone, or that have other values."""
         return tuple(step for step in self.steps if step.is_drift and (step.differences or step.operation == "delete"))
 
     @property

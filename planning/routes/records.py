@@ -47,7 +47,7 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """Service that receives copies of the requests to another service. Its responses are discarded."""
+    """Service that receives copies of another service's requests. The responses to the copies are discarded."""
 
     key: str
     """Key of the service that receives the copies."""
@@ -66,7 +66,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Requests with the same backends and the same rewrite."""
+    """Rule of a route: the requests that have the same backends and the same rewrite."""
 
     matches: tuple[Match, ...]
     """A request has to meet at least one of these matches."""

@@ -51,7 +51,7 @@ def block_size(spec: Variant) -> int | None:
 
 
 def needs_events(spec: Variant) -> bool:
-    """Tell whether the picker reads cache events, so that the engines must publish them."""
+    """Tell whether the picker reads cache events. If it does, the engines must publish cache events."""
     picker = spec.endpoint_picker
     if not picker.enabled:
         return False
@@ -69,7 +69,7 @@ def _type(plugin: object) -> str | None:
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
-    """Return the value of `--kv-events-config`, with the port and the model in place of the names in braces.
+    """Return the release's value of `--kv-events-config`, with the port and the model in place of the names in braces.
 
     The topic of each event contains the pod's IP, the port and the model. So the picker knows which pod sent an event.
     """
