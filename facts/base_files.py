@@ -69,7 +69,7 @@ class _Reader:
 
 
 def with_name(problem: Problem, path: File, name: str) -> Problem:
-    """Return a problem with `name`, the name of a file in the stack, in place of `path`, the path of the file on disk."""
+    """Return a problem with `name`, the name of a file in the stack, in place of `path`, its path on disk."""
     return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
 
 
