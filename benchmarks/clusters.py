@@ -1,4 +1,4 @@
-"""A control plane for one benchmark, and projects that the engine deploys onto this control plane."""
+"""A control plane for one benchmark, and projects that Pulumi's engine deploys onto this control plane."""
 
 import contextlib
 import json
@@ -19,7 +19,10 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "composition", "facts")
 STACK = "dev"
 _IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "outputs"}
-"""Fields of a previewed resource that are not compared: the engine adds them, or only one of the programs sets them."""
+"""Fields of a previewed resource that benchmarks do not compare between programs.
+
+Pulumi's engine adds such a field, or only one of the programs sets it.
+"""
 _SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
 
 
@@ -39,15 +42,16 @@ class Cluster:
         tree: Mapping[str, Any],
         environment: Mapping[str, str] | None = None,
     ) -> Engine:
-        """Return an engine for a new project.
+        """Make a project, and return the Pulumi engine that deploys it.
 
-        `program` maps the name of each file in the project to the file that it links to. `tree` is the configuration.
+        `program` has the files of the project's program: each key is a name in the project, and becomes a link to the
+        value. `tree` is the configuration of the stack.
         """
         project = self.directory / name / "project"
         project.mkdir(parents=True)
         for file, target in {**program, **{file: ROOT / file for file in ("Pulumi.yaml", ".venv")}}.items():
             (project / file).symlink_to(target)
-        # JSON is YAML, too, so the standard library can write the stack file.
+        # Every JSON text is also YAML, so the standard library can write the stack file.
         stack = json.dumps({"config": {"inference-stacks:stack": tree}}, indent=2)
         (project / f"Pulumi.{STACK}.yaml").write_text(stack, encoding="utf-8")
         return Engine(
@@ -63,7 +67,7 @@ class Cluster:
     def program_engine(
         self, name: str, tree: Mapping[str, Any], environment: Mapping[str, str] | None = None
     ) -> Engine:
-        """Return an engine for a new project with this program and a stack."""
+        """Make a project with the program of this repository, and return the Pulumi engine that deploys it."""
         return self.engine(name, {file: ROOT / file for file in PROGRAM}, tree, environment)
 
 
@@ -81,7 +85,7 @@ def _comparable(state: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def cluster() -> Generator[Cluster]:
-    """Run a control plane during a `with` block. The nodes have devices for hundreds of services."""
+    """Run a control plane during a `with` block. Its fake nodes have devices for hundreds of services."""
     report = Report(sys.stderr)
     tools = ensure(TOOLS, report)
     with tempfile.TemporaryDirectory(prefix="inference-stacks-bench-") as temporary:

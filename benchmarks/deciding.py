@@ -2,8 +2,8 @@
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deciding [SERVICES ...]` (10, 100 and 1000 if
 absent). Each size runs in a separate process. The process first plans and renders a small stack, so that reading
-tables and schemas is not measured. Garbage collection is off, as in the program. The column `growth` divides the
-milliseconds per service by the milliseconds per service of the previous size: 1.0 is linear.
+tables and schemas is not measured. Garbage collection is off, as in `python -m cli`. The column `growth` divides the
+milliseconds for a service by those in the row above. A growth of 1.0 means that time grows linearly with n.
 """
 
 import gc
@@ -29,16 +29,16 @@ from models.load import load
 
 _SIZES = (10, 100, 1000)
 _WARM = 10
-"""Number of services of the stack that a process plans and renders before it measures."""
+"""Number of services of the stack that each process plans and renders before it measures another stack."""
 _RUNS = 5
 _STEPS = ("load", "plan", "render", "check")
 _RENDERED = (10, 100)
-"""Sizes of the stacks that the command line renders."""
+"""Numbers of services of the stacks that `python -m cli render` renders."""
 _MEASURE = "--measure"
 
 
 def main(sizes: tuple[int, ...]) -> None:
-    """Print the figures for each number of services in `sizes`. The numbers are in ascending order."""
+    """Print the figures for each number of services in `sizes`, which must be in ascending order."""
     figures = {size: _measured_apart(size) for size in sizes}
     milliseconds = {size: of_size["whole"] * 1000 / size for size, of_size in figures.items()}
     growths = {more: f"{milliseconds[more] / milliseconds[fewer]:.2f}" for fewer, more in pairwise(sizes)}
@@ -67,7 +67,7 @@ def main(sizes: tuple[int, ...]) -> None:
 
 
 def _render_seconds(services: int) -> float:
-    """Return the lowest processor time of several runs of the command, in seconds."""
+    """Return the lowest processor time, in seconds, of several runs of `python -m cli render`."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "Pulumi.stack.yaml"
         file.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": stacks.tree(services)}}))

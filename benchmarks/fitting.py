@@ -1,8 +1,8 @@
-"""Time to compute the fit of the roles of a stack, and the messages about roles that do not fit.
+"""Benchmark of the fit: the time to compute the fit of roles, and to write the messages about roles that do not fit.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.fitting`. Services differ in model and in
-`maxModelLen`, so that no result is used twice. Garbage collection is off, as in the program. The column `growth`
-divides the milliseconds per service by those in the row above: 1.0 is linear.
+`maxModelLen`, so that no cached result is used. Garbage collection is off, as in `python -m cli`. The column `growth`
+divides the milliseconds for a service by those in the row above. A growth of 1.0 means that time grows linearly with n.
 """
 
 import gc
@@ -32,7 +32,7 @@ _LARGE, _SMALL = "nvidia-h200", "nvidia-t4"
 
 
 def tree(services: int, accelerator: str) -> dict[str, Any]:
-    """Return a stack of services on devices of one class. The services need different amounts of memory."""
+    """Return a stack of `services` services on one accelerator class. The services need different amounts of memory."""
     return {
         "namespace": "models",
         "gateway": {"name": "inference-gateway", "namespace": "gateways", "provider": "istio"},
@@ -47,7 +47,7 @@ def _service(number: int) -> dict[str, Any]:
 
 
 def seconds(services: int, accelerator: str, work: Callable[[RoleContext], object]) -> float:
-    """Return the seconds of processor time that `work` takes for all roles of a stack."""
+    """Return the processor time, in seconds, that `work` takes for all roles of a stack with `services` services."""
     roles = tuple(resolve(load(tree(services, accelerator)).stack).contexts.roles.values())
     if len(roles) != services:
         raise ValueError("a service has no role")

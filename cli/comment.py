@@ -19,7 +19,7 @@ _PULL = re.compile(r"refs/pull/(\d+)/")
 
 
 def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
-    """Publish the report in a file.
+    """Publish the report that `file` contains, as the comment of an environment.
 
     Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses the comment.
     """
@@ -34,9 +34,9 @@ def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
 
 
 def forge(variables: Mapping[str, str]) -> Forge:
-    """Return the client for comments on the pull or merge request of this pipeline.
+    """Return the client for comments on the pull request or merge request for which this pipeline runs.
 
-    In a pipeline of GitLab, the client is GitLab's. In all other pipelines, the client is GitHub's.
+    In a pipeline of GitLab, comments go to GitLab. In all other pipelines, comments go to GitHub.
     """
     if "CI_API_V4_URL" in variables:
         names = ("CI_API_V4_URL", "GITLAB_TOKEN", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID")

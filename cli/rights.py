@@ -1,4 +1,4 @@
-"""Command `rights`: prints the Roles and the ClusterRole that suffice for a purpose."""
+"""Command `rights`: prints the Roles and the ClusterRole that suffice for a `Purpose`, such as previews of a stack."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -18,14 +18,14 @@ from planning.rights import Options, Purpose, Rights
 from planning.routes import acceptance
 
 _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purpose in Purpose}
-"""Names of the Roles, by purpose."""
+"""Name of the Roles and of the ClusterRole, by purpose."""
 
 
 def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: str | None = None) -> str:
-    """Return YAML of the Roles that suffice for a purpose: one Role for each namespace, and a ClusterRole.
+    """Return the YAML of one Role for each namespace and of a ClusterRole, which together suffice for a purpose.
 
-    `platform_path` is the path of a file with the outputs of the platform. Raises `ConfigError` with all mistakes of
-    the user.
+    `file_or_stack` is a stack file, or the name of a stack. `platform_path` is the path of a file with the outputs of
+    the platform. Raises `ConfigError` with all mistakes of the user.
     """
     file = stackfile.locate(file_or_stack)
     platform = None if platform_path is None else platform_file.read(Path(platform_path))
@@ -35,7 +35,7 @@ def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: 
 
 
 def of_composition(composition: Composition, purpose: Purpose, options: Options) -> Rights:
-    """Return the rights that a purpose needs for a composed stack."""
+    """Return the rights that a user needs for a purpose with a composed stack."""
     rendered = composition.objects
     needed = needs.of(rendered, acceptance.gateways(composition.plan.routes))
     return rights.rights(purpose, giving.of_components(composition.components), needed, options)

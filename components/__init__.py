@@ -1,4 +1,4 @@
-"""The Pulumi components, which register rendered objects in their planned order.
+"""The Pulumi components. Each component registers its rendered objects in the planned order.
 
 Only this package and the root program import Pulumi.
 """

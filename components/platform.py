@@ -15,7 +15,7 @@ async def read_platform(tree: object) -> Outputs | None:
 
 
 async def read(reference: Reference) -> Outputs:
-    """Return the outputs that a stack reads from its platform. Outputs that do not exist are left out."""
+    """Return the platform's outputs that `reference` names. Outputs that do not exist are left out."""
     stack = pulumi.StackReference(reference.stack)
     values, secrets = dict[str, object](), set[str]()
     for name in filter(None, (reference.output, reference.kubeconfig)):
@@ -29,7 +29,7 @@ async def read(reference: Reference) -> Outputs:
 
 
 def _plain(value: object) -> object:
-    """Return a value with `int` for whole numbers, because the engine passes them as `float`."""
+    """Return a value with whole numbers as `int`, because the engine passes all numbers as `float`."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in cast("dict[str, object]", value).items()}
     if isinstance(value, list):

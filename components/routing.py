@@ -11,7 +11,7 @@ from planning.plans import StackPlan
 
 @dataclass(frozen=True, slots=True)
 class RoutingArgs:
-    """The stack's plan, the rendered objects, and the registered resources of the stack."""
+    """The stack's plan, the component's rendered objects, and the stack's resources that are already registered."""
 
     plan: StackPlan
     objects: tuple[Rendered, ...]
@@ -19,13 +19,13 @@ class RoutingArgs:
 
 
 class RoutingStack(pulumi.ComponentResource):
-    """The HTTPRoutes, objectives and rewrites of all services, and the grants for mirrors and for the interceptor."""
+    """The HTTPRoutes, objectives and rewrites of services, and the grants for mirrors and the interceptor."""
 
     paths: pulumi.Output[dict[str, list[str]]]
-    """Paths of each routed service, by service key."""
+    """Path prefixes of each service that has a route, by the service's key."""
 
     def __init__(self, name: str, args: RoutingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Register routes and grants in their planned order."""
+        """Register the component and its objects, in the planned order."""
         routed = ((service.key, service.route) for service in args.plan.services)
         paths = {key: list(route.paths) for key, route in routed if route is not None}
         super().__init__("inference-stacks:index:RoutingStack", name, {"paths": paths}, opts)

@@ -19,11 +19,11 @@ _RELATIVE = "write the path of a file, relative to the folder of Pulumi.yaml"
 
 
 def read(stack: Mapping[str, Any], root: File) -> tuple[Document, ...]:
-    """Read the base files of a stack, the lowest first. Their paths are relative to `root`, the folder of the program.
+    """Read the base files of a stack, the lowest layer first. Paths of files are relative to `root`.
 
-    A file that several files extend counts once, at its lowest place. Raises `ConfigError` with the problems of files
-    that cannot be read as base files. If `extends` of the stack is no list of text, no file is read, and the validation
-    reports the mistake.
+    `root` is the folder of the program. A file that several files extend is only one layer, at the lowest of its
+    places. Raises `ConfigError` with the problems of files that cannot be read as base files. If `extends` of the stack
+    is no list of text, no file is read, and the validation of the stack reports the mistake.
     """
     reader = _Reader(root)
     reader.read_all(_texts(stack.get(_KEY)), ())
@@ -42,7 +42,7 @@ def tree(document: Document) -> Mapping[str, Any]:
 class _Reader:
     root: File
     documents: dict[str, Document] = field(default_factory=dict[str, Document])
-    """Base files by name, the lowest first."""
+    """Base files by name, the lowest layer first."""
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def read_all(self, paths: Sequence[str], above: tuple[str, ...]) -> None:
@@ -69,12 +69,12 @@ class _Reader:
 
 
 def with_name(problem: Problem, path: File, name: str) -> Problem:
-    """Return a problem whose path has the file's name as the user wrote it, instead of the path on disk."""
+    """Return a problem with `name`, the name of a file in the stack, in place of `path`, its path on disk."""
     return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
 
 
 def _content(document: Document) -> Mapping[str, Any]:
-    """Return the tree of a base file. Raises `ConfigError` if the file cannot be a base file."""
+    """Return the tree of a document. Raises `ConfigError` if the document cannot be a base file."""
     name, content = document.file, document.tree
     if not isinstance(content, dict) or not content:
         what = "is empty" if content is None or content == {} else "is not a mapping"
@@ -92,7 +92,10 @@ def _content(document: Document) -> Mapping[str, Any]:
 
 
 def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
-    """Return the problem of a path of a file; None if the path has no mistake."""
+    """Return the problem of `text`, the path of a file: where it is, what is wrong, and the remedy.
+
+    None if the path of the file has no mistake. `at` is the path of `text` in the configuration.
+    """
     if _URL.match(text):
         return at, f"is a URL{echo(at, text)}", "copy the file into this repository and write its path"
     if posixpath.isabs(text) or text.startswith("~"):
@@ -103,7 +106,10 @@ def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
 
 
 def _circle(at: Path, name: str, above: tuple[str, ...]) -> tuple[Path, str, str] | None:
-    """Return the problem of a file that extends itself through other files; None if there is no such circle."""
+    """Return the problem of a file that extends itself, directly or through other files; None for any other file.
+
+    `above` is the chain of files that leads to the file `name`.
+    """
     if name not in above:
         return None
     circle = " extends ".join((*above[above.index(name) :], name))

@@ -27,7 +27,7 @@ _JSON = "application/json"
 
 
 class RefusedError(Exception):
-    """The API server answered with another status than 200."""
+    """The API server answered with another status than the expected one, which is 200 or 201."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"it answered {status}")
@@ -37,12 +37,13 @@ class RefusedError(Exception):
 class NewConnectionError(OSError):
     """The server accepts no connection.
 
-    Messages show the class names of errors. This error and that of the Kubernetes client have the same class name.
+    Messages show the class name of an error. The Kubernetes client's error has the same class name, so that messages do
+    not depend on the kind of connection.
     """
 
 
 class NameResolutionError(OSError):
-    """The server's name has no address. The class has the name of the Kubernetes client's error, as above."""
+    """The server's name has no address. The class is named like the Kubernetes client's, as `NewConnectionError` is."""
 
 
 class Connection(Protocol):
@@ -56,16 +57,17 @@ class Connection(Protocol):
         ...
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a review, such as a SelfSubjectRulesReview. The server does not store reviews.
+        """Create a review, such as a SelfSubjectRulesReview, and return the answer. The server does not store reviews.
 
-        Raises RefusedError if the server answers with another status than 201.
+        `path` is the path of the kind of review, and `question` is the review. Raises RefusedError if the server
+        answers with another status than 201.
         """
         ...
 
 
 @contextmanager
 def connect(access: Access, seconds: float) -> Generator[Connection, None, None]:
-    """Connect to the server of a context. `seconds` is the timeout of each request."""
+    """Connect to the API server to which `access` leads. `seconds` is the timeout of each request."""
     endpoint = kubeconfig.endpoint(access)
     if isinstance(endpoint, NeedsClient):
         with _client(access, endpoint) as api:
@@ -132,9 +134,9 @@ def _json(status: int, content: bytes, expected: http.HTTPStatus) -> Mapping[str
 
 
 class _HttpConnection(http.client.HTTPConnection):
-    """A connection that uses TLS if the endpoint's `tls` is set.
+    """A connection that uses TLS if `endpoint.tls` is set.
 
-    The server's certificate must be valid for `tls.server_name`, or for the host of the URL if that name is None.
+    The server's certificate must be valid for `tls.server_name`, or for the URL's host if `tls.server_name` is None.
     """
 
     def __init__(self, endpoint: Endpoint, seconds: float) -> None:
@@ -183,9 +185,9 @@ def _tls_context(tls: Tls) -> ssl.SSLContext:
 
 @contextmanager
 def _file(material: Material) -> Generator[Path, None, None]:
-    """Yield a file with certificates or a key, because `ssl` reads certificates and keys only from files.
+    """Yield the path of a file with certificates or a key. `ssl` reads certificates and keys only from files.
 
-    PEM text is written to a file that is removed afterwards.
+    If `material` is PEM text, the text is written to a file that is removed afterwards.
     """
     if isinstance(material, Path):
         yield material
@@ -197,7 +199,7 @@ def _file(material: Material) -> Generator[Path, None, None]:
 
 
 def _client(access: Access, endpoint: NeedsClient) -> Any:  # noqa: ANN401, the client is untyped
-    """Return the Kubernetes client. The package is imported here, because its import takes a third of a second."""
+    """Return a Kubernetes client. Its package is imported only here, because the import takes a third of a second."""
     client, config = (importlib.import_module(f"kubernetes.{module}") for module in ("client", "config"))
     settings = client.Configuration()
     settings.retries = False

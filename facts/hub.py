@@ -1,7 +1,7 @@
 """Reader of repositories on a Hugging Face hub: their commit, size in bytes and configuration.
 
-If the variable HF_TOKEN is set, requests carry its value as the token. Source of the requests: huggingface_hub
-1.25, `HfApi.model_info` (/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
+If the environment variable HF_TOKEN is set, requests carry its value as the token. The requests follow huggingface_hub
+1.25: `HfApi.model_info` (/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
 """
 
 import fnmatch
@@ -31,9 +31,10 @@ _DENIED = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN})
 
 
 def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
-    """Return the content of a repository. Raises OSError or ValueError if the answer cannot be read.
+    """Return the commit, size and architecture of a repository, or why they are unknown or the source is unusable.
 
-    `seconds` is the timeout of each request.
+    The size is None if the size of any file that pods fetch is unknown. `seconds` is the timeout of each request.
+    Raises OSError or ValueError if the hub's answer cannot be read.
     """
     name, revision = hub(question.source)
     base = (question.endpoint or _VENDOR).rstrip("/")
@@ -53,14 +54,14 @@ def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
 
 
 def _files(answer: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the size in bytes of each file of a repository, by the file's path. An unknown size is None."""
+    """Return the sizes of a repository's files in bytes, by the path of the file. None stands for an unknown size."""
     return {str(entry["rfilename"]): entry.get("size") for entry in answer.get("siblings") or ()}
 
 
 def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
-    """Tell whether pods leave out a file when they fetch its repository.
+    """Tell whether pods leave out a file when they fetch its repository: whether a pattern matches the file's path.
 
-    A pattern that ends with a slash matches all files in the folder, as in huggingface_hub (`filter_repo_objects`).
+    A pattern that ends with a slash matches all files in that folder, as in huggingface_hub (`filter_repo_objects`).
     """
     return any(fnmatch.fnmatch(path, f"{pattern}*" if pattern.endswith("/") else pattern) for pattern in patterns)
 
@@ -74,7 +75,7 @@ def _config(url: str, seconds: float) -> object:
 
 
 def _get(url: str, seconds: float) -> bytes:
-    """Return the body of an answer. A redirected request carries no token."""
+    """Return the body of the answer to a GET request. If the request is redirected, the new request has no token."""
     request = urllib.request.Request(url)  # noqa: S310, the endpoint is a URL of http or https
     token = os.environ.get("HF_TOKEN")
     if token:
@@ -87,7 +88,10 @@ def _get(url: str, seconds: float) -> bytes:
 
 
 def _refusal(question: Wanted, status: int) -> Unusable | Unknown:
-    """Return the result for an error status. The hub also answers 401 for a repository that does not exist."""
+    """Return the result for an error status.
+
+    A hub answers 401 for a private repository, and for a repository that does not exist. The remedy covers both.
+    """
     if status == http.HTTPStatus.NOT_FOUND:
         return Unusable("source", f"is not on its hub ({question.source})", "correct the name or the revision")
     if status in _DENIED:

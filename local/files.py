@@ -41,10 +41,10 @@ def private_directory(path: Path) -> Path:
 
 @contextlib.contextmanager
 def lock(path: Path, refusal: str | None = None) -> Generator[None]:
-    """Hold an exclusive lock on a file or directory; the system releases it when the process ends for any reason.
+    """Hold an exclusive lock on a file or directory during a `with` block, or until the process is killed.
 
     If another process holds the lock, this function waits. If `refusal` is given, the function does not wait, but
-    raises LocalError with that text.
+    raises LocalError with the text `refusal`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | (0 if path.is_dir() else os.O_CREAT), 0o600)

@@ -1,7 +1,7 @@
 """Program that runs a command, and makes the kernel kill the command when the parent of this program ends.
 
-The command line is `tied.py PARENT COMMAND…`. PARENT is the parent's pid. This program requests the kill signal
-and is then replaced by the command, so that the parent needs no code between fork and exec.
+The command line is `tied.py PARENT COMMAND…`. PARENT is the parent's pid. This program requests the kill signal, and
+then becomes the command (`execv`). Therefore, the parent needs no code between fork and exec.
 """
 
 from __future__ import annotations

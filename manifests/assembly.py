@@ -17,7 +17,7 @@ _PACKAGE = "inference-stacks:index"
 
 
 class ComponentType(StrEnum):
-    """Types of components. The value is the end of the type token."""
+    """Types of components. The value of a member is the end of the type token."""
 
     NAMESPACES = "Namespaces"
     CACHES = "Caches"
@@ -26,7 +26,7 @@ class ComponentType(StrEnum):
     ROUTING = "RoutingStack"
 
     def identity(self, name: str) -> tuple[str, str] | None:
-        """Return type token and logical name of a component; None if its objects have no component in Pulumi."""
+        """Return type token and logical name of a component; None if Pulumi gets the objects without a component."""
         return None if self in {ComponentType.NAMESPACES, ComponentType.CACHES} else (f"{_PACKAGE}:{self}", name)
 
 
@@ -43,7 +43,7 @@ class Component:
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
-    """Render a stack. `awaited` has the keys of the services for whose routes a run waits."""
+    """Render the objects of a stack. `awaited` has the keys of the services for whose routes `pulumi up` waits."""
     return await_routes(_components_in_order(plan), plan, awaited)
 
 

@@ -13,11 +13,11 @@ from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Pass
 from planning.serving.workload import Workload
 
 REPLICAS = ("spec.replicas",)
-"""Fields of a workload that its autoscaler writes. The manifest omits them, and a run does not change them."""
+"""Fields of a workload that its autoscaler writes. The manifest omits these fields, and Pulumi ignores them."""
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
 """Regular expression for the end of a pod's name, by kind of the workload that makes the pod."""
 _TARGETS = {"AverageValue": "averageValue", "Value": "value"}
-"""Name of the field with the number of a target, by the target's type."""
+"""Name of the field that holds the number in a metric's target, by type of the target."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 
 
@@ -96,7 +96,7 @@ def _metric_type(metric: PickerLoad) -> str:
 
 
 def _quantity(number: Decimal) -> str:
-    """Return a quantity in Kubernetes' form: in the largest unit that gives a whole number, or in thousandths."""
+    """Return a Kubernetes quantity, in the largest unit in which the number is whole, or else in thousandths."""
     milli = int(number * 1000)
     return next((f"{milli // size}{suffix}" for size, suffix in _SUFFIXES if milli % size == 0), f"{milli}m")
 
@@ -146,7 +146,7 @@ def _trigger(
         return _picker_trigger(metric, keda, namespace)
     series = f"{metric.metric.series}{{{pods}}}"
     per_pod = series if metric.metric.aggregation == "sum" else f"{metric.metric.aggregation} by (pod) ({series})"
-    # By default (`ignoreNullValues: true`), KEDA counts a missing series as zero load.
+    # With KEDA's default (`ignoreNullValues: true`), a missing series would count as zero load.
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "false"}
     return _query(f"sum({per_pod})", keda, settings, name=metric.type)
 
@@ -154,7 +154,8 @@ def _trigger(
 def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
     """Render a trigger on a metric of the picker.
 
-    If the metric counts requests, a missing series counts as 0, because the series is missing before the first request.
+    If the metric counts requests, KEDA counts a missing series as 0, because the picker writes the series only after
+    the first request.
     """
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "true" if metric.is_per_replica else "false"}
     query = _picker_query(metric, namespace)
@@ -162,9 +163,9 @@ def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str,
 
 
 def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render the trigger that adds the first replica of a role.
+    """Render the trigger that adds the first replica of a role that has no replicas.
 
-    A missing series counts as 0, because the series is missing before the first request.
+    KEDA counts a missing series as 0, because the picker writes the series only after the first request.
     """
     settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
     return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
@@ -181,7 +182,7 @@ def _query(
 ) -> dict[str, Any]:
     """Render a trigger on a query to Prometheus.
 
-    Only a formula uses the names of triggers, so without a formula the trigger has no name.
+    The trigger has a name only if there is a formula over all metrics, because only formulas refer to triggers by name.
     """
     credentials = keda.authentication
     modes = "" if credentials is None else ",".join(credentials.modes)

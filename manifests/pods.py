@@ -14,7 +14,7 @@ from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
-"""Name of a file in kit's home. At every start, kit checks for updates unless this file exists."""
+"""Name of a file in the home of the command `kit`. At every start, `kit` checks for updates unless this file exists."""
 _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 _TEMPLATES = {
     "Deployment": [("template",)],
@@ -28,7 +28,10 @@ PASSED: Mapping[str, tuple[Path, ...]] = {
     kind: tuple(Path("spec", *template, "spec", field) for template in templates for field in _FIELDS)
     for kind, templates in _TEMPLATES.items()
 }
-"""Paths of the fields whose values users write in the form of the Kubernetes API, by kind of the manifest."""
+"""Paths of the fields whose values users write as in the Kubernetes API, by kind of the manifest.
+
+A problem in such a field is reported at the path of the value in the configuration.
+"""
 _DEVICE_CLAIM = "accelerators"
 """Name of the device claim in a pod. A pod has a device claim if its accelerator class allocates devices by claims."""
 
@@ -63,7 +66,7 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod that receives a replica's requests: the replica's only pod, or the leader."""
+    """Render the pod that receives the requests to a replica: the replica's only pod, or the leader of its pods."""
     fetches, engine = _fetches(workload.weights), _engine(workload)
     if workload.sidecar is None:
         return _pod(workload, fetches, engine)
@@ -111,7 +114,10 @@ def scheduling(placement: Placement) -> dict[str, Any]:
 
 
 def affinity(user_affinity: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Add required node labels to the user's affinity. Each term gets all labels, because terms are alternatives."""
+    """Return the user's affinity with a requirement for `node_labels`.
+
+    Each node selector term gets the requirement, because a node has to match only one of the terms.
+    """
     node_expressions = [
         {"key": label, "operator": "In", "values": list(values)} for label, values in sorted(node_labels.items())
     ]
@@ -132,7 +138,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if "fieldRef" in source:
         source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        # Without a divisor, the API server would add one, and a second apply of the object would get a conflict.
+        # If this divisor is missing, the API server adds one, and a second apply of the object then gets a conflict.
         source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
     return {"name": variable.name, "valueFrom": source}
 
@@ -207,7 +213,7 @@ def _certificate() -> dict[str, Any]:
 
 
 def _engine(workload: Workload) -> Manifest:
-    """Render the engine container of a pod that receives requests. The container has ports, probes and a drain."""
+    """Render the engine container of a pod that receives requests, with ports, probes and a `preStop` sleep."""
     engine = workload.engine
     return {
         **_container(workload, engine.arguments),
@@ -218,7 +224,7 @@ def _engine(workload: Workload) -> Manifest:
 
 
 def _worker_engine(workload: Workload) -> Manifest:
-    """Render the engine container of a worker pod. The container has no ports and no probes."""
+    """Render the engine container of a worker pod, with a `preStop` sleep, but without ports and probes."""
     return {
         **_container(workload, workload.engine.worker_arguments),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.worker_pre_stop}}},
@@ -313,7 +319,7 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
 
 
 def _token_volume() -> dict[str, Any]:
-    """Render the volume with the token of the service account.
+    """Render the volume with the token of the pod's service account.
 
     Only the sidecar mounts the volume, because only the sidecar reads pods from the API server.
     """

@@ -1,7 +1,7 @@
 """Validation that a configuration holds no credential as text.
 
-Every value of a configuration may end up in an object, in a preview and in the state, where others can read it. A
-credential therefore belongs in a Secret, to which the configuration refers.
+Every value of a configuration may end up in an object of the cluster, in a preview and in Pulumi's state, where other
+people can read it. A credential therefore belongs in a Secret, to which the configuration refers.
 """
 
 import json
@@ -29,18 +29,21 @@ _REMEDIES = {
 """Remedies for a credential in a mapping of variables, flags or headers, by the key that has the mapping as value."""
 _OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topologySpreadConstraints"})
 """Keys whose values have the form of Kubernetes objects or of settings of plugins. Kubernetes or the plugins define the
-keys below, not this program."""
+keys inside these values; this program does not."""
 _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
-"""Mappings in which a value is checked only by its shape. The value of a key such as `token` is often a Secret's name
-there."""
+"""Keys whose values are mappings. The values in these mappings are checked only by their shape, because the value of a
+key such as `token` is often the name of a Secret."""
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
-"""The keys above a value, then the value's key. Such a tuple costs less than a `Path`, and only problems need paths."""
+"""Keys on the way to a value, as nested pairs: the keys above, then the value's key. None is the root of the tree.
+
+A pair is made faster than a `Path`, and only problems need a `Path`.
+"""
 
 
 def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each credential in the tree of a stack, whether it is a value or a key.
+    """Yield a problem for each credential in the tree of a stack, whether the credential is a value or a key.
 
     No problem shows any part of a credential.
     """
@@ -51,7 +54,7 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
     """Yield the problems of a value. `in_object` is true inside the values of the keys in `_OBJECTS`."""
     if isinstance(value, dict):
         mapping = cast("dict[Any, Any]", value)
-        # One search in all keys and texts takes less time than a search in each of them.
+        # One search in all keys and texts takes less time than one search for each key and text.
         texts = [text for item in mapping.items() for text in item if isinstance(text, str)]
         may_have_shape = credentials.may_have_shape("\n".join(texts))
         if may_have_shape and any(credentials.has_shape(key) for key in mapping if isinstance(key, str)):
@@ -88,7 +91,7 @@ def _list(items: Sequence[Any], at: _Keys, *, in_object: bool) -> Iterator[Probl
 
 
 def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterator[Problem]:
-    """Check a text by its shape and, if `_is_named` says that its key is a name, by its key."""
+    """Check a text by its shape and, if `_is_named` says that the key tells what the text is, also by its key."""
     above, name = at[0], str(at[1])
     parent = _last(above)
     is_named = _is_named(above, in_object=in_object)
@@ -99,7 +102,10 @@ def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterato
 
 
 def _is_named(above: _Keys, *, in_object: bool) -> bool:
-    """Return whether the keys of a mapping say what their values are, as the names of variables in `env` do."""
+    """Return whether the keys of a mapping tell what their values are, as names of variables in `env` do.
+
+    `above` has the keys on the way to the mapping.
+    """
     parent = _last(above)
     return parent in _REMEDIES or (in_object and parent not in _LABELS)
 
@@ -134,7 +140,7 @@ def _argument_remedy(variable: str, argument: str) -> str:
 
 
 def _path(at: _Keys) -> Path:
-    """Return the path of a value."""
+    """Return nested keys as a `Path`."""
     keys = list[str | int]()
     while at is not None:
         at, key = at

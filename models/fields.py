@@ -24,19 +24,20 @@ def type_tags(spec: type[BaseModel]) -> tuple[str, ...]:
 
 
 def fields_at(path: Path) -> dict[str, FieldInfo]:
-    """Return the fields that may stand below a path, by the names that users write."""
+    """Return the fields of the specs that may stand at a path, by the names that users write."""
     return {field.alias or name: field for spec in specs_at(path) for name, field in spec.model_fields.items()}
 
 
 def field_at(path: Path) -> FieldInfo | None:
-    """Return the field that a path ends at."""
+    """Return the field that stands at a path; None if no spec has such a field."""
     return fields_at(path.parent).get(str(path[-1])) if path else None
 
 
 def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
     """Return the advice for a null that removes nothing, because no lower layer has a value at `path`.
 
-    `inherited` are the keys that a mapping at `path` would inherit. Paths in `defaults` have the fields of a service.
+    `inherited` are the keys that a mapping at `path` would inherit. A path below `defaults` has the field that the same
+    path has below a service.
     """
     at = Path("services", "", *path[1:]) if path[:1] == ("defaults",) and path[1:] else path
     field, specs = field_at(at), specs_at(at)
@@ -52,7 +53,7 @@ def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
 
 
 def _types_at(path: Path) -> list[object]:
-    """Return the types that may stand at a path, without the wrappers for optional and annotated types."""
+    """Return the types of the values that may stand at a path. Unions and annotated types are resolved."""
     annotations: list[object] = [Stack]
     for part in path:
         annotations = [inner for annotation in annotations for inner in _types_below(annotation, part)]
@@ -60,7 +61,7 @@ def _types_at(path: Path) -> list[object]:
 
 
 def _types_below(annotation: object, part: str | int) -> Iterator[object]:
-    """Yield the types that may stand at a key or an index of a value with the type `annotation`."""
+    """Yield the types of the inner values at the key or index `part` of a value with the type `annotation`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if (field.alias or name) == part:
@@ -70,7 +71,7 @@ def _types_below(annotation: object, part: str | int) -> Iterator[object]:
 
 
 def _unwrap(annotation: object) -> Iterator[object]:
-    """Yield the members of an annotated, optional or union type."""
+    """Yield the members of a union, without None, and the type of an annotated type; else the annotation itself."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         yield from _unwrap(typing.get_args(annotation)[0])

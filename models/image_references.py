@@ -1,7 +1,7 @@
 """References of container images: registry, repository, tag and digest.
 
 A reference without a registry means Docker Hub. A reference that has neither a tag nor a digest means the tag `latest`.
-So two texts may mean the same image.
+Therefore, different texts can mean the same image.
 """
 
 import re
@@ -14,7 +14,7 @@ _SHORT_DIGEST = 6
 
 
 class ImageReferenceError(ValueError):
-    """A text that is no image reference; `str()` says why."""
+    """Error for a text that is no image reference. The message of the error says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,16 @@ class ImageReference:
 
     @property
     def name(self) -> str:
-        """Return the text after the last slash of the repository, in characters that a name may have.
+        """Return the last segment of the repository's path, as lower-case letters, digits and hyphens.
 
-        If the reference has both a tag and a digest, the tag is appended, because `version` then has the digest alone.
+        If the reference has both a tag and a digest, the tag is appended, because `version` then contains no tag.
         """
         last = self.repository.rpartition("/")[2]
         return _legal(last if self.tag is None or self.digest is None else f"{last}-{self.tag}")
 
     @property
     def version(self) -> str:
-        """Return the beginning of the digest or, without a digest, the tag, in characters that a name may have."""
+        """Return the beginning of the digest. Without a digest, return the tag in the characters of `name`."""
         if self.digest is not None:
             return self.digest.partition(":")[2][:_SHORT_DIGEST]
         return _legal(self.tag or _DEFAULT_TAG)
@@ -84,5 +84,8 @@ def _check_digest(text: str, digest: str) -> None:
 
 
 def _legal(text: str) -> str:
-    """Return text in lower case. One hyphen replaces each run of characters that a name may not have."""
+    """Return a text in lower case, with one hyphen for each sequence of characters other than letters and digits.
+
+    Hyphens at both ends are removed.
+    """
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

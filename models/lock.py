@@ -1,7 +1,7 @@
-"""The lock of a stack: the file that pins the content of each source, with its reader and its writer.
+"""The lock of a stack: the file that pins the content of each source, and the file's reader and writer.
 
-Only `python -m cli lock` writes the file. Each service and each cache has a block, so that git merges changes of
-different services without conflicts. Each block has a checksum, so that a block that was edited by hand is refused.
+Only `python -m cli lock` writes the file. Each service and each cache has a block, so that git merges changes to
+different services without conflicts. Each block has a checksum. A block that was edited by hand is refused.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from models.selection import LockedProfile
 
 VERSION = 1
 _END = "..."
-"""Last line of the file; in YAML it ends a document. A file without this line is cut off."""
+"""Last line of the file, which ends a YAML document. If a file lacks this line, its end was lost."""
 _HEADER = "# Written by `python -m cli lock`, which alone changes this file.\n"
 _MARKERS = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
 _BLOCKS = ("services", "caches")
@@ -32,16 +32,16 @@ _CHECK = "check"
 _CHECK_LENGTH = 12
 _PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
-"""Keys in a service's block whose values are not fields of a pin: further pins, or a profile."""
+"""Keys in a service's block that are not fields of the service's pin. Their values contain other pins, or a profile."""
 _RESTORE = "restore it from git"
 _NUMERIC = re.compile(r"[-+.0-9]")
-"""Beginning of a text that YAML may read as a number or a time."""
+"""First character of a text that YAML may read as a number or a time."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writer that quotes every text that may be read as a number.
+    """Writer that quotes every text that YAML may read as a number.
 
-    A hash may look like `12e45`, which the engine's YAML reads as a number and Python's YAML as text.
+    A hash may look like `12e45`. Pulumi's YAML reads this as a number, and Python's YAML reads it as text.
     """
 
 
@@ -53,12 +53,12 @@ _Dumper.add_representer(str, _text_node)
 
 
 class LockedCluster(Spec):
-    """Answers of a stack's cluster and platform, given at the time `asked`."""
+    """Facts of a stack's cluster and platform at the time `asked`."""
 
     name: str | None = None
     """Name that identifies the cluster in the state of Pulumi."""
     gateways: tuple[str, ...] | None = None
-    """Gateways that a controller has accepted, as namespace/name; None if the cluster was not asked."""
+    """Gateways that a controller has accepted, as namespace/name; None if the cluster was not read."""
     platform: dict[str, JsonValue] = Field(default={})
     """Values of the platform's output."""
     asked: Time
@@ -80,19 +80,19 @@ class Lock:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Return the names of blocks, as `--update` takes them: `qwen` for a service, `caches.mistral` for a cache."""
+        """Return the names of blocks for the option `--update`: `qwen` for a service, `caches.mistral` for a cache."""
         return tuple(dict.fromkeys(block_of(path) for path in (*self.pins, *self.profiles)))
 
 
 def block_of(path: Path) -> str:
-    """Return the name of the block that holds the pin of a path."""
+    """Return the name of the block that holds the pin or the profile of a path in the configuration."""
     return str(path[1]) if path[0] == "services" else f"{path[0]}.{path[1]}"
 
 
 def file_name(stack: str) -> str:
     """Return the name of the lock file of a stack.
 
-    The name does not begin with `Pulumi.`, because the engine would then read the lock as a stack file.
+    The name does not begin with `Pulumi.`, because Pulumi's engine takes files with such names for stack files.
     """
     return f"inference.{stack}.lock.yaml"
 
@@ -120,7 +120,7 @@ def text(lock: Lock) -> str:
 
 
 def _add_pin(block: dict[str, Any], path: Path, pin: Pin) -> None:
-    """Write a pin into the block of its service or cache."""
+    """Add the pin of a path to the block of a service or cache."""
     if path[2:3] == ("canary",):
         block = block.setdefault("canary", {})
     if "adapters" in path:
@@ -129,7 +129,7 @@ def _add_pin(block: dict[str, Any], path: Path, pin: Pin) -> None:
 
 
 def _add_profile(block: dict[str, Any], path: Path, profile: LockedProfile) -> None:
-    """Write a profile into the block of its service."""
+    """Add the profile of a path to the block of a service."""
     for key in path[2:]:
         block = block.setdefault(str(key), {})
     block[_PROFILE] = plain(profile)
@@ -147,8 +147,8 @@ def _check(block: Mapping[str, Any]) -> str:
 def read(content: str, file: str, stack: str, formerly: Collection[str] = ()) -> Lock:
     """Return the lock in the text of a file.
 
-    `stack` is the name of the stack that reads the lock; `formerly` has earlier names of this stack. Raises
-    `ConfigError` with all mistakes of the file.
+    `file` is the name of the file. `stack` is the name of the stack that reads the lock, and `formerly` has earlier
+    names of this stack. Raises `ConfigError` with all mistakes in the file.
     """
     if marker := _MARKERS.search(content):
         line = content.count("\n", 0, marker.start()) + 1
@@ -183,7 +183,7 @@ def _refuse_version(version: object, file: str) -> None:
 
 
 def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str]) -> None:
-    """Reject the lock of another stack. The organization is not compared, because its name depends on the backend."""
+    """Reject the lock of another stack. Organizations are not compared, because their names depend on the backend."""
     names = {tuple(name.split("/")[-2:]) for name in (stack, *formerly)}
     if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
         return
@@ -236,7 +236,7 @@ def _profile_values(at: Path, block: object) -> Iterator[tuple[Path, object]]:
 
 
 def _edit_problem(at: Path, block: object, file: str) -> Problem | None:
-    """Return the problem of a block that was edited by hand; None for any other block."""
+    """Return the problem of a block whose checksum does not match its content; None for any other block."""
     if isinstance(block, dict):
         content = cast("dict[str, Any]", block)
         if content.get(_CHECK) == _check(content):
@@ -246,7 +246,7 @@ def _edit_problem(at: Path, block: object, file: str) -> Problem | None:
 
 
 def _pin_values(at: Path, block: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the values of each pin of a block, by the path of its model, adapter or cache."""
+    """Yield the values of each pin of a block, by the path of the pinned model, adapter or cache."""
     content = {key: value for key, value in block.items() if key != _CHECK}
     if at[0] == "caches":
         yield at, content
@@ -262,7 +262,7 @@ def _pin_values(at: Path, block: Mapping[str, Any]) -> Iterator[tuple[Path, dict
 
 
 def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
-    """Return plain values with tuples in place of lists, because strict specs accept only tuples."""
+    """Return plain values with a tuple in place of each list, because strict specs accept tuples but no lists."""
     if isinstance(value, dict):
         return {key: _with_tuples(inner) for key, inner in cast("dict[str, object]", value).items()}
     return tuple(map(_with_tuples, cast("list[object]", value))) if isinstance(value, list) else value

@@ -1,6 +1,6 @@
 """Merge of the layers of a stack: `defaults`, profiles, services, and each service's prefill and canary.
 
-How two layers merge is in `models.layers`.
+`models.layers` merges two layers. A layer takes precedence over the layers below it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +33,8 @@ def merge_stack(
     """Merge all layers of a stack: each service over `defaults`, then each `prefill` and `canary` over its service.
 
     `sources` are the files below the stack file, the lowest first. `profiles` are layers between `defaults` and a
-    service, by the path of the service, its prefill or its canary. A prefill or a canary without a profile has the
-    service's profile. Services do not change `defaults` in the result.
+    service, by the path of the service, its prefill or its canary. A prefill or a canary without a profile gets the
+    service's profile. Services and profiles do not change `defaults` in the result.
     """
     files = [*(Layer(source.tree, Origin(Path(), file=source.file)) for source in sources), Layer(tree, Origin(Path()))]
     stack = Layer({}, Origin(Path()))
@@ -65,7 +65,8 @@ class _Below:
     def merge(self, at: Path, layers: Sequence[Layer]) -> Layer:
         """Return the layers of a service, merged over `defaults` and a profile.
 
-        The profile is that of the service, prefill or canary at the path `at`, or else of the closest path above it.
+        The profile is the profile of the path `at`, or else of the closest path above `at` that has a profile. `at` is
+        the path of the service, or of its prefill or canary.
         """
         profile = next((self.profiles[path] for path in _holders(at) if path in self.profiles), None)
         merged = self.defaults.without() if profile is None else merge(self.defaults.without(), profile)
@@ -74,7 +75,7 @@ class _Below:
         return merged
 
     def has_other(self, at: Path) -> bool:
-        """Return whether the prefill or canary at a path has a profile that is not inherited from its service."""
+        """Return whether the prefill or canary at a path has a profile, and thus does not get the service's profile."""
         return at in self.profiles
 
 
@@ -86,7 +87,7 @@ def _holders(at: Path) -> Iterator[Path]:
 
 
 def _children(layers: Iterable[Layer], key: str) -> list[Layer]:
-    """Return the values at a key as layers, from the layers that have the key."""
+    """Return, for each layer that has a key, the value of the key as a layer."""
     return [layer.child(key) for layer in layers if key in layer.tree]
 
 
@@ -98,7 +99,10 @@ class _Above(NamedTuple):
 
 
 def _above_null(layers: Iterable[Layer]) -> _Above:
-    """Return the layers above the highest null, and the problem of a null that has no layer to remove."""
+    """Return the layers above the highest null, and the problems of nulls that remove nothing.
+
+    A null removes the values of all layers below it.
+    """
     above, problems = list[Layer](), list[Problem]()
     for layer in layers:
         if layer.tree is not None:
@@ -117,9 +121,9 @@ def _mappings(layers: Iterable[Layer]) -> _Above:
 
 
 def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
-    """Return two values: `defaults` without prefill, as one layer, and the layers of the prefill in `defaults`.
+    """Return two values: `defaults` without its prefill as one merged layer, and the unmerged layers of that prefill.
 
-    Nulls in the prefill are kept, because they may remove values of a service.
+    The layers of the prefill keep their nulls, because these nulls may remove values of a service.
     """
     layers, problems = _mappings(explicit.layers)
     merged = Layer({}, Origin(Path("defaults")))
@@ -132,7 +136,7 @@ def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
 
 
 def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
-    """Return `defaults` with its prefill; if only one file has `defaults`, the value as that file has it."""
+    """Return `defaults` with its prefill. If only one file has `defaults`, return the value in that file unchanged."""
     if len(explicit) == 1:
         return Layer(copy_value(explicit[0].tree), explicit[0].origin)
     layers, _ = _mappings(prefills)
@@ -148,7 +152,7 @@ def _canary_in_defaults(canary: Layer) -> Problem:
 
 
 def _services(below: _Below, explicit: _Above) -> Layer:
-    """Return all services, merged over the layers below them; the tree is None if no file has services."""
+    """Return `services`: each service, merged over the layers below it. The tree is None if no file has `services`."""
     origin = Origin(Path("services"))
     if not explicit.layers:
         return Layer(None, origin, explicit.problems)
@@ -165,9 +169,9 @@ def _services(below: _Below, explicit: _Above) -> Layer:
 
 
 def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
-    """Return the service at a path, merged over the layers below services; the tree is None if a null removes it.
+    """Return the service at a path, merged over the layers below it. The tree is None if a null removes the service.
 
-    A value that is not a mapping is returned unchanged. The validation reports it.
+    A value that is not a mapping is returned unchanged. The validation of the stack reports such a value.
     """
     if not explicit.layers:
         return Layer(None, Origin(Path()), explicit.problems)
@@ -187,7 +191,10 @@ def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
 
 
 def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
-    """Return the service as the prefill or canary at a path inherits it; None if that path has no profile."""
+    """Return the service with the profile of the prefill or canary at the path `at`, which inherits from that service.
+
+    None if the path has no profile. The prefill or canary then inherits from the service with the service's profile.
+    """
     return below.merge(at, layers) if below.has_other(at) else None
 
 
@@ -198,9 +205,9 @@ def _with_part(service: Layer, key: str, part: Layer) -> Layer:
 
 
 def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
-    """Return a service with its prefill, or without prefill if no layer has it or the highest layer is null.
+    """Return a service with its prefill, or without prefill if no layer has a prefill or a null removes it.
 
-    `inherited` is the service as its prefill inherits it.
+    `inherited` is the service from which the prefill inherits keys.
     """
     if not prefills.layers:
         return Layer(service.tree, service.origin, (*service.problems, *prefills.problems))
@@ -208,10 +215,10 @@ def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
 
 
 def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return prefill, merged over the keys that it inherits.
+    """Return the prefill of a service, merged over the keys that the prefill inherits from the service.
 
-    A null in the prefill of `defaults` may remove nothing here. This is no problem, because it may remove a value of
-    another service.
+    If the null of a key in the prefill of `defaults` removes nothing from this service, no problem is reported, because
+    the null may remove a value of another service.
     """
     highest: object = layers[-1].tree
     if not isinstance(highest, dict):
@@ -228,8 +235,8 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
 def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
     """Return the canary at a path, merged over its service.
 
-    The canary's prefill is merged over the layers of the service's prefill. `services` are the layers of the service,
-    and `layers` are the layers of the canary.
+    The canary's prefill is merged over the layers of the service's prefill. `services` are the layers of the service
+    from which the canary inherits, and `layers` are the layers of the canary.
     """
     highest = layers[-1]
     if not is_mapping(highest.tree):
@@ -254,9 +261,9 @@ def _merge_canary(service: Layer, explicit: Sequence[Layer], at: Path) -> Layer:
 
 
 def _without_sizes_of_another_source(service: Layer, canary: Iterable[Layer]) -> Layer:
-    """Return the service as a canary inherits it.
+    """Return the service without the sizes that its canary does not inherit.
 
-    If the canary has another source, the sizes of the weights, of the claim and of the volume are not inherited.
+    If the canary has another source than the service, it does not inherit the sizes of weights, claim and volume.
     """
     source = highest = mapping_of(service.tree.get("model")).get("source")
     for layer in canary:
@@ -273,7 +280,8 @@ def _without_sizes_of_another_source(service: Layer, canary: Iterable[Layer]) ->
 def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
     """Merge layers over the service's values of `keys`.
 
-    A key that no layer sets gets an origin in the service, so that it is reported as missing there.
+    If neither the service nor a layer sets one of the keys, the key gets an origin in the service. If the key is
+    required, it is then reported as missing from the service.
     """
     inherited = {key: service.origin.child(key) for key in keys}
     merged = Layer(_select(service.tree, *keys), Origin(at, inherited))
@@ -285,7 +293,7 @@ def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequ
 
 
 def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
-    """Remove `replicas` if autoscaling decides the number and no explicit layer sets the key."""
+    """Remove `replicas` from `merged` if `autoscaling` is set there, and the layers in `explicit` set no `replicas`."""
     replicas = [layer.tree["replicas"] for layer in explicit if "replicas" in layer.tree]
     is_overruled = merged.tree.get("autoscaling") is not None and (not replicas or replicas[-1] is None)
     return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged
@@ -296,7 +304,7 @@ def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _without(value: object, *keys: str) -> object:
-    """Return a mapping without some keys. A value that is no mapping is returned unchanged; validation rejects it."""
+    """Return a mapping without `keys`. A value that is no mapping is returned unchanged; the validation rejects it."""
     return (
         {name: inner for name, inner in mapping_of(value).items() if name not in keys} if mapping_of(value) else value
     )

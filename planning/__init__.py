@@ -1,4 +1,4 @@
-"""Planning of a stack: pure functions that validate a stack across fields, and return its frozen plan."""
+"""Planning of a stack: pure functions that check fields against other fields, and return a frozen plan of the stack."""
 
 from models.load import Loaded
 from planning import rules
@@ -12,7 +12,7 @@ __all__ = ["ServicePlan", "StackPlan", "VariantPlan", "plan"]
 def plan(loaded: Loaded, name: StackName) -> StackPlan:
     """Return the plan of the stack called `name`.
 
-    Raises `ConfigError` with all problems: those found while loading, and those of `planning.rules`.
+    Raises `ConfigError` with all problems: problems that were found while loading, and problems of `planning.rules`.
     """
     resolved = resolve(loaded.stack)
     loaded.finish(rules.problems(resolved))

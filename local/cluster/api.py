@@ -1,4 +1,4 @@
-"""Client that reads from the control plane's API server. It uses only the standard library."""
+"""Client that reads from the API server of a local control plane. The client uses only the standard library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.i
 
 
 class Api:
-    """Client of the API server on a loopback port. The file `authority` has the CA certificate of the server."""
+    """Client of the API server on a loopback port. The file `authority` has the certificate of the server's CA."""
 
     def __init__(self, port: int, authority: Path, token: str) -> None:
         self._port = port
@@ -26,7 +26,7 @@ class Api:
         self._token = token
 
     def get(self, path: str, accept: str = "application/json") -> tuple[int, bytes]:
-        """Return status and body. If the server does not answer, the status is 0 and the body is empty."""
+        """Return status and body of the answer. If there is no answer, the status is 0 and the body is empty."""
         connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=TIMEOUT, context=self._tls)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {self._token}", "Accept": accept})
@@ -60,9 +60,9 @@ class Api:
         return {item["metadata"]["name"] for item in definitions["items"] or ()} <= served
 
     def describes_kinds(self) -> bool:
-        """Return whether the schema of all kinds is served.
+        """Return whether the API server serves the schema of all kinds.
 
-        The API server needs some seconds to compute the schema, and clients wait for the schema.
+        The API server needs some seconds to compute the schema, and clients such as kubectl need the schema.
         """
         return self.get("/openapi/v2", SCHEMA)[0] == http.HTTPStatus.OK
 

@@ -35,10 +35,10 @@ ENVIRONMENT = {
     "PILOT_ENABLE_XDS_IDENTITY_CHECK": "false",
     "VALIDATION_WEBHOOK_CONFIG_NAME": "",
     "INJECTION_WEBHOOK_CONFIG_NAME": "",
-    # istiod must not deploy proxies: this program makes their Services, and runs them as processes.
+    # istiod must not deploy proxies: this program makes the Services of proxies, and runs the proxies as processes.
     "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER": "false",
     "ENABLE_GATEWAY_API_INFERENCE_EXTENSION": "true",
-    # Only Istio's build of Envoy has the filters for metadata exchange and ALPN.
+    # Only Istio's build of Envoy has the filters for metadata exchange and ALPN. The proxies here are another build.
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_ENABLE_ALPN_FILTER": "false",
     "PILOT_DEBOUNCE_AFTER": "30ms",
@@ -46,7 +46,7 @@ ENVIRONMENT = {
     "GOGC": "400",
 }
 MESH = {
-    # There is no certificate authority, so proxies would wait for certificates forever.
+    # There is no certificate authority, so proxies with automatic mTLS would wait for certificates forever.
     "enableAutoMtls": False,
     "enablePrometheusMerge": False,
     "enableTracing": False,
@@ -54,7 +54,7 @@ MESH = {
 
 
 def write_files(directory: Path, access_log: Path) -> None:
-    """Write the configuration files that `arguments` names."""
+    """Write the configuration files to which the arguments from `arguments` refer."""
     encoding = {"accessLogEncoding": "JSON", "accessLogFormat": json.dumps(LOGGED)}
     mesh = MESH | {"rootNamespace": NAMESPACE, "accessLogFile": str(access_log), **encoding}
     files.write(directory / "mesh.json", json.dumps(mesh))
@@ -77,7 +77,7 @@ def arguments(directory: Path, kubeconfig: Path, ports: Mapping[str, int]) -> li
         f"--monitoringAddr=127.0.0.1:{ports['monitoring']}",
         "--ctrlz_address=127.0.0.1",
         "--ctrlz_port=0",
-        # istiod writes several statuses for each route, one after the other.
+        # istiod writes several statuses for each route, one after the other. Lower limits would delay these writes.
         "--kubernetesApiQPS=1000",
         "--kubernetesApiBurst=1000",
     ]

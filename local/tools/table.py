@@ -1,4 +1,4 @@
-"""Types and reader of the table of tools, `tools.toml`."""
+"""Records and reader of the table of tools, `tools.toml`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class OnPath:
     pattern: str
     """Regular expression whose group is the version, in a tool's output or file."""
     probe: tuple[str, ...] | None
-    """Arguments with which a tool prints its version. None: the version is searched for in the tool's file."""
+    """Arguments with which a tool prints its version. If None, `pattern` is searched for in the tool's file."""
     probes: dict[str, tuple[str, ...]]
-    """Arguments for some tools, by name of the tool. They are used instead of `probe`."""
+    """Arguments that some tools take instead of `probe`, by name of the tool."""
     beside: tuple[str, ...]
-    """Further files that must be in the same folder as the tools."""
+    """Other files that must be in the same folder as the tools. Without these files, the tools on PATH do not count."""
 
     def fits(self, version: str) -> bool:
         """Return whether a dotted version is at least `minimum` and below `below`.
@@ -39,18 +39,18 @@ class OnPath:
 
 @dataclass(frozen=True)
 class Files:
-    """Files that a build copies from a Go module."""
+    """Files that the build of a tool copies from a Go module."""
 
     module: str
     glob: str
     into: str
     """Folder that the files are copied to."""
     substitutions: tuple[tuple[str, str], ...]
-    """Regular expressions, each with its replacement in the files."""
+    """Regular expressions, each with the text that replaces its matches in the copied files."""
 
 
 _IDLE = {"path", "seconds"}
-"""Keys of a row that do not change a build."""
+"""Keys of a row that do not change the result of a build."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,13 @@ class Entry:
     module: Path
     files: tuple[Files, ...]
     at: str | None
-    """Path of the tool below the build's folder. None: the tool's name is the path."""
+    """Path of the tool below the build's folder. If None, the tool's name is the path."""
     together: str | None
-    """Name of another entry. The tools of this entry are taken from PATH if those of the other entry are.
-
-    None: the search on PATH for the tools of this entry decides.
-    """
+    """Name of another entry. If the tools of that entry are taken from PATH, the tools of this entry are, too. If not,
+    the tools of this entry are built. If `together` is None, `on_path` decides."""
     on_path: OnPath | None
     row: str
-    """The row as JSON, without the keys that do not change a build."""
+    """The row as JSON, without the keys that do not change the result of a build."""
 
     @property
     def key(self) -> str:
@@ -98,14 +96,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Go:
-    """Suitable versions of a Go toolchain on PATH, and the package that is installed if PATH has none of them."""
+    """Suitable versions of a Go toolchain on PATH, and the Python package with a toolchain to install otherwise."""
 
     minimum: tuple[int, ...]
     """Lowest suitable version."""
     below: tuple[int, ...]
     """Lowest version that is too new."""
     version: str
-    """Version of the package."""
+    """Version of the package, and of the toolchain in the package."""
     requirements: Path
     """Requirements file of the package."""
     seconds: float
@@ -118,7 +116,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def read(root: Path = ROOT) -> tuple[Go, list[Entry]]:
-    """Read tools.toml, modules/ and requirements/ under `root`."""
+    """Read `tools.toml` under `root`. Paths in it are below the folders `modules` and `requirements` under `root`."""
     table = tomllib.loads((root / "tools.toml").read_text(encoding="utf-8"))
     go = table["go"]
     toolchain = Go(

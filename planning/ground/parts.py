@@ -1,4 +1,4 @@
-"""The parts of a stack: one row for each, with the parts that precede it.
+"""The parts of a stack: one row for each part, with the parts that precede it.
 
 The endpoint picker is neither live nor ready until its pool exists. The pool refers to the picker's Service, which
 needs no endpoints at that time. The order is therefore: Service, pool, picker. A route follows its backends. A network
@@ -22,12 +22,12 @@ class Part:
 
     name: str
     after: tuple["Part", ...] = field(default=(), repr=False)
-    """The parts that precede this part. If the stack lacks such a part, the predecessors of the missing part count."""
+    """The parts that precede this part. If a stack lacks one of them, its predecessors take its place."""
     suffix: str = field(default="", repr=False)
     """End of the object's logical name; empty if an owner may have several objects of the part. Do not change a
     suffix: Pulumi replaces objects whose logical names change."""
     role: str | None = None
-    """Role of the pods that the object belongs to; None if it belongs to no role."""
+    """Role of the pods to which the object belongs; None if the object does not belong to the pods of a single role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,9 @@ TOKEN_ROLE_BINDING = Part("token-role-binding", (TOKEN_ROLE,), "token-role-bindi
 PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
-# The objective is updated to the pool of a new generation only after the pods and the picker of that generation can
-# serve. The route is updated after the objective, so that no request reaches the new pool before the objective names
-# this pool.
+# When a service gets a new generation, its objective is updated to the new pool only after the pods and the picker of
+# that generation can serve. The route is updated after the objective, so that no request reaches the new pool before
+# the objective names this pool.
 OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 _CONDITIONS = frozenset({"Accepted", "ResolvedRefs"})
-"""Conditions of a pool: `Accepted` if a gateway supports the pool, `ResolvedRefs` if the pool's endpoint picker
-exists."""
+"""Conditions that decide the verdict: `Accepted` tells whether a gateway supports the pool, and `ResolvedRefs` tells
+whether the pool's endpoint picker exists."""
 _NONE: Mapping[str, Any] = {}
 
 
 def verdict(pool: Mapping[str, Any]) -> tuple[bool | None, str]:
-    """Return whether all controllers that report accept a pool, and the reason of a controller that rejects the pool.
+    """Return whether controllers accept a pool, and the reason of a controller that rejects the pool.
 
-    The first value is None if no controller reports. Controllers report only after a route refers to the pool. The
-    reason is empty if no controller rejects the pool.
+    The first value is False if any controller rejects the pool. It is None if no controller has reported: controllers
+    report only after a route refers to the pool. The reason is empty if no controller rejects the pool.
     """
     parents = (pool.get("status") or _NONE).get("parents") or ()
     reported = [

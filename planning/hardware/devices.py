@@ -21,9 +21,9 @@ class Layout:
     """The layout of one replica."""
 
     devices_per_pod: int
-    """Number of devices of a pod; 0 if the class has no devices."""
+    """Number of devices of a pod; 0 if the accelerator class has no devices."""
     chips_per_pod: int
-    """Number of chips that a pod requests. The devices of the pod are on these chips."""
+    """Number of chips that a pod requests. These chips contain the devices of the pod."""
     pods_per_replica: int
     stages_per_pod: int
     """Number of pipeline stages in a pod."""
@@ -33,26 +33,26 @@ class Layout:
     data_local: int
     """Number of copies of the model in a pod."""
     ports: int
-    """Number of ports on which a pod gets requests. With external load balancing, this is one port for each copy of the
-    model in the pod. With other load balancing, it is 1."""
+    """Number of ports on which a pod gets requests. If `parallelism.loadBalancing` is `external`, each copy of the
+    model in the pod has one port. Otherwise, the pod has one port."""
     expert: bool
-    """Whether experts are spread over all devices."""
+    """Whether the model's experts are spread over all devices (`--enable-expert-parallel`)."""
     reasons: tuple[str, ...]
     """Explanations of the numbers in the layout that the user did not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The sizes of a replica, and the number of devices of a node."""
+    """The sizes of a replica, and the number of devices of a node, from which the number of pods follows."""
 
     tensor: int
     pipeline: int
     data: int
     data_local: int
     devices_per_node: int | None
-    """Number of devices of the largest node; None if unknown."""
+    """Number of devices of the largest node of the accelerator class; None if unknown."""
     has_no_devices: bool = False
-    """Whether the class has no devices, so that the size of a pod is unlimited."""
+    """Whether the accelerator class has no devices (CPUs only). The size of a pod is then unlimited."""
 
     @property
     def devices_per_stage(self) -> int:
@@ -78,7 +78,7 @@ class Spread:
     def fits(self) -> bool:
         """Tell whether the layout is possible: a stage fits a node, and each pod contains all copies or all stages.
 
-        A layout that divides both copies and stages among pods is not supported.
+        A layout that divides the copies among pods and also the stages among pods is not supported.
         """
         return self.fits_node and (self.data_local == self.data or self.stages == self.pipeline)
 
@@ -128,9 +128,9 @@ def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClas
 
 
 def smallest_tensor(memory: str, per_device: int, pipeline: int) -> int:
-    """Return the smallest power of two for `tensor` that gives each copy of the model the memory `memory`.
+    """Return the smallest power of two for `tensor` with which the devices of a copy have at least `memory` together.
 
-    `per_device` is the memory of a device in bytes.
+    `per_device` is the memory of a device in bytes. A copy of the model takes `tensor` times `pipeline` devices.
     """
     tensor = 1
     while per_device * tensor * pipeline < amount(memory):

@@ -1,6 +1,6 @@
 """Settings of the interceptor: the file that the interceptor's process reads once, at its start.
 
-The process ignores keys that it does not know. The record `Settings` therefore has only keys that the process knows.
+The process silently ignores keys that it does not know. The record `Settings` has only keys that the process knows.
 """
 
 from typing import Literal
@@ -15,14 +15,14 @@ from planning.interceptor.facts import facts
 
 
 class Registry(Spec):
-    """Settings for the search for Services by labels."""
+    """Settings of the interceptor's search for Services by labels."""
 
     strategy: Literal["cached"] = "cached"
     k8s_namespace: DnsLabel = Field(alias="k8sNamespace")
 
 
 class Emission(Spec):
-    """Settings for the events of metering."""
+    """Settings for the metering events that the interceptor sends."""
 
     valkey_addr: HostPort | None = None
     stream_name: StreamName
@@ -34,7 +34,7 @@ class Settings(Spec):
 
     listen_port: Port
     registry: Registry | None = None
-    """None if the image ignores this setting, or if there is no namespace to search."""
+    """None if the interceptor's image does not read `registry`, or if there is no namespace to search."""
     emit: Emission
 
 

@@ -1,6 +1,7 @@
 """Values as the endpoint picker's Go code reads them: numbers, durations, quantities, selectors and metrics.
 
-Each reader returns the value in a form that can be compared, and raises `ValueError` for a value that Go refuses.
+Each reader takes a value of a parsed configuration, and returns it in a form that can be compared. A reader raises
+`ValueError` for a value that Go refuses.
 """
 
 import math
@@ -62,7 +63,7 @@ class JsonFraction(float):
 
 
 def boolean(value: object) -> bool:
-    """Return a boolean of JSON."""
+    """Return a JSON boolean."""
     if not isinstance(value, bool):
         raise ValueError  # noqa: TRY004, all readers raise ValueError
     return value
@@ -76,16 +77,17 @@ def parsed_boolean(text: str) -> bool:
 
 
 def number(value: object) -> float:
-    """Return a number of JSON as a 64-bit float."""
+    """Return a JSON number that Go reads as a 64-bit float."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError
     return value
 
 
 def integer(value: object) -> int:
-    """Return a number of JSON as a 64-bit integer.
+    """Return a JSON number that Go reads as a 64-bit integer.
 
-    A YAML float with a whole value, such as 2.0, is accepted: in JSON, it is the integer 2.
+    A YAML float with a whole value, such as 2.0, is accepted, because the picker converts YAML to JSON, where the value
+    is the integer 2.
     """
     if (
         isinstance(value, JsonFraction)
@@ -106,7 +108,7 @@ def parsed_integer(text: str) -> int:
 
 
 def text(value: object) -> str:
-    """Return a text of JSON."""
+    """Return a JSON string."""
     if not isinstance(value, str):
         raise ValueError  # noqa: TRY004, all readers raise ValueError
     return value
@@ -125,12 +127,12 @@ def duration(value: object) -> Fraction:
 
 
 def period(value: object) -> Fraction | None:
-    """Return a duration in seconds; None for an empty text, for which the picker uses a default."""
+    """Return a duration in seconds; None for an empty text, which stands for the picker's default."""
     return None if text(value) == "" else duration(value)
 
 
 def quantity(value: object) -> Fraction:
-    """Return a Kubernetes quantity. It may be written as text or as a number."""
+    """Return a Kubernetes quantity as a number. The value may be a text or a number."""
     written = value if isinstance(value, str) else repr(number(value))
     match = _QUANTITY.fullmatch(written.strip())
     if match is None:
@@ -161,7 +163,7 @@ def byte_size(value: object) -> int:
 
 
 def label_key(value: object) -> str:
-    """Return the key of a label: a name with an optional domain before it."""
+    """Return the key of a label: a name, or a domain, a slash and a name."""
     prefix, separator, name = text(value).rpartition("/")
     has_domain = _DOMAIN.fullmatch(prefix) is not None and len(prefix) <= _MAX_DOMAIN_LENGTH
     if _LABEL_NAME.fullmatch(name) is None or (separator and not has_domain):
@@ -185,7 +187,7 @@ def labels(value: object) -> dict[str, str]:
 
 
 def selector(value: object) -> str:
-    """Return a label selector, such as `app=vllm,env in (prod,test),!old` (`labels.Parse`)."""
+    """Return the text of a label selector, such as `app=vllm,env in (prod,test),!old` (`labels.Parse`)."""
     written = text(value).strip()
     at = 0
     while at < len(written):
@@ -213,14 +215,14 @@ def _requirement(match: re.Match[str]) -> None:
 
 
 def pairs(value: object) -> str:
-    """Return a text of pairs, such as `app=vllm,env=prod`."""
+    """Return a text of comma-separated names with values, such as `app=vllm,env=prod`."""
     if text(value) and not all(_PAIR.fullmatch(pair) for pair in text(value).split(",")):
         raise ValueError
     return text(value)
 
 
 def metric(value: object) -> str:
-    """Return a metric: a name, and optionally labels in braces after the name. An empty text stands for no metric."""
+    """Return the text of a metric: a name, and optionally labels in braces. An empty text stands for no metric."""
     match = _METRIC.fullmatch(text(value))
     if text(value) and (match is None or any(_is_no_label(pair) for pair in _label_pairs(match[2]))):
         raise ValueError
@@ -258,7 +260,7 @@ def names(value: object) -> list[str]:
 
 
 def integers(value: object) -> list[int]:
-    """Return the integers of a list, or of a text with commas. An integer that a text repeats is returned once."""
+    """Return the integers of a list, or of a comma-separated text. An integer that a text repeats is returned once."""
     if isinstance(value, list):
         return [integer(item) for item in cast("list[object]", value)]
     return list(dict.fromkeys(int(part) for part in text(value).split(",") if _is_decimal(part)))
@@ -292,4 +294,4 @@ READERS: dict[str, Callable[[object], object]] = {
     "selector": selector,
     "text": text,
 }
-"""Reader for each type of leaf, by the word that stands for the type in `planning.picker.shapes`."""
+"""Reader of each type of value, by the word that stands for the type in `planning.picker.shapes`."""

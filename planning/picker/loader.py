@@ -1,4 +1,4 @@
-"""Mistakes with which an endpoint picker does not start, or does not become ready.
+"""Mistakes in a configuration with which an endpoint picker does not start, or does not become ready.
 
 The checks follow llm-d-router: `LoadRawConfig` and `InstantiateAndConfigure` in pkg/epp/config/loader, then `setup` and
 the health server in cmd/epp/runner. Facts that depend on the release are in the release's table.
@@ -32,11 +32,11 @@ _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Facts from outside a configuration: the release, and settings of the picker and its pool."""
+    """Facts that a picker's configuration does not contain: the release, and settings of the picker and its pool."""
 
     release: Release
     flow_control: bool = False
-    """Whether the section `flowControl` turns its feature gate on."""
+    """Whether the section `flowControl` turns on the feature gate of that name, as it does in a stack."""
     allows_experimental: bool = True
     """Whether the picker loads alpha plugins."""
     app_protocol: str | None = None
@@ -49,7 +49,7 @@ class Setting:
 
 
 def problems(graph: Graph, setting: Setting) -> list[Problem]:
-    """Return every mistake because of which the picker would not serve."""
+    """Return every mistake because of which a picker with this configuration would not serve."""
     found = [*_header(graph, setting), *_shape(graph, setting)]
     for check in _CHECKS:
         found += check(graph, setting)
@@ -75,15 +75,19 @@ def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin
 
 
 def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
-    """Tell whether a feature gate is on. If the gate `flowControl` has no entry, its section can turn the gate on."""
+    """Tell whether a feature gate is on.
+
+    If `featureGates` has no entry for the gate `flowControl`, the section `flowControl` turns the gate on, provided
+    that `setting.flow_control` is true.
+    """
     follows = setting.flow_control and gate == FLOW_CONTROL and graph.config.get(gate) is not None
     return feature_gates(graph.config).get(gate, follows)
 
 
 def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
-    """Tell whether the picker ignores a path.
+    """Tell whether the picker ignores a path of its configuration.
 
-    While the gate `flowControl` is off, the picker reads only `saturationDetector` of the section `flowControl`.
+    If the gate `flowControl` is off, the picker reads only `saturationDetector` in the section `flowControl`.
     """
     below = path.below(graph.path) if path.is_within(graph.path) else path
     return (
@@ -94,7 +98,7 @@ def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
 
 
 def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check the keys of `HEADER`, if they are present. In a stack, this program sets them."""
+    """Check the keys in `HEADER` that are present. In a stack, this program adds these keys to the configuration."""
     facts = setting.facts.config
     version, kind = (graph.config.get(key) for key in HEADER)
     known = [facts.api_version, *facts.deprecated_api_versions]
@@ -120,7 +124,7 @@ def _types(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check the names of plugins: they must differ, and a name that the picker looks up needs the right group."""
+    """Check that names of plugins differ, and that a plugin whose name the picker looks up is in the expected group."""
     seen, types = set[str](), set[str]()
     expected = default_references(graph.config, setting.facts)
     for plugin in graph.plugins:
@@ -152,7 +156,7 @@ def _parameters(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _references(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check that every reference names a plugin of a group that is allowed there."""
+    """Check that every reference names a plugin whose group is allowed at the place of the reference."""
     table = setting.facts.plugins.table
     for reference in graph.references:
         if not reference.is_checked or is_ignored(graph, setting, reference.path):
@@ -256,9 +260,9 @@ def _data(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _protocols(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Reject a parser for a protocol that the pool does not have. The picker would never become healthy.
+    """Reject a parser that does not take the protocol of the pool. With it, the picker never becomes healthy.
 
-    If the configuration discovers pods without a pool, no protocol is known, and nothing is checked.
+    If the configuration makes the picker discover pods without a pool, there is no protocol to check.
     """
     section = graph.config.get("dataLayer")
     is_discovered = isinstance(section, dict) and cast("dict[str, Any]", section).get("discovery") is not None

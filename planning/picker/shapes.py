@@ -2,18 +2,18 @@
 
 A shape is one of three:
 - a mapping of keys to shapes, in which the key `"*"` stands for any other key;
-- a list that holds one shape, which every item has;
+- a list that contains one shape: the shape of every item;
 - a description of a leaf: a word, such as `integer`, and constraints after the word, separated by blanks.
 
-The word says what the leaf holds:
+The word says which value the leaf takes:
 - a key of `planning.picker.go_values.READERS`: a value of this type;
 - `cel`: an expression that `planning.picker.expressions` accepts;
 - `plugin:GROUP,GROUP`: the name of a plugin that belongs to one of the groups;
-- `name:GROUP`: the name of a plugin, checked by `planning.picker.intent` alone;
-- `never`: nothing, because the leaf must be absent.
+- `name:GROUP`: the name of a plugin, which only `planning.picker.intent` checks;
+- `never`: no value, because the leaf must be absent.
 
-A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`,
-`<=1`, `nonempty`, `one-of:a|b`, and `folded:a|b`, which disregards case, hyphens and underscores.
+A `!` after the word makes the leaf required. The constraints are bounds, such as `>0`, `>=0`, `<1` and `<=1`; then
+`nonempty`; `one-of:a|b`; and `folded:a|b`, which is `one-of` without regard to case, hyphens and underscores.
 
 Problems name keys and plugins, but never repeat a value.
 """
@@ -60,7 +60,7 @@ WORDS = {
     "selector": ("a label selector", "write labels, such as app=vllm,env in (prod,test)"),
     "text": ("text", "write text"),
 }
-"""Words of leaves, each with its noun in messages and with a remedy."""
+"""Words of leaves, each with the noun that messages use for a value, and with a remedy."""
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
     ">=": (operator.ge, "is below", "of at least"),
     "<=": (operator.le, "is above", "of at most"),
@@ -79,20 +79,20 @@ class Reference:
     name: str
     groups: tuple[str, ...]
     is_checked: bool = True
-    """Whether the name must be the name of a plugin. Otherwise another check judges the name."""
+    """Whether the name must be the name of a plugin; false for `name:`, which only `planning.picker.intent` checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The place of a value: its path, the noun that problems use for its keys, and how keys are compared."""
+    """The place of a value: its path, the noun that problems use for keys of the value, and how keys are compared."""
 
     path: Path
     noun: str = "key"
     folds: bool = False
-    """Whether keys that differ only in case count as the same key. They do in parameters of plugins."""
+    """Whether keys that differ only in case count as the same key; true in parameters of plugins."""
 
     def at(self, part: str | int) -> "Reading":
-        """Return the reading of a key or an item of the value."""
+        """Return the place of the inner value at a key or an index."""
         return Reading(self.path / part, self.noun, self.folds)
 
 
@@ -102,7 +102,7 @@ class Leaf:
 
     word: str
     groups: tuple[str, ...]
-    """Groups of plugins, for `plugin:` and `name:`."""
+    """Groups of plugins; empty for words other than `plugin:` and `name:`."""
     required: bool
     nonempty: bool
     bounds: tuple[tuple[str, float], ...]
@@ -149,12 +149,12 @@ def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem
 
 
 def _absent(shape: object) -> object:
-    """Return the value that null stands for in a list."""
+    """Return the value that a null item of a list stands for: an empty mapping or an empty text."""
     return dict[str, object]() if isinstance(shape, dict) else ""
 
 
 def leaf_problem(path: Path, value: object, description: str) -> Problem | None:
-    """Return the problem of a value that does not fit a leaf. None if it fits."""
+    """Return the problem of a value that does not fit the description of a leaf. None if the value fits."""
     facts = leaf(description)
     what, remedy = WORDS[facts.word]
     if facts.word == "never":
@@ -240,12 +240,12 @@ def without_constraints(shape: object) -> object:
 
 
 def kind(word: str) -> str:
-    """Return the type that a leaf requires, such as `integer` or `plugin`."""
+    """Return the type that the description of a leaf requires, such as `integer` or `plugin`."""
     return leaf(word).word
 
 
 def fits(value: object, word: str) -> bool:
-    """Tell whether a value fits a leaf."""
+    """Tell whether a value fits the description of a leaf."""
     return leaf_problem(Path(), value, word) is None
 
 

@@ -28,21 +28,21 @@ _MOST_NAMES = 6
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A cluster before a change."""
+    """The cluster before a change, with the accelerator classes and pod templates of the changed stack."""
 
     facts: ClusterFacts
     live: LiveObjects | Unknown
-    """Objects of the cluster that have the names of the stack's objects."""
+    """Objects in the cluster that this program made, or why they are unknown."""
     classes: Mapping[str, AcceleratorClass]
     """Accelerator classes of the stack by name."""
     templates: Mapping[Place, object]
-    """Rendered pod templates of the workloads after the change."""
+    """Pod templates of the workloads after the change, by the workload's place in the cluster."""
 
 
 def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ...]:
     """Return the problems of capacity of a stack.
 
-    If the running pods are unknown, only a change that does not even fit an idle cluster is a problem.
+    If the running pods are unknown, a change is a problem only if it does not fit even into a cluster without pods.
     """
     facts, live = present.facts, present.live
     if mode == "skip":
@@ -60,7 +60,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
 
 
 def _restarts(place: Place, template: object, old: LiveObject) -> bool:
-    """Tell whether a change replaces the pods of a workload: whether fields of their template change or are removed."""
+    """Tell whether a change replaces a workload's pods: it does if fields of the pod template change or are removed."""
     fields = (running.template_fields(place[1], each) for each in old.ours)
     return not growth.is_contained(template, running.template(place[1], old.content)) or any(
         growth.lacks(template, each) for each in fields
@@ -94,7 +94,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
     """Yield the problems of pods that certainly get no devices."""
     severity = _SEVERITIES[mode]
     for devices in found.devices:
-        # If no node takes the pods of a role, preflight warns already.
+        # If no node takes the pods, `planning.preflight` warns already, so no second warning is needed.
         if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
             what = f"{_demand(devices)}, but nodes lack places for some of these pods: {_free(devices)}"
             yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
@@ -119,7 +119,7 @@ def _uncertain(found: Capacity) -> Iterator[Problem]:
 
 
 def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
-    """Return the additional pods as text: for each workload, the number of pods, times the devices of a pod."""
+    """Return the needed devices as text: their number, and by workload the additional pods and a pod's devices."""
     pods = [
         f"pods of {change.workload.name}: {replicas * change.workload.layout.pods_per_replica} × "
         f"{change.workload.layout.chips_per_pod}"
@@ -153,6 +153,6 @@ def _excess(lack: Lack) -> str:
 
 
 def _place(changes: Iterable[Change]) -> Path:
-    """Return the path of the role that needs devices, or of all services if several roles need devices."""
+    """Return the path of `accelerator` of the role that needs devices, or `services` if several roles need devices."""
     paths = {change.workload.path for change in changes if change.additional.high}
     return paths.pop() / "accelerator" if len(paths) == 1 else Path("services")

@@ -1,4 +1,4 @@
-"""The engine's event stream: the steps of a run, its diagnostics and its policy violations.
+"""Event log of Pulumi's engine: the steps of a run of the engine, its diagnostics and its policy violations.
 
 `pulumi preview --event-log FILE` writes an event per line (Pulumi 3.230, sdk/go/common/apitype/events.go, EngineEvent).
 The engine masks secrets in the events.
@@ -18,7 +18,7 @@ class Step:
     """A step of the engine: an operation on one resource."""
 
     operation: str
-    """Name of the operation, as the engine has it: `create`, `update`, `delete`, `same`, `refresh`, …"""
+    """The engine's name of the operation: `create`, `update`, `delete`, `same`, `refresh`, …"""
     urn: str
     type: str
     """Type token of the resource."""
@@ -29,9 +29,9 @@ class Step:
     differences: tuple[str, ...]
     """Paths of the properties that differ, as the engine writes them."""
     is_custom: bool
-    """Whether the resource is an object, not a component."""
+    """Whether the resource is an object or a provider; false for a component."""
     is_drift: bool = False
-    """Whether a refresh found the difference in the cluster. The run itself then does nothing in this step."""
+    """Whether a refresh found the differences in the cluster. This step then changes nothing in the cluster."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class Step:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the object."""
+        """Return the kind of the object, or the end of the type token if the inputs have no kind."""
         return str((self.new or self.old).get("kind", self.type.rpartition(":")[2]))
 
     @property
@@ -57,11 +57,11 @@ class Diagnostic:
     """A message of the program, of a provider or of a policy."""
 
     severity: str
-    """`error` or `warning`. A violation of a policy is an error if this policy is mandatory, else a warning."""
+    """`error` or `warning`. A violated policy gives an error if the policy is mandatory, and a warning if it is not."""
     message: str
     """Text without colours."""
     resource: str
-    """Logical name of the resource that the message is about; empty for the whole run."""
+    """Logical name of the resource that the message is about; empty if the message is about no single resource."""
     policy: str = ""
     """Name of the violated policy; empty if the message is not about a policy."""
 
@@ -73,10 +73,10 @@ class Events:
     stack: str
     """Name of the stack; empty if the run ended before it named the stack."""
     steps: tuple[Step, ...]
-    """Steps on objects and components. Repeated events of one resource and operation are one step."""
+    """Steps on all resources. Several events of one resource with the same operation are one step."""
     diagnostics: tuple[Diagnostic, ...]
     is_complete: bool
-    """Whether the run wrote its summary, its last event."""
+    """Whether the log has the summary, which is the last event of a run."""
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -87,7 +87,7 @@ class Events:
 
     @property
     def drift(self) -> tuple[Step, ...]:
-        """Return the differences that a refresh found: objects that are gone, or that have other values."""
+        """Return the steps in which a refresh found differences: objects that are gone, or that have other values."""
         return tuple(step for step in self.steps if step.is_drift and (step.differences or step.operation == "delete"))
 
     @property
@@ -97,7 +97,7 @@ class Events:
 
 
 class EventError(ValueError):
-    """A line that is no event."""
+    """Error for a line of an event log that is no event."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"line {number} is no event of the engine")
@@ -120,18 +120,18 @@ def read(lines: Iterable[str]) -> Events:
 
 
 class _Steps:
-    """The steps of the events that were read so far."""
+    """The steps of the events that were added so far."""
 
     def __init__(self) -> None:
         self.found = dict[tuple[str, str, bool], Step]()
-        """Steps by resource, by operation, and by whether a refresh found the difference."""
+        """Steps by `urn`, `operation` and `is_drift`."""
         self.stack = ""
         self._refreshed = set[str]()
-        """Resources whose latest step is a refresh. The event at the end of that step has the operation `update` or
-        `delete` if the command is `pulumi refresh`."""
+        """URNs of resources whose latest step is a refresh. With `pulumi refresh`, the event at the end of such a step
+        has the operation `update` or `delete`, so the operation alone does not identify a refresh."""
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Add the step of an event, if it has one."""
+        """Add the step of an event, if the event is about a step."""
         before, after = event.get("resourcePreEvent"), event.get("resOutputsEvent")
         if before is None and after is None:
             return
@@ -185,7 +185,7 @@ def _diagnostics(event: Mapping[str, Any]) -> Iterator[Diagnostic]:
 
 
 def plain(message: str) -> str:
-    """Return a message without the engine's colour codes, such as `<{%fg 1%}>`."""
+    """Return a message without colour codes of the engine, such as `<{%fg 1%}>`."""
     text = message
     while (begin := text.find("<{%")) >= 0 and (end := text.find("%}>", begin)) >= 0:
         text = text[:begin] + text[end + 3 :]

@@ -1,4 +1,4 @@
-"""Records of planned routing: the HTTPRoute of a service, and the objectives and aliases of its pools."""
+"""Records of planned routing: the HTTPRoute of a service, and the objectives and aliases of a pool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """Service that receives copies of requests; its responses are discarded."""
+    """Service that receives copies of another service's requests. The responses to the copies are discarded."""
 
     key: str
     """Key of the service that receives the copies."""
@@ -66,10 +66,10 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Requests with the same backends and the same rewrite."""
+    """Rule of a route: the requests that have the same backends and the same rewrite."""
 
     matches: tuple[Match, ...]
-    """A request has to meet one of these matches."""
+    """A request has to meet at least one of these matches."""
     backends: tuple[Backend, ...]
     prefix: str | None
     """Replacement of the path prefix. None if the path stays as it is."""
@@ -79,12 +79,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class ModelNames:
-    """Model names in the bodies of requests to a service. Payload processors need these names."""
+    """Names that clients may write as the model into requests to a service. Payload processors need these names."""
 
     base: str
-    """Name of the base model. A processor writes this name into a header."""
+    """Name of the base model. Payload processors write this name into a header."""
     others: tuple[str, ...]
-    """Other names of the base model: adapters and aliases, sorted."""
+    """Names for which payload processors also write `base` into the header: adapters and aliases, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,8 @@ class Route:
     matches: tuple[Match, ...]
     """Matches from the configuration, without the headers of the canary."""
     rules: tuple[Rule, ...]
-    """Rules made of the matches. Among rules that match equally well, the first rule applies."""
+    """Rules for the matches, and for the matches with the canary's headers. Of rules that match equally well, the first
+    applies."""
     annotations: Mapping[str, str]
     """Annotations of the route. They take precedence over the annotations of all objects of the service."""
     set_headers: Mapping[str, str]
@@ -119,7 +120,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Priority that requests select by name."""
+    """Priority that a request gets by naming the objective."""
 
     key: str
     """Name in the configuration."""
@@ -130,12 +131,13 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Model name that the picker replaces by names of models in its pool."""
+    """Model name that the picker replaces by the name of a model in its pool."""
 
     model: str
     """Name that clients send."""
     targets: Mapping[str, int | None]
-    """Weight of each answering model, by the model's name. All weights are None if the shares are equal."""
+    """Relative weight of each model that replaces the alias, by the model's name; None for all models if their shares
+    are equal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Decisions: the profile of each service, canary and prefill that needs one, from the lock or from the catalogue."""
+"""Decisions: the profile for each service, canary and prefill that needs a profile, from the lock or the catalogue."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,9 +31,9 @@ class Decision:
     layer: Layer
     chosen: ChosenProfile
     locked: LockedProfile | None
-    """The profile of the lock; None if the profile was selected from the catalogue."""
+    """The profile in the lock; None if the profile was selected from the catalogue."""
     evaluation: Evaluation | None
-    """The table of the selection; None for a profile of the lock, because no other profile was compared with it."""
+    """The table of the selection; None for a profile in the lock, because no other profile was compared with it."""
     candidate: Candidate | None
     """The profile in the catalogue; None if the catalogue lacks the profile, or if its keys differ from the lock's."""
 
@@ -45,13 +45,14 @@ class Decided:
     asked: Asked
     catalogue: Catalogue
     decisions: Mapping[Path, Decision] = field(default_factory=dict[Path, Decision])
-    """Decisions by path. A canary or prefill with the same question as its service has the decision of the service."""
+    """Decisions by path. A canary or prefill with the question of its service has the service's decision, whose `seat`
+    is the seat of the service."""
     failures: Mapping[Path, Evaluation] = field(default_factory=dict[Path, Evaluation])
     """Tables of the candidates for questions without an answer, by path."""
 
     @property
     def profiles_of_lock(self) -> dict[Path, LockedProfile]:
-        """Return the decisions as profiles of a lock."""
+        """Return the profiles for a lock, by path. A canary or prefill with the service's decision gets no profile."""
         return {
             path: decision.locked
             or LockedProfile.default(
@@ -87,12 +88,12 @@ class Decided:
 
 
 def is_locked(seat: Seat, locked: Mapping[Path, LockedProfile]) -> bool:
-    """Tell whether a lock has the answer to a question."""
+    """Tell whether a lock has the answer to the question of a seat. `locked` has the profiles in the lock."""
     return seat.path in locked and locked[seat.path].question == seat.question
 
 
 def open_seats(asked: Asked, locked: Mapping[Path, LockedProfile]) -> Iterator[Seat]:
-    """Yield the seats whose questions the lock does not answer. Seats that ask what their parent asks are left out."""
+    """Yield the seats whose questions the lock does not answer. A seat with the question of its parent is left out."""
     questions = {seat.path: seat for seat in asked.seats}
     for seat in asked.seats:
         parent = None if seat.parent is None else questions.get(seat.parent)
@@ -103,7 +104,7 @@ def open_seats(asked: Asked, locked: Mapping[Path, LockedProfile]) -> Iterator[S
 def decide(
     asked: Asked, catalogue: Catalogue, locked: Mapping[Path, LockedProfile], facts: ClusterFacts, file: str = ""
 ) -> Decided:
-    """Return the decisions of a stack. `file` is the name of the lock."""
+    """Return the decisions of a stack. `locked` has the profiles in the lock, and `file` is the name of its file."""
     fleet, decisions, failures = Fleet(facts), dict[Path, Decision](), dict[Path, Evaluation]()
     seats, known = {seat.path: seat for seat in asked.seats}, dict[object, Evaluation]()
     for path, seat in seats.items():
@@ -145,7 +146,8 @@ def tables(decided: Decided, facts: ClusterFacts) -> dict[Path, Evaluation]:
 def warnings(decided: Decided, facts: ClusterFacts, command: str) -> Iterator[Problem]:
     """Yield warnings about locked profiles that are gone, have changed, do not fit, or are no longer the best.
 
-    Warn also about profiles that were selected although the nodes are unknown.
+    Further warnings are about profiles that were selected although the nodes are unknown. `command` is the command that
+    writes the lock.
     """
     fleet = Fleet(facts)
     for path, decision in decided.decisions.items():
@@ -163,7 +165,7 @@ def warnings(decided: Decided, facts: ClusterFacts, command: str) -> Iterator[Pr
 
 
 def lock_problems(decided: Decided, locked: Mapping[Path, LockedProfile], file: str, command: str) -> Iterator[Problem]:
-    """Yield a problem for each question that the lock does not answer."""
+    """Yield a problem for each question that the lock does not answer. `command` is the command to write the lock."""
     for seat in open_seats(decided.asked, locked):
         make = messages.lock_stale if seat.path in locked else messages.lock_missing
         yield make(seat, file, command)

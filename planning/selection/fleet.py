@@ -1,4 +1,4 @@
-"""The nodes of a cluster that a selection considers: their accelerator classes and numbers of devices.
+"""The nodes that a selection of profiles considers: their accelerator classes and numbers of devices.
 
 A node counts even if it is cordoned or not ready, so that temporary states do not change a selection.
 """
@@ -13,7 +13,7 @@ from planning.hardware.placement import Placement
 
 
 class Fleet:
-    """Nodes by accelerator class and node selector. The nodes of each such pair are looked up once."""
+    """Nodes of a cluster by accelerator class and node selector. Each such pair is looked up in the facts only once."""
 
     def __init__(self, facts: ClusterFacts) -> None:
         self._facts = facts
@@ -22,7 +22,7 @@ class Fleet:
     def nodes(
         self, name: str, accelerator: AcceleratorClass, selector: Mapping[str, str]
     ) -> tuple[ClassNode, ...] | Unknown:
-        """Return the nodes of a class that have the labels of a node selector."""
+        """Return the nodes of the class `name` that have the labels in `selector`."""
         key = name, tuple(sorted(selector.items()))
         if key not in self._found:
             placement = Placement(accelerator.node_labels, selector, (), {}, (), None, None, None)
@@ -31,5 +31,5 @@ class Fleet:
 
     @property
     def unknown(self) -> str:
-        """Return why the nodes are unknown; empty if they are known."""
+        """Return why the nodes of the cluster are unknown; empty if they are known."""
         return self._facts.nodes.reason if isinstance(self._facts.nodes, Unknown) else ""

@@ -1,4 +1,4 @@
-"""Filter stages of a selection, in order. Each stage drops candidates for one kind of reason."""
+"""The filters of a selection, called stages, in their order. Each stage drops candidates for one kind of reason."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from planning.selection.records import Candidate, Reason, Verdict
 
 @dataclass(frozen=True)
 class Situation:
-    """All that a filter needs besides a candidate: the question, the accelerator classes and the nodes."""
+    """All that a stage needs besides a candidate: the question, the accelerator classes and the nodes."""
 
     question: Question
     classes: Mapping[str, AcceleratorClass]
@@ -32,11 +32,11 @@ class Situation:
 
     @cached_property
     def image(self) -> ImageReference | None:
-        """Return the image by which the service names its model."""
+        """Return the image by which the question names the model; None if the question contains no image."""
         return None if self.question.image is None else image_references.parse(self.question.image)
 
     def nodes(self, candidate: Candidate) -> tuple[ClassNode, ...] | None:
-        """Return the nodes on which a candidate could run; None if nodes are unknown, or are created on demand."""
+        """Return the nodes on which a candidate could run; None if nodes are unknown, or come on demand."""
         accelerator = candidate.accelerator
         if accelerator is None or accelerator.provisioned:
             return None
@@ -46,14 +46,14 @@ class Situation:
 
 
 class Stage(NamedTuple):
-    """One filter: its name, and a function that returns the verdict on a candidate, or None if the candidate passes."""
+    """One filter: its name, and a function that returns why a candidate is dropped, or None if the candidate stays."""
 
     name: str
     judge: Callable[[Candidate, Situation], Verdict | None]
 
 
 def images_of(candidate: Candidate) -> frozenset[ImageReference]:
-    """Return the images by which services may name the model of a profile."""
+    """Return the images by which a service may name the model of a candidate's profile."""
     service = candidate.profile.service
     source = service.model.source
     texts = (service.engine.image, place(source) if source is not None and scheme(source) == "image" else None)
@@ -61,7 +61,7 @@ def images_of(candidate: Candidate) -> frozenset[ImageReference]:
 
 
 def covers(wide: AcceleratorClass, narrow: AcceleratorClass) -> bool:
-    """Tell whether the class `wide` includes all products of the vendor of `narrow`."""
+    """Tell whether `wide` is a class for all products of the vendor of `narrow`, with the same kind of allocation."""
     return wide.product is None and (wide.vendor, wide.allocation) == (narrow.vendor, narrow.allocation)
 
 
@@ -110,7 +110,7 @@ def _device_count(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def _mismatch(reason: Reason, requested: object, found: object, words: str) -> Verdict | None:
-    """Drop a candidate whose value is not the requested value. If the question requests no value, drop no candidate."""
+    """Return a verdict with `reason` if a value is requested and the candidate has another value, else None."""
     if requested is None or found == requested:
         return None
     return Verdict(reason, f"{words} instead of {requested}")
@@ -132,7 +132,7 @@ def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
-    """Return the place of a candidate's class in `selection.accelerators`; None if the class is not listed."""
+    """Return the index in `selection.accelerators` of a candidate's class, or of a class that covers it; else None."""
     for index, name in enumerate(situation.question.accelerators):
         listed = situation.classes.get(name)
         if name == candidate.class_name:
@@ -154,7 +154,7 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
 
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
-    """Drop a candidate if its devices are too small for even the shortest sequence.
+    """Return a verdict if the devices of a candidate are too small even for the shortest sequence, else None.
 
     The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
     """
@@ -200,6 +200,6 @@ STAGES = (
     Stage("cluster", _cluster),
     Stage("nodes", _nodes),
 )
-"""Filters in order. The stages `SCOPE` and `COMPARISON` follow."""
+"""Filters in their order. After these stages, `SCOPE` and `COMPARISON` follow."""
 SCOPE, COMPARISON = "scope", "comparison"
-"""Names of the stages after the filters."""
+"""Names of the stages after the filters. These stages choose among the remaining candidates."""

@@ -22,7 +22,7 @@ def fit(context: RoleContext) -> Fit | Unknown:
 
 
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
-    """Return the model, devices and settings of a role, for the calculation of its memory, or why they are unknown."""
+    """Return what the calculation of a role's memory needs: model, devices and settings; or why these are unknown."""
     layout, has_devices = context.layout, context.layout.devices_per_pod > 0
     cache = context.variant.kv_cache
     return served.request(
@@ -44,7 +44,7 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
 
 
 def _devices(context: RoleContext) -> Devices | Unknown:
-    """Return the devices of a role. On CPUs, each worker process of the engine counts as a device."""
+    """Return the devices of a role, or why they are unknown. On CPUs, each worker process of vLLM is a device."""
     cls, name = context.accelerator, context.role.accelerator
     if cls.allocation is None:
         return Devices(cls.vendor, cls.product, max(0, _cpu_memory(context) // workers(context)))
@@ -55,7 +55,7 @@ def _devices(context: RoleContext) -> Devices | Unknown:
 
 
 def workers(context: RoleContext) -> int:
-    """Return the number of worker processes in a pod."""
+    """Return the number of vLLM's worker processes in a pod of a role."""
     return context.layout.tensor * context.layout.stages_per_pod * context.layout.data_local
 
 

@@ -1,4 +1,4 @@
-"""HTTP servers of an engine: their number, whether they finish running requests, and whether they require a key."""
+"""HTTP servers of an inference engine: their number, whether running requests finish, and whether a key is required."""
 
 from models import flags
 from models.role import Role
@@ -15,17 +15,17 @@ _READY = "/v1/models"
 def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
     """Tell whether the engine itself lets running requests finish after SIGTERM.
 
-    If an engine has several HTTP servers, each server closes its connections immediately. A single server manages the
-    engine's processes itself, and waits until they have ended (vllm 0.21.0 and 0.33.0, `MPClient.shutdown` in
-    vllm/v1/engine/core_client.py).
+    If an engine has several HTTP servers, each server closes its connections immediately after SIGTERM. A single server
+    manages the engine's processes itself, and waits until these processes have ended (vllm 0.21.0 and 0.33.0,
+    `MPClient.shutdown` in vllm/v1/engine/core_client.py).
     """
     return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and _count(role, layout) == "1"
 
 
 def _count(role: Role, layout: Layout) -> str | None:
-    """Return the number of servers of an engine as text: the user's number, else one for each copy of the model.
+    """Return the number of HTTP servers of an engine as text: the user's number, else one for each copy of the model.
 
-    With external load balancing, each copy is an engine with one server.
+    If `parallelism.loadBalancing` is `external`, each copy of the model is an engine with one server.
     """
     if layout.ports > 1:
         return "1"
@@ -34,17 +34,17 @@ def _count(role: Role, layout: Layout) -> str | None:
 
 
 def requires_key(role: Role) -> bool:
-    """Tell whether requests need a key, so that paths below /v1 answer 401 without it."""
+    """Tell whether requests for paths below /v1 need an API key. Without the key, the engine answers 401."""
     return _KEY_VARIABLE in role.engine.env or any(flag.name == _KEY for flag in flags.parse(role.engine.args))
 
 
 def ready_path(role: Role, layout: Layout) -> str:
     """Return the path of the startup and readiness probes: the user's path, or else /v1/models or /health.
 
-    If each copy of the model has a port, the probes ask the supervisor of the copies, which answers /health
+    If each copy of the model has a port, the probes go to the supervisor of the copies, which answers /health
     (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py).
 
-    Probes send no key. If requests need a key, the probes ask /health, which needs none (vllm 0.21.0,
+    Probes send no key. If requests need a key, the probes request /health, which needs no key (vllm 0.21.0,
     `AuthenticationMiddleware` in vllm/entrypoints/openai/server_utils.py). The engine does not answer /health too
     early, because its port is closed until the model is loaded.
     """
@@ -52,5 +52,5 @@ def ready_path(role: Role, layout: Layout) -> str:
 
 
 def is_guarded(path: str) -> bool:
-    """Tell whether an engine with a key answers requests for a path only if they send the key."""
+    """Tell whether an engine that requires a key answers requests for a path only if the requests have the key."""
     return path.startswith(_GUARDED)

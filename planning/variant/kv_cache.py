@@ -1,4 +1,4 @@
-"""KV cache settings of a variant that engine, routing sidecar, picker and network policies share."""
+"""KV cache settings of a variant. Engine, routing sidecar, picker and network policies must agree on these settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from models.source import served_name
 from planning.releases import Release
 
 BLOCK_SIZE = 64
-"""Tokens in a block, as in llm-d's guides, if several components must agree on the number and the user sets none."""
+"""Tokens in a block if the user sets no number, and several components must agree on it. llm-d's guides have the same
+number."""
 _EVENT_READERS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
-"""Types of picker plugins that read the engines' cache events."""
+"""Types of picker plugins that read cache events: events about the KV cache, which engines publish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,9 @@ class KvCache:
     """The KV cache settings of a variant's engines."""
 
     block_size: int | None
-    """Tokens in a block; None for the engine's default."""
+    """Tokens in a block; None for vLLM's default."""
     events_port: int
-    """Port on which engines of the release publish cache events."""
+    """Port on which engines publish cache events, from the release facts."""
     events: Mapping[str, bool | str] | None
     """Value of `--kv-events-config`; None if the engine publishes no cache events."""
     transfer: Mapping[str, str] | None
@@ -41,16 +42,16 @@ def plan(spec: Variant, release: Release) -> KvCache:
 
 
 def block_size(spec: Variant) -> int | None:
-    """Return the number of tokens in a block: the user's, or `BLOCK_SIZE` if several components must agree on it.
+    """Return the number of tokens in a block: the user's number, else `BLOCK_SIZE` if several components must agree.
 
-    None if no other component needs the number, so that the engine may use its default.
+    None if the user sets no number, and only the engine needs it. The engine then uses its default.
     """
     must_agree = spec.prefill is not None or needs_events(spec)
     return spec.kv_cache.block_size or (BLOCK_SIZE if must_agree else None)
 
 
 def needs_events(spec: Variant) -> bool:
-    """Tell whether the picker reads cache events, so that the engines must publish them."""
+    """Tell whether the picker reads cache events. If it does, the engines must publish cache events."""
     picker = spec.endpoint_picker
     if not picker.enabled:
         return False
@@ -68,9 +69,9 @@ def _type(plugin: object) -> str | None:
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
-    """Return the value of `--kv-events-config`.
+    """Return the release's value of `--kv-events-config`, with the port and the model in place of the names in braces.
 
-    The topic of an event contains port and model, so that the picker knows which pod sent the event.
+    The topic of each event contains the pod's IP, the port and the model. So the picker knows which pod sent an event.
     """
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {
