@@ -137,7 +137,7 @@ def _add_lock(parser: argparse.ArgumentParser) -> None:
         metavar="SERVICE",
         action="append",
         default=[],
-        help="a block of the lock to ask again: key of a service, caches.NAME or cluster",
+        help="a block of the lock to make anew: key of a service, caches.NAME or cluster",
     )
     parser.add_argument(
         "--check",

@@ -32,8 +32,8 @@ def _check_at_least_a_byte(quantity: str) -> str:
 
 Memory = Annotated[Quantity, AfterValidator(_check_at_least_a_byte), AfterValidator(check_unit)]
 """Device memory: a Kubernetes quantity of at least one byte."""
-DevicesPerNode = Annotated[int, Within(1, 1024, "write the devices of the largest node, such as 8")]
-DevicesPerChip = Annotated[int, Within(1, 64, "write the devices that the engine sees in one chip, such as 2")]
+DevicesPerNode = Annotated[int, Within(1, 1024, "write the number of devices of the largest node, such as 8")]
+DevicesPerChip = Annotated[int, Within(1, 64, "write the number of devices that the engine sees in a chip, such as 2")]
 _NAME = r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?"
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 ExtendedResourceName = Annotated[

@@ -56,7 +56,7 @@ StreamName = Annotated[
 NestedPath = Annotated[
     str,
     Shape(
-        "is not a path inside of a directory",
+        "is not an absolute path of a file below a directory",
         r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,}",
         "write an absolute path such as /var/lib/phoebe/metering-wal.jsonl",
     ),

@@ -11,7 +11,7 @@ from planning.interceptor.facts import Mode
 from planning.variant.canary import ALL
 from planning.variant.context import VariantContext
 
-_PAST = "the interceptor asks the Service and bypasses the endpoint picker"
+_PAST = "the interceptor sends requests to the Service, past the endpoint picker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
     depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"
     remedy = f"set {path}.interceptor.enabled: false"
     if mode == "label":
-        what = "would get no requests (in mode label, the interceptor asks the Service and ignores weights)"
+        what = "would get no requests (in mode label, the interceptor sends all requests to the primary)"
         yield Problem(at, what, f"remove it, or {remedy}", depends_on)
     elif 0 < canary.weight < ALL:
         what = f"cannot divide requests: the interceptor sends all requests of a rule to one Service ({canary.weight})"

@@ -130,7 +130,7 @@ def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None)
         for index, port in enumerate(container.ports):
             if port in holders:
                 what = f"is the port of {holders[port]} as well ({port})"
-                yield Problem(path / "ports" / index, what, "choose another port: the containers of a pod share ports")
+                yield Problem(path / "ports" / index, what, "choose another port: each port is for one container")
             holders.setdefault(port, f"container {name}")
         explicit = environment.values(container.env)
         yield from environment.problems(path / "env", {}, explicit, {})

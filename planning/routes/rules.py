@@ -139,7 +139,7 @@ def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ..
         if spec.model is not None and not gateway.body_router:
             what = "is matched in a header that nobody sets (gateway.bodyRouter is false)"
             remedy = (
-                "put a payload processor in front of the gateway, and set gateway.bodyRouter: true, or match a header"
+                "match a header, or put a payload processor in front of the gateway and set gateway.bodyRouter: true"
             )
             found.append(Problem(at / "model", what, remedy, (Path("gateway"), variant.path / "route" / "gateway")))
         found += _match_headers(variant, spec, at)

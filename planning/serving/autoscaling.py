@@ -272,8 +272,8 @@ def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Pr
 
 
 def _missing_prometheus(at: Path, what: str) -> Problem:
-    remedy = "set observability.prometheus.serverAddress"
-    return Problem(at, f"needs a Prometheus that keda can ask ({what})", remedy, (Path("observability", "prometheus"),))
+    remedy, depends_on = "set observability.prometheus.serverAddress", (Path("observability", "prometheus"),)
+    return Problem(at, f"needs a Prometheus that keda can query ({what})", remedy, depends_on)
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:

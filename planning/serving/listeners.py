@@ -45,7 +45,7 @@ def _listeners(context: RoleContext) -> Iterator[_Listener]:
         yield _Listener("the engine behind the sidecar", at, ports[0], ports[-1], is_explicit=False)
     if context.supervisor_port is not None:
         port = context.supervisor_port
-        yield _Listener("the health check of all copies", at, port, port, is_explicit=False)
+        yield _Listener("the health check of all copies of the model", at, port, port, is_explicit=False)
     yield from _events(context)
     yield from _transfer(context)
 

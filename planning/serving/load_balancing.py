@@ -33,7 +33,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
         what = f"gives a pod {layout.ports} ports, and a pool takes at most {MAX_TARGET_PORTS}"
         yield Problem(at, what, f"use data: {MAX_TARGET_PORTS} and more replicas, or remove it", (parallelism,))
     if layout.pods_per_replica > 1:
-        what = f"leaves the further pods of a replica without requests ({layout.pods_per_replica} pods)"
+        what = f"sends requests only to the first pod of a replica ({layout.pods_per_replica} pods)"
         yield Problem(at, what, "remove it, or keep a replica in one pod", (parallelism,))
     if not layout.devices_per_pod:
         what = f"gives each copy devices of its own, and {context.role.accelerator} has none"
@@ -81,13 +81,13 @@ def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) 
         return
     at = several[0].path / "parallelism" / "loadBalancing"
     if not variant.has_picker:
-        what = "leaves the further copies without requests: without an endpoint picker, all requests go to one port"
+        what = "uses only the first copy of the model in a pod: without an endpoint picker, all requests go to one port"
         depends_on = (variant.path / "endpointPicker",)
         yield Problem(at, what, "remove it, or set endpointPicker.enabled: true", depends_on)
         return
     yield from _gateway(variant, at)
     if variant.metered_as is not None:
-        what = "leaves the further copies without requests: the interceptor asks the Service, which has one port"
+        what = "uses only the first copy of the model in a pod: the interceptor uses the Service, which has one port"
         remedy = f"remove it, or set {variant.path}.interceptor.enabled: false"
         yield Problem(at, what, remedy, (Path("interceptor"), variant.path / "interceptor"))
     if variant.spec.prefill is not None and variant.spec.kv_cache.connector == _SHARED_BOOTSTRAP:
@@ -117,10 +117,10 @@ def _different_ports(variant: VariantContext, at: Path) -> Iterator[Problem]:
     prefill, path = variant.path / "prefill" / "parallelism", variant.path
     if variant.release.picker.ports.annotation is None:
         what = f"gives the roles different ports, but the picker of {variant.release.name} asks every pod on all ports"
-        yield Problem(at, what, "use the same copies and load balancing in both roles", (prefill,))
+        yield Problem(at, what, "use the same number of copies and the same load balancing in both roles", (prefill,))
     elif variant.spec.endpoint_picker.failure_mode == "FailOpen":
         what = "sends requests to ports that the pods of one role lack (FailOpen)"
-        remedy = "remove it, or use the same copies and load balancing in both roles"
+        remedy = "remove it, or use the same number of copies and the same load balancing in both roles"
         yield Problem(path / "endpointPicker" / "failureMode", what, remedy, (at, prefill))
 
 

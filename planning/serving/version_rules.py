@@ -102,7 +102,7 @@ def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
     """Reject flags with which only the first pod of a replica would get requests."""
     for flag in flags.parse(context.role.engine.args):
         if flag.name in engine_versions.groups().single_pod.flags:
-            what = f"leaves the further pods of a replica without requests ({flag.name})"
+            what = f"sends requests only to the first pod of a replica ({flag.name})"
             remedy = "remove it, or keep a replica in one pod"
             yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
 
