@@ -69,7 +69,7 @@ class _Reader:
 
 
 def with_name(problem: Problem, path: File, name: str) -> Problem:
-    """Return a problem with `name`, the name of a file in the stack, in place of `path`, its path on disk."""
+    """Return a copy of `problem` whose path names a file as the stack does (`name`), and not by its path on disk."""
     return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
 
 
@@ -92,9 +92,9 @@ def _content(document: Document) -> Mapping[str, Any]:
 
 
 def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
-    """Return the problem of `text`, the path of a file: where it is, what is wrong, and the remedy.
+    """Return what is wrong with `text`, which is the path of a file; None if nothing is.
 
-    None if the path of the file has no mistake. `at` is the path of `text` in the configuration.
+    The result has the place in the configuration (`at`), the mistake and the remedy.
     """
     if _URL.match(text):
         return at, f"is a URL{echo(at, text)}", "copy the file into this repository and write its path"

@@ -200,7 +200,7 @@ class _Repository:
         announced = claimed if (claimed or "").startswith("sha256:") else digest
         expected = self._tag_or_digest if self._has_digest else announced
         if digest != expected:
-            what = f"has a manifest with another digest than expected ({digest})"
+            what = f"has a manifest with another digest ({digest}) than expected"
             raise _UnusableError(Unusable("source", what, f"push the manifest with the digest {expected} again"))
         return body, digest
 

@@ -51,7 +51,7 @@ IGNORED = re.compile(
     r"|^  pulumi:pulumi:Stack \S+:$|^ +pulumi:pulumi:Stack \S+ +warning:"
 )
 WARNING_COUNT = re.compile(r" \d+ warnings?$")
-"""Number of the stack's warnings, including those that are not shown."""
+"""End of a line of the engine: the number of warnings. It is removed, because it includes hidden warnings."""
 PROGRESS = re.compile(r"^ *\S+ +\S+:\S+ \S+ (creating|updating|deleting|replacing|reading|refreshing) ?\(\d+s\)")
 POD_COLUMNS = "NAMESPACE:.metadata.namespace,POD:.metadata.name,STATUS:.status.phase,NODE:.spec.nodeName"
 UP_SECONDS = 15.0

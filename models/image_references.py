@@ -39,7 +39,7 @@ class ImageReference:
 
     @property
     def version(self) -> str:
-        """Return the beginning of the digest. Without a digest, return the tag in the characters of `name`."""
+        """Return the beginning of the digest; without a digest, the tag as lower-case letters, digits and hyphens."""
         if self.digest is not None:
             return self.digest.partition(":")[2][:_SHORT_DIGEST]
         return _legal(self.tag or _DEFAULT_TAG)

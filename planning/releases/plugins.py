@@ -51,7 +51,7 @@ class Condition(Spec):
     ignore_case: bool = False
     """Whether `unique` treats texts that differ only in case as equal."""
     otherwise: Any = None
-    """Value that counts for an item that lacks the key `unique`."""
+    """Value that an item counts as having if it lacks the key that `unique` names."""
     count: int | None = None
     """Length that a list must have."""
     max_items: int | None = None
@@ -220,7 +220,7 @@ class Additions(Spec):
     picker: str
     """Plugin of the group `picker`, added if no plugin of this group is declared."""
     handler: str
-    """Profile handler, added for a single profile if no profile handler is declared."""
+    """Profile handler, added if the configuration has a single profile and declares no profile handler."""
     policies: list[str]
     """Policies of flow control; the picker always adds them."""
     parsers: list[str]

@@ -58,7 +58,8 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
 def _pod_settings(variant: Variant) -> dict[str, object]:
     """Return the settings from which it follows how a variant's pods run.
 
-    Metrics, objectives and numbers of replicas have no influence, so the result has the same values for every variant.
+    Metrics, objectives and numbers of replicas do not change how pods run. The result has fixed values for them, so
+    that variants which differ only in these settings have equal results.
     """
     scaling = {"replicas": 1, "autoscaling": None}
     names = {"name": served_name(variant.model.name, variant.model.source)}
