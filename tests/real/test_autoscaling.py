@@ -45,7 +45,7 @@ def deployed(deployment, stack, *more):
 
 def settled(deployment, namespace, expected):
     """Wait for the real controller, which looks every 15 seconds; returns the number at the end."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while (found := number(deployment, namespace)) != expected and time.monotonic() < deadline:
         time.sleep(0.5)
     return found

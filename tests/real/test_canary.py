@@ -70,7 +70,7 @@ def test_destroy_takes_the_canary_along(deploy, plane):
     deployment = deploy(stack("both-gone", V1, {"weight": 50, "model": V2}))
     assert deployment.operate().that("create") >= CANARY
     deployment.destroy()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while (left := snapshot(plane).keys() - before) and time.monotonic() < deadline:
         time.sleep(1)
     assert left == set()

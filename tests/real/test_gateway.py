@@ -68,7 +68,7 @@ def gateway(servers, envoy):
         return ask
 
     def ask(path="/v1/models", host="any.example.com", method="GET", **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", envoy.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", envoy.port, timeout=120)
         sent = {"Host": host} | {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             connection.request(method, path, '{"prompt": "why"}' if method == "POST" else None, sent)

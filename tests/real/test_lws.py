@@ -17,7 +17,7 @@ pytestmark = pytest.mark.real
 DOMAIN = "leaderworkerset.sigs.k8s.io"
 WEBHOOKS = ("mutatingwebhookconfiguration", "mutating-webhook-configuration")
 LEFT = ("pods", "statefulsets", "controllerrevisions", "services")
-SECONDS = 60
+SECONDS = 240
 
 
 def until(condition, deadline=SECONDS):

@@ -81,7 +81,7 @@ def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
     assert list(sample.differences(sample.written(), done.stdout)) == []
     shell = 'eval "$(python3 -m local env)" && '
     for command in (
-        "kubectl wait --for=condition=Available deployment/qwen-decode -n models --timeout=10s",
+        "kubectl wait --for=condition=Available deployment/qwen-decode -n models --timeout=120s",
         "kubectl get inferencepool/qwen httproute/qwen -n models",
         "pulumi preview --refresh --expect-no-changes --non-interactive",
     ):

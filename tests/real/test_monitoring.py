@@ -30,7 +30,7 @@ def stack(namespace, metrics=METRICS, **service):
 
 def token(plane, namespace, name=READER):
     """Return the token that the cluster made."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         secret = json.loads(plane.kubectl("get", "secret", name, "-n", namespace, "-o", "json"))
         if "token" in secret.get("data", {}):
@@ -89,7 +89,7 @@ def test_what_is_called_alike_and_not_ours_stays_as_it_is(deploy, plane):
     plane.kubectl("delete", "namespace", theirs)
 
 
-def settles(question, expected, deadline=20):
+def settles(question, expected, deadline=120):
     """Ask until the answer is the expected one: the API server takes a moment to see a binding come or go."""
     until = time.monotonic() + deadline
     while (found := question()) is not expected and time.monotonic() < until:

@@ -30,7 +30,7 @@ def deployed(deploy_for_all):
     deployment.up()
 
 
-def said_forbidden(log, resource, deadline=20):
+def said_forbidden(log, resource, deadline=120):
     """Say whether the API server comes to refuse the picker something before the deadline."""
     until = time.monotonic() + deadline
     while time.monotonic() < until:

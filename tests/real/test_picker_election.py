@@ -32,7 +32,7 @@ def holder(deployed):
     return deployed.get("lease", LEASE, NAMESPACE)["spec"]["holderIdentity"]
 
 
-def says(picker, text, deadline=30):
+def says(picker, text, deadline=120):
     """Say whether a picker comes to log a text before the deadline."""
     until = time.monotonic() + deadline
     while text not in picker.said():
@@ -58,8 +58,8 @@ def test_one_of_two_pickers_serves_and_the_other_takes_over(deploy, plane, tools
             assert answer(first) is True
             assert holder(deployed) == held
             first.process.terminate()
-            first.process.wait(timeout=30)
-            assert second.serves("readiness", deadline=60)
+            first.process.wait(timeout=120)
+            assert second.serves("readiness", deadline=240)
             assert answer(first) is None
             assert holder(deployed) != held
             assert "forbidden" not in first.said() + second.said()

@@ -225,7 +225,7 @@ class Change:
         }
 
 
-def wait(found, expected, seconds=60):
+def wait(found, expected, seconds=240):
     """Wait until a function returns what is expected."""
     end = time.monotonic() + seconds
     while (latest := found()) != expected:

@@ -122,7 +122,7 @@ class Runner:
         apply(self.plane, *items)
         self._settle({right: right not in absent for right in single_rights(roles)})
 
-    def _settle(self, expected, deadline=15):
+    def _settle(self, expected, deadline=120):
         """Wait until the rights are as expected: the API server takes a moment to see a rule come or go."""
         until = time.monotonic() + deadline
         with identities.client(self.plane) as api:

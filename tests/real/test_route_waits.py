@@ -14,7 +14,7 @@ pytestmark = pytest.mark.real
 
 EVERY_NAMESPACE = {"namespaces": {"from": "All"}}
 
-SECONDS = 120
+SECONDS = 240
 HELD = 3
 """Seconds in which a run that does not wait would be over."""
 RFC = {"lastTransitionTime": "2026-01-01T00:00:00Z", "message": "said by a script"}

@@ -230,7 +230,7 @@ def test_the_example_of_shared_weights_comes_up_behind_its_autoscaler_and_leaves
 
 
 def assert_gone(plane, kind, namespace):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while (left := found(plane, kind, namespace)) and time.monotonic() < deadline:
         time.sleep(1)
     assert left == []

@@ -157,7 +157,7 @@ def left(plane, namespace):
 
 
 def assert_gone(plane, namespace):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while (there := left(plane, namespace)) and time.monotonic() < deadline:
         time.sleep(1)
     assert there == set()
@@ -322,7 +322,7 @@ def test_a_rollout_completes_on_a_cluster_without_a_spare_device(deploy, wide_pl
     deployed.up()
     # The provider waits for the pods that the new ReplicaSet has so far. That is one pod, as long as an old pod keeps
     # the other node (pulumi-kubernetes 4.25.0, provider/pkg/await/deployment.go).
-    eventually(lambda: len(running(deployed, name) - before) == 2 == len(decode_pods(deployed, name)), deadline=60)
+    eventually(lambda: len(running(deployed, name) - before) == 2 == len(decode_pods(deployed, name)))
     deployed.discard()
     assert_gone(wide_plane, name)
 
@@ -340,7 +340,7 @@ def test_a_rollout_with_surge_waits_for_a_device_that_a_full_cluster_lacks(deplo
     deployed.up()
     image = "deployment/qwen-decode", "vllm=registry.example/engine:v9"
     wide_plane.kubectl("set", "image", *image, "-n", name)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     reasons = set()
     while "Unschedulable" not in reasons and time.monotonic() < deadline:
         pending = [pod for pod in pods(deployed, name).values() if pod["status"]["phase"] == "Pending"]

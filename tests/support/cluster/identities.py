@@ -17,7 +17,7 @@ RBAC = "rbac.authorization.k8s.io"
 ROLES = frozenset({"roles", "clusterroles"})
 BINDINGS = frozenset({"rolebindings", "clusterrolebindings"})
 WRITING = frozenset({"create", "patch"})
-_DEADLINE = 15
+_DEADLINE = 120
 """Seconds within which the API server sees new Roles."""
 _PAUSE = 0.05
 

@@ -24,8 +24,8 @@ JUDGED = {
 }
 """Kinds that it judges, with the names under which they are listed."""
 CONDITIONS = ("Accepted", "ResolvedRefs")
-SECONDS = 60.0
-"""Time in which Istio has to judge all that was applied at once."""
+SECONDS = 300.0
+"""Time in which Istio has to judge all that was applied at once. It takes up to a minute beside other programs."""
 INTERVAL = 0.5
 Place = tuple[str, str, str]
 """Kind, namespace and name."""

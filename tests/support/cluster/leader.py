@@ -65,7 +65,7 @@ def _elect(plane: ControlPlane, namespace: str, found: list[dict[str, Any]]) -> 
         plane.kubectl("patch", "pod", name, "-n", namespace, "--subresource=status", "--type=strategic", "-p", body)
 
 
-def settled(plane: ControlPlane, namespace: str, service: str, ready: list[bool], deadline: float = 30) -> None:
+def settled(plane: ControlPlane, namespace: str, service: str, ready: list[bool], deadline: float = 120) -> None:
     """Wait until the pods of a picker are ready or not as said, the oldest first."""
     until = time.monotonic() + deadline
     while (found := [is_ready(pod) for pod in pods(plane, namespace, service)]) != ready:

@@ -20,7 +20,7 @@ from local.ports import free_ports
 from local.tools import Tool
 from tests.support.cluster.plane import GO
 
-READY_SECONDS = 60.0
+READY_SECONDS = 240.0
 LABELS = {"leaderworkerset.sigs.k8s.io/name": "probe", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
 PROBE = {
     "apiVersion": "v1",

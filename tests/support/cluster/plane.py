@@ -115,7 +115,7 @@ def serve_moved_kinds(plane: ControlPlane, tools: dict[str, Tool]) -> None:
         text = (folder / f"inference.networking.x-k8s.io_{name}.yaml").read_text(encoding="utf-8")
         moved = text.replace("inference.networking.x-k8s.io", "llm-d.ai")
         plane.kubectl("apply", "--server-side", "-f", "-", input=moved)
-        plane.kubectl("wait", "--for=condition=established", f"crd/{name}.llm-d.ai", "--timeout=60s")
+        plane.kubectl("wait", "--for=condition=established", f"crd/{name}.llm-d.ai", "--timeout=240s")
 
 
 def serve_googles_kinds(plane: ControlPlane) -> None:
@@ -131,7 +131,7 @@ def serve_googles_kinds(plane: ControlPlane) -> None:
             "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
         }
         plane.kubectl("apply", "-f", "-", input=json.dumps(definition))
-        plane.kubectl("wait", "--for=condition=established", f"crd/{plural}.{group}", "--timeout=60s")
+        plane.kubectl("wait", "--for=condition=established", f"crd/{plural}.{group}", "--timeout=240s")
 
 
 @pytest.hookimpl(optionalhook=True)

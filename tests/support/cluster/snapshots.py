@@ -8,7 +8,7 @@ from tests.support.cluster.server import read, read_all
 
 MANAGED = ("status", "managedFields", "resourceVersion", "generation")
 VOLATILE = {"events", "leases.coordination.k8s.io", "events.events.k8s.io"}
-SECONDS = 60
+SECONDS = 240
 
 Snapshot = dict[tuple[str, str, str | None, str], Any]
 

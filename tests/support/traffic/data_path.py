@@ -26,7 +26,7 @@ from tests.support.traffic.model_servers import ModelServer
 from tests.support.traffic.pickers import Picker, picker
 from tests.support.traffic.translated import Translated
 
-DEADLINE = 60.0
+DEADLINE = 240.0
 SERVER = "model-server"
 POOLS = "inferencepools.inference.networking.k8s.io"
 COPIES = "--data-parallel-multi-port-external-lb"

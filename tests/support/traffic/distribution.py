@@ -32,7 +32,7 @@ class Distribution:
         return sha256(manifest)
 
     def _ask(self, method, path, body=b"", kind=None, expected=201):
-        connection = http.client.HTTPConnection(self.host, timeout=10)
+        connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
             connection.request(method, path, body, {} if kind is None else {"Content-Type": kind})
             response = connection.getresponse()

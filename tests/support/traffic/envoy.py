@@ -14,7 +14,7 @@ from local.files import tail
 from local.gateway.istiod import LOGGED
 from tests.support.traffic.gateway import EXT_PROC, EXTENSION, PICKED, PROCESSING, Tree
 
-DEADLINE = 30.0
+DEADLINE = 120.0
 
 
 class Envoy:

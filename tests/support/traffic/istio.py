@@ -13,7 +13,6 @@ from local.gateway.objects import Listener
 from local.tools import Tool
 from tests.support.traffic.pickers import Picker
 
-DEADLINE = 60.0
 REFRESH = 0.2
 """Seconds after which the proxy asks for addresses again."""
 

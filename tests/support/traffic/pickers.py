@@ -40,7 +40,7 @@ class Picker:
         """Return what it has logged, as records; a line that is still being written is none."""
         return [json.loads(line) for line in self.said().splitlines() if line.startswith("{") and line.endswith("}")]
 
-    def serves(self, service: str, deadline: float = 20) -> bool:
+    def serves(self, service: str, deadline: float = 120) -> bool:
         """Tell whether it comes to serve before the deadline."""
         until = time.monotonic() + deadline
         with grpc.insecure_channel(f"127.0.0.1:{self.health}") as channel:
