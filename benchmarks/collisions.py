@@ -31,7 +31,7 @@ def main(services: int) -> None:
     seconds = {count: _check_seconds(count) for count in counts}
     whole = processor_seconds(lambda: list(objects(render(_plan("new", services)))), runs=3)
     show(
-        "Requests claimed twice, two stacks on one gateway with n services each, milliseconds of processor time",
+        "Check for requests that two stacks claim, with n services each on one gateway: milliseconds of processor time",
         ("n", "check", "plan and render", "share", f"growth from {services // 2}", f"growth to {services * 2}"),
         [
             (

@@ -147,8 +147,8 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
 def _base(tree: dict[str, Any], partial: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a base file.
 
-    `defaults`, `services` and `gateway` require the same keys as in a stack file. The values of all other keys require
-    no key; `partial` has their schemas.
+    No key is required at the top level. In `defaults`, in `services` and in `gateway`, the same keys are required as in
+    a stack file. In the values of the other keys, no key is required; `partial` has the schemas of these values.
     """
     properties = {key: _or_null(node) for key, node in partial.items()}
     whole = {key: _or_null(tree["properties"][key]) for key in ("defaults", "services", "gateway")}
