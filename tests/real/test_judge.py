@@ -107,7 +107,7 @@ def configuration(judge):
     rule["backendRefs"].reverse()
     objects = [*stack, reversed_route]
     assert not any(verdicts(judge, {"shared": objects})["shared"].values())
-    return judge.configuration(objects)
+    return judge.configuration(objects, [f"models-shared.{name}.0" for name in ("chat", "reversed")])
 
 
 def test_istio_asks_one_picker_for_a_rule_which_is_the_primarys_in_our_order(configuration):

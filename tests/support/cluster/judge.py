@@ -15,6 +15,7 @@ from local.gateway import Gateway, addresses, objects
 from local.gateway.objects import Listener, Manifest
 from local.tools import Tool
 from tests.support.cluster.server import apply, read
+from tests.support.traffic.istio_routes import routes
 
 APPLIED = ("Service", "DestinationRule", "ReferenceGrant", "InferencePool", "HTTPRoute")
 """Kinds that Istio reads of a stack."""
@@ -49,12 +50,22 @@ class Judge:
         """End istiod."""
         self._gateway.end()
 
-    def configuration(self, manifests: Sequence[Manifest]) -> dict[str, Any]:
-        """Return the configuration of a proxy of the Gateway that the routes among objects name."""
+    def configuration(self, manifests: Sequence[Manifest], rules: Collection[str]) -> dict[str, Any]:
+        """Return the configuration of a proxy of the Gateway that the routes among objects name.
+
+        Istio may accept a route before it sends the route to proxies, so this waits until the proxy has all `rules`,
+        which have Istio's names.
+        """
         listeners, ports = objects.listeners(manifests), objects.service_ports(manifests)
         server = addresses.Server(lambda: addresses.read(self._plane.api()))
+        deadline = time.monotonic() + SECONDS
         try:
-            found = self._gateway.serve(listeners, ports, server.server_port).configuration()
+            proxy = self._gateway.serve(listeners, ports, server.server_port)
+            found = proxy.configuration()
+            while missing := set(rules) - {route.get("name") for route in routes(found)}:
+                assert time.monotonic() < deadline, missing
+                time.sleep(INTERVAL)
+                found = proxy.configuration()
             self._gateway.stop(f"envoy-{listeners[0].gateway}")
         finally:
             server.end()

@@ -32,7 +32,7 @@ def backends(configuration: Tree, rule: str) -> list[Backend]:
 
 def routes(configuration: Tree) -> Iterator[Tree]:
     """Yield the routes of a proxy's configuration."""
-    for dump in configuration["configs"]:
+    for dump in configuration.get("configs", ()):
         if dump["@type"].endswith(ROUTES):
             for table in dump.get("dynamic_route_configs", ()):
                 for host in table["route_config"].get("virtual_hosts", ()):
