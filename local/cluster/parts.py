@@ -52,14 +52,19 @@ def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None
 
 def arguments(part: str, directory: Path, ports: Mapping[str, int], stages: Path) -> list[str]:
     """Return the arguments of a part's command line. `stages` is the folder of kwok's configuration files."""
-    lines = {
-        "etcd": lambda: _etcd(directory, ports),
-        "kube-apiserver": lambda: _api_server(directory, ports),
-        "kube-controller-manager": lambda: _controller_manager(directory),
-        "kube-scheduler": lambda: _controller(directory),
-        "kwok": lambda: _kwok(directory, stages),
-    }
-    return lines[part]()
+    match part:
+        case "etcd":
+            return _etcd(directory, ports)
+        case "kube-apiserver":
+            return _api_server(directory, ports)
+        case "kube-controller-manager":
+            return _controller_manager(directory)
+        case "kube-scheduler":
+            return _controller(directory)
+        case "kwok":
+            return _kwok(directory, stages)
+        case _:
+            raise ValueError(part)
 
 
 def _etcd(directory: Path, ports: Mapping[str, int]) -> list[str]:

@@ -117,8 +117,11 @@ def _companion(name: str, container: PickerContainer) -> Companion:
 
 def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
     """Reject containers whose name or port is already used in the pod, and references to missing variables."""
-    holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service"}
-    holders[METRICS_PORT] = "the picker's metrics"
+    holders = {
+        picker.port: "the picker",
+        HEALTH_PORT: "the picker's health service",
+        METRICS_PORT: "the picker's metrics",
+    }
     names = {PICKER_CONTAINER: "the picker's own container"}
     if servers is not None:
         names |= dict.fromkeys((TRAINING, PREDICTION), "a container of the latency predictor")

@@ -295,8 +295,9 @@ def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Ite
     """Reject more rules than an HTTPRoute may have. The spec itself limits the number of matches and hostnames."""
     canary = variant.service.canary
     if len(rules) > _MAX_RULES:
-        of_canary = "" if canary is None or not canary.headers else ", one of them for canary.headers"
-        per_path = f"{'two rules' if of_canary else 'a rule'} for each rewritten path{of_canary}"
+        per_path = "a rule for each rewritten path"
+        if canary is not None and canary.headers:
+            per_path = "two rules for each rewritten path, one of them for canary.headers"
         what = f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} ({per_path})"
         yield Problem(at / "matches", what, "remove some matches", (variant.path / "canary",))
 

@@ -53,8 +53,8 @@ class Judge:
     def configuration(self, manifests: Sequence[Manifest], rules: Collection[str]) -> dict[str, Any]:
         """Return the configuration of a proxy of the Gateway that the routes among objects name.
 
-        Istio may accept a route before it sends the route to proxies, so this waits until the proxy has all `rules`,
-        which have Istio's names.
+        Istio may accept a route before it sends the route to proxies. So the configuration is read again until it has
+        routes with all names in `rules`.
         """
         listeners, ports = objects.listeners(manifests), objects.service_ports(manifests)
         server = addresses.Server(lambda: addresses.read(self._plane.api()))

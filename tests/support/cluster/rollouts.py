@@ -28,10 +28,10 @@ def _going(plane: ControlPlane, places: Collection[tuple[str, str]]) -> list[Any
     namespaces = sorted({namespace for namespace, _ in places})
     found = [each for namespace in namespaces for each in read(plane, "deployments", namespace)]
     named = [each for each in found if (each["metadata"]["namespace"], each["metadata"]["name"]) in places]
-    return [(each["metadata"]["generation"], each.get("status")) for each in named if not _is_ended(each)]
+    return [(each["metadata"]["generation"], each.get("status")) for each in named if not is_ended(each)]
 
 
-def _is_ended(deployment: Mapping[str, Any]) -> bool:
+def is_ended(deployment: Mapping[str, Any]) -> bool:
     """Return whether the controller has seen the present spec, and all its pods are ready and no others are left."""
     status, replicas = deployment.get("status", {}), deployment["spec"]["replicas"]
     if status.get("observedGeneration") != deployment["metadata"]["generation"]:

@@ -17,6 +17,7 @@ import yaml
 from local.cluster import ControlPlane
 from local.report import Report
 from local.tools import ensure
+from tests.support.cluster import rollouts
 from tests.support.cluster.deployments import ROOT, Deployed, provide
 from tests.support.cluster.server import owned, read, read_one
 
@@ -134,7 +135,7 @@ def restore(name: str, deployed: Deployed) -> None:
 
 
 def settle(plane: ControlPlane, namespace: str) -> None:
-    """Wait until every Deployment of a namespace is available and every Job is done."""
+    """Wait until the rollout of every Deployment of a namespace has ended and every Job is done."""
     until = time.monotonic() + SECONDS
     while unsettled := [item["metadata"]["name"] for item in _unsettled(plane, namespace)]:
         assert time.monotonic() < until, unsettled
@@ -143,10 +144,8 @@ def settle(plane: ControlPlane, namespace: str) -> None:
 
 def _unsettled(plane: ControlPlane, namespace: str) -> Iterator[Any]:
     for item in read(plane, "deployments,jobs", namespace):
-        status = item.get("status", {})
-        replicas = item["spec"].get("replicas", 1)
-        done = "succeeded" in status if item["kind"] == "Job" else status.get("availableReplicas", 0) == replicas
-        if not done or status.get("observedGeneration", 1) < item["metadata"].get("generation", 1):
+        is_job = item["kind"] == "Job"
+        if not ("succeeded" in item.get("status", {}) if is_job else rollouts.is_ended(item)):
             yield item
 
 
