@@ -12,6 +12,7 @@ from components import program
 from components.program import Program
 from composition import Composition, Live, LockFile, Refusal, compose, defects, sources
 from composition.instances import Sibling
+from composition.pipeline import cluster_name
 from facts.cluster import Access
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
@@ -48,7 +49,7 @@ class Draft:
     composition: Composition
     access: Access
     cluster: str
-    """Identifier of the cluster, by which the provider distinguishes clusters."""
+    """Name of the cluster."""
 
 
 def draft(
@@ -80,7 +81,14 @@ def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
     composition = _without_collection(
         lambda: compose(
-            tree, target, name, settings.problems, settings.platform, instance, settings.lock_file(instance)
+            tree,
+            target,
+            name,
+            settings.problems,
+            settings.platform,
+            instance,
+            settings.lock_file(instance),
+            run.state(name),
         )
     )
     _warn(composition.source_warnings, instance)
@@ -88,7 +96,7 @@ def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -
         raise composition.error
     _warn(composition.preflight, instance)
     spec = composition.stack.cluster
-    cluster = spec.name or target.name(spec) or "default"
+    cluster = cluster_name(composition.stack, target)
     if mistakes := errors(composition.preflight):
         run.refuse(program.CLUSTER, _lines(mistakes, instance))
     if taken := run.add(Sibling(instance, composition, cluster)):

@@ -5,23 +5,21 @@ from functools import partial
 from typing import Any
 
 import pulumi
-import pulumi_kubernetes as k8s
 
-from components import program
+from components import program, state
 from components.drafts import Draft, Settings, draft
 from components.epp import EPPArgs, EPPStack
 from components.model_service import ModelServiceArgs, ModelServiceStack
+from components.provider import ClusterProvider
 from components.registration import Registered, register
 from components.routing import RoutingArgs, RoutingStack
 from composition import Composition
+from composition.continuity import Continuity
 from manifests.assembly import Component, ComponentType
 from models.platform import Outputs
 from models.problems import Problem
 from planning.ground.instances import TYPE, Instance
 from planning.plans import ServicePlan, VariantPlan
-
-_RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
-"""Limit of requests per second to the API server. The client's default limit of about 50 slows large previews down."""
 
 
 class InferenceStack(pulumi.ComponentResource):
@@ -65,38 +63,33 @@ class InferenceStack(pulumi.ComponentResource):
         outputs = platform if isinstance(platform, Outputs | None) else Outputs(platform)
         settings = Settings(kubeconfig, outputs, previewed, tuple(problems), lock)
         drafted = draft(self._instance, tree, settings, opts, run)
-        sound = pulumi.ResourceOptions(depends_on=run.sound())
         inputs = {} if drafted is None else {"release": drafted.composition.plan.release}
-        super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, sound))
+        continuity = Continuity() if drafted is None else drafted.composition.continuity
+        former = [] if continuity.instance_alias is None else [continuity.instance_alias]
+        ours = pulumi.ResourceOptions(depends_on=run.sound(), aliases=former)
+        super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
         with program.without_traceback():
             self.outputs = {} if drafted is None else self._register(drafted)
-            self.register_outputs(dict(self.outputs))
+            self.register_outputs({**self.outputs, **state.cluster_output(continuity.cluster)})
 
     def _register(self, drafted: Draft) -> Mapping[str, Any]:
         """Register provider, components and objects, and return the outputs."""
-        composition, registered = drafted.composition, Registered()
+        composition, registered = drafted.composition, Registered(drafted.composition.continuity.aliases)
         provider = self._cluster(drafted)
         for component in composition.components:
             self._register_component(component, composition, registered, provider)
         return _outputs(composition, registered)
 
-    def _cluster(self, drafted: Draft) -> k8s.Provider:
-        """Make the explicit provider.
-
-        The state identifies the cluster by the cluster's name, so that new credentials do not replace the resources.
-        """
-        text = drafted.access.kubeconfig
-        return k8s.Provider(
-            self._instance.provider_name,
-            kubeconfig=None if text is None else pulumi.Output.secret(text),
-            context=drafted.access.context,
-            cluster_identifier=drafted.cluster,
-            enable_config_map_mutable=True,
-            enable_secret_mutable=True,
-            suppress_deprecation_warnings=False,
-            kube_client_settings=_RATE,
-            opts=self._child(),
-        )
+    def _cluster(self, drafted: Draft) -> ClusterProvider:
+        """Make the explicit provider. A provider that the state has already keeps its URN by an alias."""
+        continuity = drafted.composition.continuity
+        identifiers = (identifier for identifier in continuity.recorded.providers.values() if identifier)
+        former = continuity.provider_alias
+        opts = self._child()
+        if former is not None:
+            opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[former]))
+        identifier = next(identifiers, drafted.cluster)
+        return ClusterProvider(self._instance.provider_name, drafted.access, identifier, opts)
 
     def _child(self, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401, any option
         """Return the options of a child."""
@@ -104,7 +97,7 @@ class InferenceStack(pulumi.ComponentResource):
         return pulumi.ResourceOptions(parent=self, aliases=aliases, **more)
 
     def _register_component(
-        self, component: Component, composition: Composition, registered: Registered, provider: k8s.Provider
+        self, component: Component, composition: Composition, registered: Registered, provider: ClusterProvider
     ) -> None:
         name, objects, opts = component.name, component.objects, self._child(providers=[provider])
         match component.of:

@@ -3,16 +3,26 @@
 import asyncio
 import contextlib
 import weakref
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import pulumi
 
-from composition import defects, instances
+from components import state
+from composition import defects, instances, lost_services
 from composition.instances import Sibling
-from models.problems import Problem
+from models.problems import Problem, errors, warnings
+from planning.ground.cluster_facts import Unknown
+from planning.ground.marks import StackName
+from planning.ground.recorded import Recorded
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 CONFIGURATION = "The configuration is mistaken, nothing was changed"
 CLUSTER = "The cluster is not as this stack needs it, nothing was changed"
+LOSSES = "This run would end running services, nothing was changed"
+_PAUSE_SECONDS = 0.05
 
 
 class Program:
@@ -21,6 +31,14 @@ class Program:
     def __init__(self) -> None:
         self._siblings = list[Sibling]()
         self._mistakes = dict[str, list[str]]()
+        self._reading: Future[Recorded | Unknown] | None = None
+        self._printed = set[str]()
+
+    def state(self, name: StackName) -> Callable[[], Recorded | Unknown]:
+        """Begin to read the state of the running stack, unless that has begun. The returned function waits for it."""
+        if self._reading is None:
+            self._reading = state.begin_reading(name)
+        return self._reading.result
 
     def refuse(self, headline: str, lines: Iterable[str]) -> None:
         """Note mistakes. After a mistake, no inference stack of the program is registered."""
@@ -44,7 +62,28 @@ class Program:
         """Raise `RunError` if there is a mistake. This coroutine starts when the program awaits something, or ends."""
         if self._mistakes:
             raise pulumi.RunError("\n".join(report(headline, lines) for headline, lines in self._mistakes.items()))
+        if lost_services.absent_instances(self._siblings) and not _has_ended():
+            # The program may make these inference stacks later. Pulumi deletes objects only after the end of a program
+            # without an error, so the end is early enough.
+            pulumi.Output.from_input(self._check_at_the_end())
+        else:
+            self._check_losses()
         return []
+
+    async def _check_at_the_end(self) -> None:
+        while not _has_ended():  # noqa: ASYNC110, the SDK has no event for the end of a program
+            await asyncio.sleep(_PAUSE_SECONDS)
+        self._check_losses()
+
+    def _check_losses(self) -> None:
+        """Raise `RunError` if the run would end running services. Print each warning once."""
+        problems = lost_services.problems(self._siblings)
+        for line in map(str, warnings(problems)):
+            if line not in self._printed:
+                self._printed.add(line)
+                pulumi.log.warn(line)
+        if lines := errors(problems):
+            raise pulumi.RunError(report(LOSSES, lines))
 
 
 _PROGRAMS = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program]()
@@ -54,6 +93,11 @@ _PROGRAMS = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program]()
 def of_run() -> Program:
     """Return the `Program` of the running event loop. If the loop has none, make it first."""
     return _PROGRAMS.setdefault(asyncio.get_running_loop(), Program())
+
+
+def _has_ended() -> bool:
+    """Tell whether the whole program has run. The SDK registers the outputs of the root resource then."""
+    return bool(getattr(pulumi.runtime.get_root_resource(), "_outputs_registered", True))
 
 
 def report(headline: str, lines: Iterable[object]) -> str:

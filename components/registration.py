@@ -1,6 +1,6 @@
 """Adapter that registers rendered objects with Pulumi, as the classes of Pulumi's Kubernetes SDK would."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pulumi
@@ -17,9 +17,17 @@ Without this annotation, an update fails with a conflict if another field manage
 Fields that the manifest lacks, such as the replicas of an autoscaled workload, keep their values and managers.
 """
 
-Registered = dict[Id, pulumi.Resource]
-"""Registered resources by id. All components of a stack share one mapping, because an object may depend on an object of
-another component."""
+
+class Registered(dict[Id, pulumi.Resource]):
+    """Registered resources by id.
+
+    All components of a stack share one mapping, because an object may depend on an object of another component.
+    """
+
+    def __init__(self, aliases: Mapping[Id, str]) -> None:
+        """Make an empty mapping. `aliases` has former URNs of the objects that will be registered."""
+        super().__init__()
+        self.aliases = aliases
 
 
 class KubernetesObject(pulumi.CustomResource):
@@ -44,7 +52,9 @@ def register(name: str, objects: Iterable[Rendered], registered: Registered, opt
     The predecessors of an object must come earlier in `objects`, or be in `registered` already.
     """
     for rendered in objects:
+        alias = registered.aliases.get(rendered.id)
         options = pulumi.ResourceOptions(
+            aliases=None if alias is None else [alias],
             depends_on=[registered[predecessor] for predecessor in rendered.after],
             custom_timeouts=_timeouts(rendered.wait.seconds),
             replace_on_changes=["spec"] if rendered.replace else None,

@@ -8,17 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from composition.pipeline import Composition
-from manifests.objects import Rendered, resource_type
+from manifests.objects import Rendered
 from models.paths import Path
 from models.problems import Problem
 from planning import interceptor
 from planning.ground import instances, parts
 from planning.ground.instances import Instance
+from planning.ground.recorded import Identity
 from planning.plans import StackPlan
 from planning.routes import collisions
-
-_Identity = tuple[str, str, str]
-"""Identity of a resource in Pulumi's state: type of its component, type of the resource, logical name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +48,22 @@ def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
 def _shared_names(new: Sibling, other: Sibling) -> Iterator[Problem]:
     """Yield a problem if two inference stacks share a name in the state."""
     taken = set(_identities(other))
-    shared = next((name for *types, name in _identities(new) if (*types, name) in taken), None)
+    shared = next((identity for identity in _identities(new) if identity in taken), None)
     if shared is not None:
-        what = f"would share names of resources with inference stack {other.instance.name} ({shared})"
+        what = f"would share names of resources with inference stack {other.instance.name} ({shared.name})"
         yield Problem(Path(), what, "choose another name for one of the two inference stacks")
 
 
-def _identities(sibling: Sibling) -> Iterator[_Identity]:
+def _identities(sibling: Sibling) -> Iterator[Identity]:
     """Yield the identities of the resources of an inference stack in the state."""
-    yield "", instances.TYPE, sibling.instance.name
-    yield instances.TYPE, instances.PROVIDER_TYPE, sibling.instance.provider_name
+    yield Identity("", instances.TYPE, sibling.instance.name)
+    yield Identity("", instances.PROVIDER_TYPE, sibling.instance.provider_name)
     for component in sibling.composition.components:
-        identity = component.type.identity(component.name)
-        component_type = "" if identity is None else identity[0]
-        if identity is not None:
-            yield (instances.TYPE, *identity)
+        type_and_name = component.type.identity(component.name)
+        if type_and_name is not None:
+            yield Identity("", *type_and_name)
         for rendered in component.objects:
-            yield component_type, resource_type(rendered.manifest), f"{component.name}-{rendered.suffix}"
+            yield component.identity(rendered)
 
 
 def _shared_objects(new: Sibling, other: Sibling) -> Iterator[Problem]:

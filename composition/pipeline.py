@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import planning
 from composition import locking, selecting, sources
+from composition.continuity import Continuity, State, compare, nothing_recorded
 from composition.locking import GivenLock
 from composition.sources import Sources
 from composition.target import Target
@@ -73,6 +74,8 @@ class Composition:
     """Components in the order of registration. Their objects fit the schemas of their kinds."""
     preflight: tuple[Problem, ...]
     """Problems of the stack in this cluster. If one of them is an error, nothing is registered."""
+    continuity: Continuity
+    """Relation of the objects to Pulumi's state."""
     announcements: tuple[Problem, ...]
     """Warnings about effects of a deployment that its preview does not show; empty if `preflight` has errors."""
 
@@ -112,11 +115,13 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     platform: "Outputs | None" = None,
     instance: Instance = MAIN,
     lock: LockFile | None = None,
+    state: State = nothing_recorded,
 ) -> Composition | Refusal:
     """Run all steps on the configuration of an inference stack in the Pulumi stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that the caller found;
     if there are any, no cluster is read. `platform` are the outputs of the platform; None if they were not read.
+    `state` returns Pulumi's state before the run.
     """
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     earlier = (*earlier, *(given := locking.read(lock, tree, name)).problems)
@@ -139,8 +144,8 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     except (ConfigError, SchemaError) as error:
         complete = files.complete(error.problems) if isinstance(error, ConfigError) else error
         return Refusal(complete, source_warnings, plan_warnings)
-    made = Composition(loaded.stack, source_warnings, plan, facts, waits, components, (), ())
-    return _judge(made, loaded, needed, target, instance, chosen.warnings(facts, name.stack))
+    made = Composition(loaded.stack, source_warnings, plan, facts, waits, components, (), Continuity(), ())
+    return _judge(made, loaded, needed, target, instance, chosen.warnings(facts, name.stack), state)
 
 
 def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
@@ -150,15 +155,24 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     target: Target,
     instance: Instance,
     warnings: tuple[Problem, ...],
+    state: State,
 ) -> Composition:
     """Return a composition with the problems of the stack in its cluster.
+
+    In another cluster than that of earlier runs, no other problem of the cluster means anything.
 
     If no problem is an error, the components of the returned composition also undo changes that others made to the
     objects in the cluster.
     """
     stack, plan, facts, components = made.stack, made.plan, made.facts, made.components
     live = _live_objects(stack, facts, components, target)
+    name = cluster_name(stack, target)
+    continuity = compare(components, state(), live, instance, plan.identity, name, stack.allow)
+    made = replace(made, continuity=continuity)
+    if errors(continuity.problems):
+        return replace(made, preflight=continuity.problems)
     problems = (
+        *continuity.problems,
         *_preflight(loaded, plan, facts, needed, target),
         *_resource_id_problems(plan, components),
         *warnings,
@@ -170,6 +184,11 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     components, drift = _take_back(plan, facts, components, live)
     announced = (*_rights(stack, needed, components, target), *_generations(stack, plan, facts, target))
     return replace(made, components=components, preflight=problems, announcements=(*announced, *drift))
+
+
+def cluster_name(stack: Stack, target: Target) -> str:
+    """Return the name of a stack's cluster: from the configuration, or else from the kubeconfig."""
+    return stack.cluster.name or target.name(stack.cluster) or "default"
 
 
 def _with_contents(

@@ -42,6 +42,9 @@ Read = TypeVar("Read")
 
 _DEADLINE_SECONDS = 15
 _JSON = "application/json"
+_IDENTITY = "/api/v1/namespaces/kube-system"
+"""Path of the namespace that each cluster has from its start. Its UID is the usual identity of a cluster (for example
+the resource attribute k8s.cluster.uid of OpenTelemetry)."""
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -115,6 +118,7 @@ def objects(
 
     def read_objects(api: Connection) -> LiveObjects:
         found, refused = dict[Place, LiveObject](), dict[str, None]()
+        lists = set[tuple[str, str, str]]()
         for kind, namespace in distinct:
             try:
                 for listed in items(api, live_objects.path(kind, namespace), selector=labels.PART_OF):
@@ -123,9 +127,26 @@ def objects(
                 # Status 404: the cluster does not serve the kind, so it has no objects of this kind.
                 if error.status != http.HTTPStatus.NOT_FOUND:
                     refused[kind] = None
-        return LiveObjects(found, tuple(refused), *_marks(api, found, names))
+                    continue
+            lists.add(live_objects.named_place(kind, namespace, "")[:3])
+        marks_of_objects = _marks(api, found, names)
+        return LiveObjects(found, tuple(refused), *marks_of_objects, frozenset(lists), _uid(api))
 
     return _read_one(access, read_objects)
+
+
+def _uid(api: Connection) -> str | None:
+    """Return the UID of the cluster: that of the namespace kube-system, which nobody can delete.
+
+    None if the user may not read it.
+    """
+    try:
+        namespace = item(api, _IDENTITY, inventory.METADATA)
+    except RefusedError as error:
+        if error.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise
+        return None
+    return None if namespace is None else str(namespace["metadata"]["uid"])
 
 
 def _marks(

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from manifests import awaiting, gke, interceptor, monitoring, network, picker, requests, routing, serving, storage
-from manifests.objects import Rendered, metadata
+from manifests.objects import Rendered, metadata, resource_type
 from planning.ground import labels, order, parts
 from planning.ground.awaiting import Wait
 from planning.ground.order import Id
+from planning.ground.recorded import Identity
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes import acceptance
 
@@ -40,6 +41,12 @@ class Component:
     objects: tuple[Rendered, ...]
     of: ServicePlan | VariantPlan | None = None
     """Plan of the service or variant from which the objects are rendered. None for objects of the whole stack."""
+
+    def identity(self, rendered: Rendered) -> Identity:
+        """Return the identity of one of the objects in Pulumi's state."""
+        component = self.type.identity(self.name)
+        component_type = "" if component is None else component[0]
+        return Identity(component_type, resource_type(rendered.manifest), f"{self.name}-{rendered.suffix}")
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:

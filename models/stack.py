@@ -86,7 +86,8 @@ class Cluster(Spec):
     """
 
     name: DnsSubdomain | None = Field(default=None, examples=["prod-eu"])
-    """Name that identifies the cluster in Pulumi's state; absent: the cluster's name in the kubeconfig's context."""
+    """Name of the cluster in messages; absent: the cluster's name in the kubeconfig's context. A stack recognises its
+    cluster by the UID of the namespace kube-system, not by this name."""
     context: Text | None = Field(default=None, examples=["prod"])
     """Context of the kubeconfig; absent: the kubeconfig's current context."""
     domain: DnsSubdomain = "cluster.local"
@@ -222,6 +223,14 @@ class Stack(Spec):
     formerly: Items[StackPath] = Field(default=(), examples=[["inference-stacks/staging"]])
     """Earlier names of this stack, as project/stack or organization/project/stack. Objects that are marked with an
     earlier name belong to this stack: add the old name here after `pulumi stack rename`."""
+    allow: Items[Literal["cluster", "name", "namespace", "release", "removal", "takeover"]] = Field(
+        default=(), examples=[["removal"]]
+    )
+    """Causes for which the next run may end running services as a whole. Without the word, such a run is refused.
+    cluster: the stack moves to another cluster. name: a service gets another name. namespace: a service gets another
+    namespace, or its namespace is deleted. release: another release channel replaces all pods of a service. removal: a
+    service is removed. takeover: the objects are in the state of a stack in formerly. Take the words out after the
+    run."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
     prices: Prices = Prices.default()

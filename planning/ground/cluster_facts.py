@@ -247,6 +247,11 @@ class LiveObjects:
     """Marks of the objects that have the name of an object of the stack."""
     unchecked: tuple[str, ...] = ()
     """Kinds (`apiVersion/Kind`) of objects whose marks the API server did not let the run read."""
+    listed: frozenset[tuple[str, str, str]] = frozenset()
+    """API group, kind and namespace of the lists from which `objects` were read."""
+    cluster: str | None = None
+    """UID of the namespace kube-system, which identifies the cluster; None if the API server did not let the run read
+    it."""
 
 
 PARTS: Mapping[str, type] = {

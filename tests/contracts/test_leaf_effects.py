@@ -20,7 +20,10 @@ from models.problems import ConfigError
 from planning import outputs, preflight, report
 from planning.ground.cluster_facts import NOTHING_READ, LiveObjects, Unknown
 from planning.ground.marks import Mark
+from planning.ground.recorded import ClusterRecord
 from planning.hardware import accelerators
+from planning.losses import clusters
+from planning.losses.matching import Matches
 from planning.report.fitting import cells, rows
 from planning.selection import decisions, explanation
 from planning.weights import locks
@@ -94,6 +97,8 @@ class Group(dict[str, Any]):
     """A group that may only take the place of one of another type."""
 
 
+ELSEWHERE = ClusterRecord("a", "a")
+"""The cluster of earlier runs, where this run leads to another one."""
 DEFAULTED = [inherited(base) for base in BASES]
 TRIED = [tried(base) for base in BASES if "catalogue" not in base or "canary" in base["services"]["qwen"]]
 NUMBERS_OF_BASES = {id(stack): number for moved in (BASES, DEFAULTED, TRIED) for number, stack in enumerate(moved)}
@@ -129,7 +134,9 @@ def effect(text: str) -> str:
     unlocked = bool(locks.apply(loaded, Lock(str(NAME)), NAME.stack).warnings)
     tables = {} if chosen.decided is None else decisions.tables(chosen.decided, NOTHING_READ)
     candidates = {str(at): explanation.of_table(table, None)["candidates"] for at, table in tables.items()}
+    moved = clusters.problems(ELSEWHERE, Matches({}, {}, {}), LiveObjects({}, cluster="b"), "b", loaded.stack.allow)
     verdicts = [manifests, contract, provider, str(verdict), owner, money, capacity, unlocked, candidates, fits]
+    verdicts.append([problem.severity for problem in moved])
     return json.dumps(verdicts)
 
 

@@ -47,6 +47,7 @@ ANSWERS = {
     f"/api/v1/namespaces/models/services?{SELECTED}": {"items": []},
     f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?{SELECTED}": {"items": [BINDING]},
     "/api/v1/namespaces/models/configmaps?limit=500": {"items": None},
+    "/api/v1/namespaces/kube-system": {"metadata": {"name": "kube-system", "uid": "4f3a"}},
     "/api/v1/namespaces/models/services?limit=500": {"items": [SERVICE, {"metadata": {**PLACE, "name": "other"}}]},
 }
 KINDS = [
@@ -54,6 +55,15 @@ KINDS = [
     ("v1/Service", "models"),
     ("rbac.authorization.k8s.io/v1/ClusterRoleBinding", ""),
 ]
+
+
+LISTED = frozenset(
+    {
+        ("apps", "Deployment", "models"),
+        ("", "Service", "models"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding", ""),
+    }
+)
 
 
 @pytest.fixture
@@ -85,7 +95,9 @@ def test_objects_are_read_page_by_page_with_those_that_own_fields_beside_pulumi(
             ("apps", "Deployment", "models", "qwen-decode"): LiveObject(QWEN, owners, ours),
             ("apps", "Deployment", "models", "old"): LiveObject(OLD),
             ("rbac.authorization.k8s.io", "ClusterRoleBinding", "", BINDING["metadata"]["name"]): LiveObject(BINDING),
-        }
+        },
+        listed=LISTED,
+        cluster="4f3a",
     )
 
 
@@ -104,8 +116,8 @@ def test_marks_are_read_by_name_whoever_made_the_object_and_lists_only_where_a_n
         ("", "Service", "models", "qwen"): Mark(stack="acme/chat/prod"),
     }
     assert found.unchecked == ()
-    pages, lists_without_selector = 4, 3
-    assert len(server.seen) == pages + lists_without_selector
+    pages, lists_without_selector, identity = 4, 3, 1
+    assert len(server.seen) == pages + lists_without_selector + identity
 
 
 def test_kinds_whose_marks_are_refused_are_named(server):
@@ -125,7 +137,8 @@ def test_who_set_a_field_last_is_known():
 
 
 def test_a_kind_that_is_not_served_has_no_objects_and_one_that_is_refused_is_named(server):
-    assert read(server, [("example.com/v1/Absent", "models")]) == LiveObjects({})
+    absent = LiveObjects({}, listed=frozenset({("example.com", "Absent", "models")}), cluster="4f3a")
+    assert read(server, [("example.com/v1/Absent", "models")]) == absent
     found = read(server, [*KINDS, ("apps/v1/Deployment", "chat")], "wrong")
     assert found == LiveObjects({}, tuple(sorted({kind for kind, _ in KINDS})))
 

@@ -1,0 +1,66 @@
+"""Check of all inference stacks of a program: whether a run would end running services as a whole."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from composition.continuity import planned_objects
+from composition.instances import Sibling
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground.recorded import NOTHING_RECORDED, Recorded
+from planning.losses import matching, services
+from planning.losses.causes import Cause
+from planning.losses.matching import Matches
+from planning.losses.services import Loss, PlannedService
+
+_ALLOW = "allow"
+
+
+def problems(siblings: Sequence[Sibling]) -> list[Problem]:
+    """Return an error for each running service that a run would end, and a warning for each word without effect.
+
+    The words in `allow` of one inference stack apply to all of them, because the state does not say to which inference
+    stack a service belongs.
+    """
+    lost = _losses(siblings)
+    allowed = {word for sibling in siblings for word in sibling.composition.stack.allow}
+    refused = [loss.problem for loss in lost if loss.cause not in allowed]
+    causes = {loss.cause for loss in lost}
+    return [*refused, *(problem for sibling in siblings for problem in _words_without_effect(sibling, causes))]
+
+
+def absent_instances(siblings: Sequence[Sibling]) -> set[str]:
+    """Return the names of the inference stacks that the state has and the program has not made."""
+    return _state(siblings).instances.keys() - {sibling.instance.name for sibling in siblings}
+
+
+def _losses(siblings: Sequence[Sibling]) -> list[Loss]:
+    planned_services = [
+        PlannedService.of(service, sibling.composition.plan.release, sibling.instance.path)
+        for sibling in siblings
+        for service in sibling.composition.plan.services
+    ]
+    return services.losses(_state(siblings), _matches(siblings), planned_services)
+
+
+def _state(siblings: Sequence[Sibling]) -> Recorded:
+    """Return the state. All inference stacks of a program have the same one, unless it could not be read."""
+    return siblings[0].composition.continuity.recorded if siblings else NOTHING_RECORDED
+
+
+def _matches(siblings: Sequence[Sibling]) -> Matches:
+    """Match the objects of all inference stacks with the state. Objects match by place only if they have an alias."""
+    objects = [item for sibling in siblings for item in planned_objects(sibling.composition.components)]
+    matches = matching.match(objects, _state(siblings))
+    aliases = {urn for sibling in siblings for urn in sibling.composition.continuity.aliases.values()}
+    return replace(matches, by_place={name: item for name, item in matches.by_place.items() if item.urn in aliases})
+
+
+def _words_without_effect(sibling: Sibling, causes: set[Cause]) -> Iterator[Problem]:
+    """Yield a warning for each word of an inference stack that allows what the run does not do."""
+    used = {*causes, *sibling.composition.continuity.used}
+    for index, word in enumerate(sibling.composition.stack.allow):
+        if word not in used:
+            yield warning(
+                Path(*sibling.instance.path, _ALLOW, index), f"has no effect in this run ({word})", "take it out"
+            )

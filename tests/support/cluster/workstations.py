@@ -1,0 +1,161 @@
+"""Workstations that share one stack: each has a clone of the project, a home and a kubeconfig of its own."""
+
+import copy
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from local.cluster import ControlPlane
+from tests.support.cluster.deployments import PROGRAM, ROOT, Deployed
+from tests.support.cluster.plane import GO
+from tests.support.cluster.server import read
+
+Kubeconfig = dict[str, Any]
+Edit = Callable[[Kubeconfig], None]
+
+WORKLOADS = "pods,deployments,replicasets"
+
+
+class Workstation:
+    """A user's machine, on which `pulumi` runs with nothing but the user's own variables."""
+
+    def __init__(self, directory: Path, home: Deployed, packages: Path, project: str = "inference-stacks") -> None:
+        """Clone the project into a folder. Tools, backend and passphrase are those of `home`."""
+        self.directory = directory
+        self.project = directory / "clone"
+        self.project.mkdir(parents=True)
+        for name in PROGRAM:
+            if name != "Pulumi.yaml":
+                (self.project / name).symlink_to(ROOT / name)
+        text = (ROOT / "Pulumi.yaml").read_text(encoding="utf-8")
+        (self.project / "Pulumi.yaml").write_text(text.replace("name: inference-stacks", f"name: {project}"))
+        self._home = home
+        self.variables = {
+            "HOME": str(directory / "home"),
+            "PATH": home.engine.path,
+            "PULUMI_HOME": str(directory / "pulumi"),
+            "PULUMI_PYTHON_CMD": str(packages),
+            "USER": directory.name,
+            **home.engine._backend.environment(),
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(home.engine.directory / "passphrase"),
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            **GO,
+        }
+        for folder in (directory / "home", directory / "pulumi"):
+            folder.mkdir()
+
+    def write(self, stack: Mapping[str, Any], called: str = "dev", **config: str) -> None:
+        """Write the stack file, with further keys of the program's configuration. The stack's salt stays."""
+        path = self.project / f"Pulumi.{called}.yaml"
+        former = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+        project = yaml.safe_load((self.project / "Pulumi.yaml").read_text(encoding="utf-8"))["name"]
+        keys = {f"{project}:stack": dict(stack), **{f"{project}:{key}": value for key, value in config.items()}}
+        content = {**{key: former[key] for key in ("encryptionsalt",) if key in former}, "config": keys}
+        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+    def kubeconfig(self, plane: ControlPlane, *edits: Edit, name: str = "config") -> Path:
+        """Write a kubeconfig for a cluster, changed by `edits`, and let this workstation use it. Return its path."""
+        content = json.loads(plane.kubeconfig.read_text(encoding="utf-8"))
+        for edit in edits:
+            edit(content)
+        path = self.directory / name
+        path.write_text(json.dumps(content), encoding="utf-8")
+        self.variables["KUBECONFIG"] = str(path)
+        return path
+
+    def pulumi(self, *arguments: str, stack: str = "dev") -> subprocess.CompletedProcess[str]:
+        """Run a command of the engine to its end; the caller looks at its exit code."""
+        flags = [] if arguments[0] in {"stack", "login"} else ["--stack", stack]
+        return subprocess.run(
+            [
+                str(self._home.engine.directory / "bin" / "pulumi"),
+                *arguments,
+                *flags,
+                "--non-interactive",
+                "--color=never",
+            ],
+            cwd=self.project,
+            env=self.variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,
+        )
+
+    def succeed(self, *arguments: str, stack: str = "dev") -> str:
+        """Run a command of the engine and return what it says; raises AssertionError where it fails."""
+        done = self.pulumi(*arguments, stack=stack)
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    def fail(self, *arguments: str, stack: str = "dev") -> str:
+        """Run a command of the engine that has to fail, and return what it says."""
+        done = self.pulumi(*arguments, stack=stack)
+        assert done.returncode != 0, f"{arguments}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+
+def uids(plane: ControlPlane, *namespaces: str) -> dict[tuple[str, str, str], str]:
+    """Return the UIDs of namespaces and of all pods and workloads in them, by kind, namespace and name."""
+    items = [item for item in read(plane, "namespaces") if item["metadata"]["name"] in namespaces]
+    for namespace in namespaces:
+        items += read(plane, WORKLOADS, namespace)
+    return {
+        (item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]): item["metadata"]["uid"]
+        for item in items
+        if "deletionTimestamp" not in item["metadata"]
+    }
+
+
+def renamed(cluster: str | None = None, context: str | None = None, user: str | None = None) -> Edit:
+    """Return an edit that gives cluster, context or user of a kubeconfig another name."""
+
+    def edit(content: Kubeconfig) -> None:
+        entry = content["contexts"][0]
+        if cluster is not None:
+            content["clusters"][0]["name"] = entry["context"]["cluster"] = cluster
+        if user is not None:
+            content["users"][0]["name"] = entry["context"]["user"] = user
+        if context is not None:
+            entry["name"] = content["current-context"] = context
+
+    return edit
+
+
+def addressed(host: str) -> Edit:
+    """Return an edit that reaches the same server by another name. Its certificate is for 127.0.0.1."""
+
+    def edit(content: Kubeconfig) -> None:
+        cluster = content["clusters"][0]["cluster"]
+        cluster["server"] = cluster["server"].replace("127.0.0.1", host)
+        cluster["tls-server-name"] = "127.0.0.1"
+
+    return edit
+
+
+def with_token(token: str) -> Edit:
+    """Return an edit that gives the user another token."""
+
+    def edit(content: Kubeconfig) -> None:
+        content["users"][0]["user"] = {"token": token}
+
+    return edit
+
+
+def alone(content: Kubeconfig, *sections: str) -> Kubeconfig:
+    """Return a kubeconfig with nothing but some of its sections."""
+    return copy.deepcopy({key: value for key, value in content.items() if key in {"apiVersion", "kind", *sections}})
+
+
+def default_kubeconfig(workstation: Workstation, path: Path) -> None:
+    """Move a kubeconfig to the place that is used without a variable."""
+    folder = Path(workstation.variables["HOME"], ".kube")
+    folder.mkdir(exist_ok=True)
+    path.rename(folder / "config")
+    del workstation.variables["KUBECONFIG"]
