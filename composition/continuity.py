@@ -68,7 +68,8 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     places = {state_object.place for state_object in state.objects}
     of_cluster = clusters.problems(former, matches, live, cluster_name, allowed)
     taken = [*takeovers.problems((planned_object.place for planned_object in objects), places, live, owner)]
-    problems = (*of_cluster, *(taken if Cause.TAKEOVER not in allowed else ()))
+    returned = takeovers.returns((planned_object.place for planned_object in objects), places, live, owner)
+    problems = (*of_cluster, *(taken if Cause.TAKEOVER not in allowed else ()), *returned)
     causes = {Cause.CLUSTER: of_cluster, Cause.TAKEOVER: taken}
     used = frozenset(cause for cause, found in causes.items() if found)
     present = _cluster(earlier, live, cluster_name)

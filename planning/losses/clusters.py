@@ -71,7 +71,8 @@ def _another(
     here, there = _words(ClusterRecord(live.cluster or "", name)), _words(earlier)
     absent = _absent(matches, live)
     if Cause.CLUSTER not in allowed:
-        objects = f", where this stack has {_count(len(absent))}" if absent else ""
+        number = len(matches.by_identity)
+        objects = f", where this stack has {_count(number)}" if number else ""
         what = f"this run leads to another cluster ({here}) than earlier runs ({there}{objects})"
         return Problem(_AT, what, f"{_STAY}; {_GO}")
     if absent:

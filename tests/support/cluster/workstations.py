@@ -1,6 +1,5 @@
 """Workstations that share one stack: each has a clone of the project, a home and a kubeconfig of its own."""
 
-import copy
 import json
 import subprocess
 from collections.abc import Callable, Mapping
@@ -10,7 +9,7 @@ from typing import Any
 import yaml
 
 from local.cluster import ControlPlane
-from tests.support.cluster.deployments import PROGRAM, ROOT, Deployed
+from tests.support.cluster.deployments import PROGRAM, ROOT, Deployed, in_namespace
 from tests.support.cluster.plane import GO
 from tests.support.cluster.server import read
 
@@ -18,21 +17,44 @@ Kubeconfig = dict[str, Any]
 Edit = Callable[[Kubeconfig], None]
 
 WORKLOADS = "pods,deployments,replicasets"
+UNCHANGED = (
+    ("preview", "--expect-no-changes", "--diff"),
+    ("preview", "--refresh", "--expect-no-changes", "--diff"),
+    ("up", "--yes", "--skip-preview"),
+    ("up", "--yes", "--skip-preview", "--refresh"),
+    ("refresh", "--yes", "--skip-preview"),
+    ("preview", "--expect-no-changes", "--diff"),
+)
+"""Commands of the engine that change nothing where program, state and cluster agree."""
+SMALL = {"endpointPicker": {"enabled": False}, "drainTimeout": "1s"}
+"""A service of a few objects, which is gone soon."""
+
+
+def small(namespace: str, **more: Any) -> dict[str, Any]:
+    """Return a small stack with a namespace of its own."""
+    stack = in_namespace(namespace, bert=SMALL)
+    del stack["gateway"]
+    return stack | more
 
 
 class Workstation:
     """A user's machine, on which `pulumi` runs with nothing but the user's own variables."""
 
-    def __init__(self, directory: Path, home: Deployed, packages: Path, project: str = "inference-stacks") -> None:
-        """Clone the project into a folder. Tools, backend and passphrase are those of `home`."""
+    def __init__(
+        self, directory: Path, home: Deployed, packages: Path, called: str = "dev", project: str = "inference-stacks"
+    ) -> None:
+        """Clone the project into a folder, for the stack `called`.
+
+        Tools, backend and passphrase are those of `home`. The language host calls `packages` in the place of Python.
+        """
+        self.called = called
         self.directory = directory
         self.project = directory / "clone"
         self.project.mkdir(parents=True)
         for name in PROGRAM:
             if name != "Pulumi.yaml":
                 (self.project / name).symlink_to(ROOT / name)
-        text = (ROOT / "Pulumi.yaml").read_text(encoding="utf-8")
-        (self.project / "Pulumi.yaml").write_text(text.replace("name: inference-stacks", f"name: {project}"))
+        self.rename_project(project)
         self._home = home
         self.variables = {
             "HOME": str(directory / "home"),
@@ -49,14 +71,31 @@ class Workstation:
         for folder in (directory / "home", directory / "pulumi"):
             folder.mkdir()
 
-    def write(self, stack: Mapping[str, Any], called: str = "dev", **config: str) -> None:
-        """Write the stack file, with further keys of the program's configuration. The stack's salt stays."""
-        path = self.project / f"Pulumi.{called}.yaml"
-        former = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
-        project = yaml.safe_load((self.project / "Pulumi.yaml").read_text(encoding="utf-8"))["name"]
-        keys = {f"{project}:stack": dict(stack), **{f"{project}:{key}": value for key, value in config.items()}}
-        content = {**{key: former[key] for key in ("encryptionsalt",) if key in former}, "config": keys}
-        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    @property
+    def stack_file(self) -> Path:
+        """Path of the stack file."""
+        return self.project / f"Pulumi.{self.called}.yaml"
+
+    def rename_project(self, name: str) -> None:
+        """Give the project another name."""
+        self.project_name = name
+        text = (ROOT / "Pulumi.yaml").read_text(encoding="utf-8")
+        (self.project / "Pulumi.yaml").write_text(text.replace("name: inference-stacks", f"name: {name}"))
+
+    def write(self, stack: Mapping[str, Any]) -> None:
+        """Write the stack file. Its other keys, such as the stack's salt, stay."""
+        former = yaml.safe_load(self.stack_file.read_text(encoding="utf-8")) if self.stack_file.exists() else {}
+        content = {**former, "config": {f"{self.project_name}:stack": dict(stack)}}
+        self.stack_file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+    def begin(self, stack: Mapping[str, Any]) -> None:
+        """Make the stack in the backend, and write its file."""
+        self.succeed("stack", "init", self.called, "--no-select")
+        self.write(stack)
+
+    def take(self, other: "Workstation") -> None:
+        """Take over the stack file of another workstation, as from a commit."""
+        self.stack_file.write_bytes(other.stack_file.read_bytes())
 
     def kubeconfig(self, plane: ControlPlane, *edits: Edit, name: str = "config") -> Path:
         """Write a kubeconfig for a cluster, changed by `edits`, and let this workstation use it. Return its path."""
@@ -68,9 +107,9 @@ class Workstation:
         self.variables["KUBECONFIG"] = str(path)
         return path
 
-    def pulumi(self, *arguments: str, stack: str = "dev") -> subprocess.CompletedProcess[str]:
+    def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of the engine to its end; the caller looks at its exit code."""
-        flags = [] if arguments[0] in {"stack", "login"} else ["--stack", stack]
+        flags = [] if arguments[:2] == ("stack", "init") else ["--stack", self.called]
         return subprocess.run(
             [
                 str(self._home.engine.directory / "bin" / "pulumi"),
@@ -88,15 +127,15 @@ class Workstation:
             start_new_session=True,
         )
 
-    def succeed(self, *arguments: str, stack: str = "dev") -> str:
+    def succeed(self, *arguments: str) -> str:
         """Run a command of the engine and return what it says; raises AssertionError where it fails."""
-        done = self.pulumi(*arguments, stack=stack)
+        done = self.pulumi(*arguments)
         assert done.returncode == 0, f"{arguments}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
-    def fail(self, *arguments: str, stack: str = "dev") -> str:
+    def fail(self, *arguments: str) -> str:
         """Run a command of the engine that has to fail, and return what it says."""
-        done = self.pulumi(*arguments, stack=stack)
+        done = self.pulumi(*arguments)
         assert done.returncode != 0, f"{arguments}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
@@ -148,9 +187,17 @@ def with_token(token: str) -> Edit:
     return edit
 
 
-def alone(content: Kubeconfig, *sections: str) -> Kubeconfig:
-    """Return a kubeconfig with nothing but some of its sections."""
-    return copy.deepcopy({key: value for key, value in content.items() if key in {"apiVersion", "kind", *sections}})
+def separated() -> Mapping[str, Edit]:
+    """Return the edits that make two files of a kubeconfig: one with contexts, the other with clusters and users."""
+
+    def without(*sections: str) -> Edit:
+        def edit(content: Kubeconfig) -> None:
+            for section in sections:
+                del content[section]
+
+        return edit
+
+    return {"contexts": without("clusters", "users"), "rest": without("contexts", "current-context")}
 
 
 def default_kubeconfig(workstation: Workstation, path: Path) -> None:
