@@ -77,7 +77,8 @@ class Program:
 
     def _check_losses(self) -> None:
         """Raise `RunError` if the run would end running services. Print each warning once."""
-        problems = lost_services.problems(self._siblings)
+        with without_traceback():
+            problems = lost_services.problems(self._siblings)
         for line in map(str, warnings(problems)):
             if line not in self._printed:
                 self._printed.add(line)

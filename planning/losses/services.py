@@ -77,12 +77,16 @@ def losses(recorded: Recorded, matches: Matches, planned: Sequence[PlannedServic
         for state_object in recorded.objects
         if state_object.place[1] == "Namespace" and state_object.urn not in staying
     )
-    fates = (
+    running_services = _workloads(recorded)
+    fates = [
         _Fate(name, workloads, _record(workloads, recorded), staying, name.namespace in deleted)
-        for name, workloads in sorted(_workloads(recorded).items())
-    )
+        for name, workloads in sorted(running_services.items())
+    ]
     fronts = frozenset(state_object.place for state_object in recorded.objects if state_object.urn in staying)
-    return [loss for fate in fates if (loss := _loss(fate, fronts, planned)) is not None]
+    # A service that runs already is not a service into which another one changes, even if both have the same key.
+    new = [service for service in planned if service.name not in running_services]
+    losses_or_none = (_loss(fate, fronts, fate.of_key(planned), fate.of_key(new)) for fate in fates)
+    return [loss for loss in losses_or_none if loss is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,10 @@ class _Fate:
     namespace_ends: bool
     """Whether the namespace of the service is deleted."""
 
+    def of_key(self, services: Iterable[PlannedService]) -> list[PlannedService]:
+        """Return the services with the key of this service."""
+        return [service for service in services if service.key == self.record.key]
+
     @property
     def keeps_pods(self) -> bool:
         """Tell whether a workload stays."""
@@ -109,28 +117,30 @@ class _Fate:
         return Loss(cause, path, reason, remedy, self.name, pods, devices)
 
 
-def _loss(fate: _Fate, fronts: Collection[Place], planned: Sequence[PlannedService]) -> Loss | None:
+def _loss(
+    fate: _Fate, fronts: Collection[Place], same_key: Sequence[PlannedService], successors: Sequence[PlannedService]
+) -> Loss | None:
     """Return the loss of a service; None if the service stays.
 
+    `same_key` are the planned services with the key of the service, and `successors` those of them that do not run yet.
     A service whose Service stays keeps answering requests: new pods are ready before the former pods end.
     """
-    same_key = [service for service in planned if service.key == fate.record.key]
     if fate.namespace_ends:
-        return _lost_namespace(fate, same_key)
+        return _lost_namespace(fate, same_key, successors)
     if fate.keeps_pods:
         return None
     if ("", "Service", fate.name.namespace, fate.name.name) in fronts:
         return _replaced_by_release(fate, same_key)
-    return _moved_or_removed(fate, same_key)
+    return _moved_or_removed(fate, successors)
 
 
-def _lost_namespace(fate: _Fate, same_key: Sequence[PlannedService]) -> Loss:
+def _lost_namespace(fate: _Fate, same_key: Sequence[PlannedService], successors: Sequence[PlannedService]) -> Loss:
     """Return the loss of a service whose namespace is deleted, with everything in it."""
     namespace = fate.name.namespace
     if any(service.name == fate.name for service in same_key):
         reason = f"it would delete namespace {namespace}, which the state has and the configuration does not create"
         return fate.loss(Cause.NAMESPACE, Path("namespaceOptions", "create"), reason, "keep it true")
-    return _moved_or_removed(fate, same_key)
+    return _moved_or_removed(fate, successors)
 
 
 def _replaced_by_release(fate: _Fate, same_key: Sequence[PlannedService]) -> Loss | None:
@@ -143,9 +153,9 @@ def _replaced_by_release(fate: _Fate, same_key: Sequence[PlannedService]) -> Los
     return None
 
 
-def _moved_or_removed(fate: _Fate, same_key: Sequence[PlannedService]) -> Loss:
+def _moved_or_removed(fate: _Fate, successors: Sequence[PlannedService]) -> Loss:
     """Return the loss of a service that gets other objects, or none."""
-    for service in same_key:
+    for service in successors:
         namespace, name = service.name
         if namespace != fate.name.namespace:
             reason, remedy = f"its namespace becomes {namespace}", f"keep namespace: {fate.name.namespace}"

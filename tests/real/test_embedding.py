@@ -67,7 +67,16 @@ def test_two_stacks_in_one_program_come_up_and_go(embedding, plane):
     made = objects(plane)
     assert made["search"] == made["chat"] != []
     embedding.assert_unchanged()
-    write(embedding, PROGRAM.replace('("search", "chat")', '("search",)'))
+    alone = PROGRAM.replace('("search", "chat")', '("search",)')
+    write(embedding, alone)
+    refused = embedding.engine.run("up", "--yes", "--skip-preview", check=False)
+    line = (
+        "services.qwen: this run would end all of chat/qwen (1 pod with 1 device): the configuration does not have it; "
+        "if its key was renamed, write name: qwen below the new key, or write allow: [removal] for one run"
+    )
+    assert (refused.returncode != 0, f"- {line}" in told(refused)) == (True, True), told(refused)
+    assert objects(plane) == made
+    write(embedding, alone.replace('"namespaceOptions"', '"allow": ["removal"], "namespaceOptions"'))
     assert set(embedding.operate().done.values()) == {"delete"}
     assert objects(plane) == {"search": made["search"], "chat": []}
     embedding.destroy()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.cluster.deployments import ROOT, Deployed, in_namespace
+from tests.support.cluster.deployments import ROOT, in_namespace
 from tests.support.cluster.workstations import Workstation, small, uids
 
 pytestmark = pytest.mark.real
@@ -123,16 +123,6 @@ ROWS = {
 }
 
 
-@pytest.fixture(scope="module")
-def home(tools, plane, packages, begun, tmp_path_factory):
-    """Return a deployment whose engine, backend and passphrase the workstations share."""
-    deployment = Deployed(tmp_path_factory.mktemp("home"), tools, plane, packages)
-    deployment.begin(begun)
-    deployment.write({})
-    deployment.engine.ensure_stack()
-    return deployment
-
-
 @pytest.fixture
 def user(home, packages, plane, tmp_path, request):
     """Return a workstation for a stack that is called as the test's row."""
@@ -214,8 +204,8 @@ def test_objects_of_another_state_are_taken_over_on_purpose_only(row, user, unch
     stack = small(namespace, formerly=[former])
     user.begin(stack)
     line = (
-        f"- formerly: Service {namespace}/bert and 1 further object exist with the mark of organization/{former}, whose "
-        f"state has them, too, and can delete them; rename that stack (pulumi stack rename "
+        f"- formerly: Service {namespace}/bert and 1 further object exist with the mark of organization/{former}, "
+        f"whose state has them, too, and can delete them; rename that stack (pulumi stack rename "
         f"organization/{project}/{called}), or write allow: [takeover] for one run"
     )
     for command in (("preview",), UP):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests.support.cluster.deployments import Deployed
 from tests.support.cluster.workstations import UNCHANGED, Workstation, small, uids
 
 pytestmark = pytest.mark.real
@@ -14,16 +13,6 @@ UPDATED = (("preview",), ("preview", "--refresh"), UP, *UNCHANGED)
 """Commands of which the first run changes metadata."""
 REFUSED = (("preview",), ("preview", "--refresh"), UP, (*UP, "--refresh"))
 FORMER = "organization/inference-stacks"
-
-
-@pytest.fixture(scope="module")
-def home(tools, plane, packages, begun, tmp_path_factory):
-    """Return a deployment whose engine, backend and passphrase the workstations share."""
-    deployment = Deployed(tmp_path_factory.mktemp("home"), tools, plane, packages)
-    deployment.begin(begun)
-    deployment.write({})
-    deployment.engine.ensure_stack()
-    return deployment
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from local import ports
-from tests.support.cluster.deployments import Deployed
 from tests.support.cluster.server import read
 from tests.support.cluster.workstations import Workstation, renamed, small, uids
 
@@ -17,16 +16,6 @@ DESTROY = ("destroy", "--yes", "--skip-preview")
 EMPTY = ("preview", "--expect-no-changes", "--diff")
 NAME = "inference-stacks-local"
 """Name that every kubeconfig of a control plane here has for its cluster."""
-
-
-@pytest.fixture(scope="module")
-def home(tools, plane, packages, begun, tmp_path_factory):
-    """Return a deployment whose engine, backend and passphrase the workstations share."""
-    deployment = Deployed(tmp_path_factory.mktemp("home"), tools, plane, packages)
-    deployment.begin(begun)
-    deployment.write({})
-    deployment.engine.ensure_stack()
-    return deployment
 
 
 @pytest.fixture(scope="module")

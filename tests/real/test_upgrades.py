@@ -6,12 +6,14 @@ import re
 import pytest
 
 from models.problems import ConfigError
-from tests.support.cluster.deployments import QUIET, found, told
-from tests.support.cluster.upgrades import restore, stack
+from tests.support.cluster.deployments import OWN_PROVIDER, QUIET, found, told
+from tests.support.cluster.upgrades import restore, restore_on, stack
+from tests.support.cluster.workstations import UNCHANGED, Workstation, renamed, small, uids
 from tests.support.stacks import plan
 
 pytestmark = pytest.mark.real
 
+UP = ("up", "--yes", "--skip-preview")
 GRANT = ("interceptor-role", "interceptor-binding")
 """Objects that go with metering, which a service with prefill cannot have (defects A26)."""
 UNMETERED = "split-3790d-decode-network-policy"
@@ -81,8 +83,8 @@ def deployed(deployment, namespace):
     # Another cluster is reached by another kubeconfig, so the provider changes, too.
     done = {name: op for name, op in deployment.operate().done.items() if name != "cluster"}
     after = running(deployment, namespace)
-    outside = {resource["urn"] for resource in deployment.state()["resources"] if PARENT not in resource["urn"]}
-    assert {urn.split("::")[2] for urn in outside} == {"pulumi:pulumi:Stack"}
+    outside = {resource["type"] for resource in deployment.state()["resources"] if PARENT not in resource["urn"]}
+    assert outside == {"pulumi:pulumi:Stack", OWN_PROVIDER}
     gone, new = (
         {all_of[uid] for uid in all_of.keys() - others.keys()} for all_of, others in ((before, after), (after, before))
     )
@@ -117,3 +119,33 @@ def test_an_upgrade_from_the_first_version_restarts_what_has_to_and_nothing_else
     assert {op for name, op in done.items() if is_grant(name)} == {"delete"}
     assert gone == new == {*RESTARTED}
     deployment.assert_plainly_unchanged()
+
+
+LATER = {"04e1935": [{}, {"name": "prod"}], "04e1935-named": [{"name": "prod-eu"}, {}]}
+"""Recordings of a small stack whose state has the path of a kubeconfig, each with later values of `cluster`.
+
+The second one was deployed with `cluster.name`.
+"""
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_an_upgrade_forgets_the_path_of_the_kubeconfig_and_restarts_nothing(name, home, packages, plane, tmp_path):
+    """See defects L1, L2."""
+    namespace = stack(name)["namespace"]
+    ben = Workstation(tmp_path / "ben", home, packages, called=name)
+    ben.kubeconfig(plane, renamed("a", "b", "c"))
+    restore_on(name, ben, plane)
+    before = uids(plane, namespace)
+    assert {kind for kind, *_ in before} == {"Namespace", "Pod", "Deployment", "ReplicaSet"}
+    first, second = LATER[name]
+    ben.write(small(namespace, cluster=first))
+    # Until a run has written the state anew, a refresh looks for the kubeconfig at the path in the state.
+    assert "failed to read resource state due to unreachable cluster" in ben.fail("refresh", "--yes", "--skip-preview")
+    for command in (("preview",), UP, *UNCHANGED):
+        ben.succeed(*command)
+        assert uids(plane, namespace) == before, command
+    ben.write(small(namespace, cluster=second))
+    ben.succeed("preview", "--expect-no-changes", "--diff")
+    assert "/home/ann" not in ben.succeed("stack", "export")
+    ben.succeed("destroy", "--yes", "--skip-preview")
+    assert uids(plane, namespace) == {}

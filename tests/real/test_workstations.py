@@ -9,7 +9,6 @@ import os
 import pytest
 
 from local.errors import LocalError
-from tests.support.cluster.deployments import Deployed
 from tests.support.cluster.workstations import (
     UNCHANGED,
     Workstation,
@@ -25,16 +24,6 @@ from tests.support.cluster.workstations import (
 pytestmark = pytest.mark.real
 
 PROVIDER = "pulumi:providers:kubernetes"
-
-
-@pytest.fixture(scope="module")
-def home(tools, plane, packages, begun, tmp_path_factory):
-    """Return a deployment whose engine, backend and passphrase the workstations share."""
-    deployment = Deployed(tmp_path_factory.mktemp("home"), tools, plane, packages)
-    deployment.begin(begun)
-    deployment.write({})
-    deployment.engine.ensure_stack()
-    return deployment
 
 
 @pytest.fixture

@@ -36,6 +36,8 @@ PROGRAM = (
     ".venv",
 )
 ROOT = Path(__file__).parents[3]
+OWN_PROVIDER = "pulumi:providers:pulumi"
+"""Type of the provider of Pulumi's own functions, by one of which the program reads the state."""
 QUIET = {"same", "read", "refresh"}
 """Operations that change nothing in the cluster."""
 BEGUN = ("passphrase", "configured", "backend", "project/Pulumi.dev.yaml")
@@ -297,7 +299,9 @@ def _operations(log: Path) -> Operations:
 
 
 def _is_of_an_object(step: Any) -> bool:
-    return step["op"] not in QUIET and bool((step["new"] or step["old"]).get("custom"))
+    """Tell whether a step changes an object, or the provider of the cluster; Pulumi's own provider is neither."""
+    is_custom = bool((step["new"] or step["old"]).get("custom"))
+    return step["op"] not in QUIET and is_custom and step["type"] != OWN_PROVIDER
 
 
 @pytest.fixture(scope="session")
@@ -307,6 +311,18 @@ def begun(tools: Any, plane: ControlPlane, tmp_path_factory: pytest.TempPathFact
     deployed.write({})
     deployed.engine.ensure_stack()
     return deployed.engine.directory
+
+
+@pytest.fixture(scope="module")
+def home(
+    tools: Any, plane: ControlPlane, packages: Path, begun: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Deployed:
+    """Return a deployment whose tools, backend and passphrase several workstations share."""
+    deployed = Deployed(tmp_path_factory.mktemp("home"), tools, plane, packages)
+    deployed.begin(begun)
+    deployed.write({})
+    deployed.engine.ensure_stack()
+    return deployed
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from local.tools import ensure
 from tests.support.cluster import rollouts
 from tests.support.cluster.deployments import ROOT, Deployed, provide
 from tests.support.cluster.server import owned, read, read_one
+from tests.support.cluster.workstations import Workstation
 
 RECORDINGS = ROOT / "tests" / "support" / "upgrades"
 SECRET = "4dabf18193072939515e22adb298388d"
@@ -118,20 +119,53 @@ def _portable(item: Any, version: str) -> Any:
 
 
 def restore(name: str, deployed: Deployed) -> None:
-    """Give an API server the objects of a recording, and an engine its state."""
-    plane, resources = deployed.plane, _read(name, "resources")
+    """Give an API server the objects of a recording, and an engine its state, with another name of the cluster."""
+    plane = deployed.plane
     provide(plane, stack(name)["namespace"])
-    owned(plane, _read(name, "objects"))
+    resources = _restore_objects(name, plane)
     deployed.write(stack(name))
     for resource in resources:
         if resource["type"] == PROVIDER:
             for values in (resource["inputs"], resource["outputs"]):
                 values["kubeconfig"] = plane.kubeconfig.read_text(encoding="utf-8")
-    file = deployed.project / "state.json"
-    state = {"version": 3, "deployment": {"manifest": MANIFEST, "resources": resources}}
-    file.write_text(json.dumps(state), encoding="utf-8")
-    deployed.engine.run("stack", "import", "--file", str(file))
+                values["clusterIdentifier"] = "former-name"
+    deployed.engine.run("stack", "import", "--file", str(_state(resources, deployed.project)))
     settle(plane, stack(name)["namespace"])
+
+
+def restore_on(name: str, workstation: Workstation, plane: ControlPlane) -> None:
+    """Give an API server the objects of a recording, and the stack of a workstation its state."""
+    resources = _restore_objects(name, plane)
+    workstation.begin(stack(name))
+    workstation.succeed("stack", "import", "--file", str(_state(resources, workstation.directory)))
+    settle(plane, stack(name)["namespace"])
+
+
+def _restore_objects(name: str, plane: ControlPlane) -> list[Any]:
+    """Give an API server the objects of a recording. Return the resources of its state, with the UIDs of these."""
+    resources = _read(name, "resources")
+    owned(plane, _read(name, "objects"))
+    _take_uids(plane, resources)
+    return resources
+
+
+def _state(resources: list[Any], folder: Path) -> Path:
+    """Write a state into a file of a folder, and return its path."""
+    path = folder / "state.json"
+    state = {"version": 3, "deployment": {"manifest": MANIFEST, "resources": resources}}
+    path.write_text(json.dumps(state), encoding="utf-8")
+    return path
+
+
+def _take_uids(plane: ControlPlane, resources: Iterable[Any]) -> None:
+    """Write the UIDs that objects have in an API server into the resources of a state."""
+    for resource in resources:
+        if resource["type"].startswith("kubernetes:"):
+            about = resource["outputs"]
+            group = about["apiVersion"].rpartition("/")[0]
+            kind = f"{about['kind']}.{group}" if group else about["kind"]
+            item = read_one(plane, kind, about["metadata"]["name"], about["metadata"].get("namespace"))
+            about["metadata"]["uid"] = item["metadata"]["uid"]
 
 
 def settle(plane: ControlPlane, namespace: str) -> None:

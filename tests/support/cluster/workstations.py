@@ -41,9 +41,9 @@ class Workstation:
     """A user's machine, on which `pulumi` runs with nothing but the user's own variables."""
 
     def __init__(
-        self, directory: Path, home: Deployed, packages: Path, called: str = "dev", project: str = "inference-stacks"
+        self, directory: Path, home: Deployed, packages: Path, called: str = "dev", program: Path = ROOT
     ) -> None:
-        """Clone the project into a folder, for the stack `called`.
+        """Clone the project in the folder `program` into another one, for the stack `called`.
 
         Tools, backend and passphrase are those of `home`. The language host calls `packages` in the place of Python.
         """
@@ -53,8 +53,8 @@ class Workstation:
         self.project.mkdir(parents=True)
         for name in PROGRAM:
             if name != "Pulumi.yaml":
-                (self.project / name).symlink_to(ROOT / name)
-        self.rename_project(project)
+                (self.project / name).symlink_to((program if (program / name).exists() else ROOT) / name)
+        self.rename_project("inference-stacks")
         self._home = home
         self.variables = {
             "HOME": str(directory / "home"),
