@@ -18,6 +18,7 @@ from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
 from planning.ground import bundles, labels, marks
 from planning.ground.api_groups import GATEWAY_GROUP, METRICS_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
+    IDENTITY,
     NOTHING_READ,
     Bundles,
     ClusterFacts,
@@ -42,9 +43,6 @@ Read = TypeVar("Read")
 
 _DEADLINE_SECONDS = 15
 _JSON = "application/json"
-_IDENTITY = "/api/v1/namespaces/kube-system"
-"""Path of the namespace that each cluster has from its start. Its UID is the usual identity of a cluster (for example
-the resource attribute k8s.cluster.uid of OpenTelemetry)."""
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -136,12 +134,9 @@ def objects(
 
 
 def _uid(api: Connection) -> str | None:
-    """Return the UID of the cluster: that of the namespace kube-system, which nobody can delete.
-
-    None if the user may not read it.
-    """
+    """Return the UID that identifies the cluster; None if the user may not read it."""
     try:
-        namespace = item(api, _IDENTITY, inventory.METADATA)
+        namespace = item(api, f"/api/v1/namespaces/{IDENTITY}", inventory.METADATA)
     except RefusedError as error:
         if error.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
             raise

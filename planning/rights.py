@@ -16,7 +16,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import bundles
 from planning.ground.api_groups import GATEWAY_GROUP, plural
-from planning.ground.cluster_facts import Permissions, Unknown
+from planning.ground.cluster_facts import IDENTITY, Permissions, Unknown
 from planning.ground.needs import Needs
 
 _Rule = Mapping[str, list[str]]
@@ -171,7 +171,7 @@ def _has(values: Collection[str], value: str) -> bool:
 def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for reading cluster facts."""
     if needs.namespaces:
-        yield _EVERYWHERE, Rule("", ("namespaces",), _READ, tuple(sorted(needs.namespaces)))
+        yield _EVERYWHERE, Rule("", ("namespaces",), _READ, tuple(sorted({*needs.namespaces, IDENTITY})))
     for gateway in sorted(needs.gateways):
         if (gateway.group, gateway.kind) == (GATEWAY_GROUP, _GATEWAY_KIND):
             yield gateway.namespace, Rule(GATEWAY_GROUP, ("gateways",), _READ, (gateway.name,))

@@ -194,6 +194,10 @@ class Permissions:
     """Whether the rules are complete. If false, rules of an authorizer outside of the API server are missing."""
 
 
+IDENTITY = "kube-system"
+"""Namespace whose UID identifies a cluster. Every cluster has this namespace from its start, and nobody can delete it.
+The UID is the usual identity of a cluster, such as the attribute k8s.cluster.uid of OpenTelemetry."""
+
 Place = tuple[str, str, str, str]
 """API group, kind, namespace and name, by which a cluster identifies an object."""
 

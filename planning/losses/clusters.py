@@ -76,7 +76,10 @@ def _another(
         what = f"this run leads to another cluster ({here}) than earlier runs ({there}{objects})"
         return Problem(_AT, what, f"{_STAY}; {_GO}")
     if absent:
-        what = f"{_count(len(absent))} of the state are not in this cluster ({here}), but in an earlier one ({there})"
+        verb = "is" if len(absent) == 1 else "are"
+        what = (
+            f"{_count(len(absent))} of the state {verb} not in this cluster ({here}), but in an earlier one ({there})"
+        )
         return Problem(_AT, what, "run `pulumi refresh` first: it takes them out of the state, and leaves them there")
     what = f"this stack moves to another cluster ({here}); its objects in the earlier one ({there}) stay there"
     return warning(_AT, what)

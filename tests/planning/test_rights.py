@@ -47,7 +47,7 @@ def secrets(found):
 def test_who_looks_reads_what_the_stack_needs_and_nothing_else():
     found = granted(Purpose.STATUS)
     assert verbs(found) == {"get", "list"}
-    assert ("", "", "namespaces", ("models",), "get") in found
+    assert ("", "", "namespaces", ("kube-system", "models"), "get") in found
     assert ("gateways", "gateway.networking.k8s.io", "gateways", ("gateway",), "get") in found
     assert ("", "gateway.networking.k8s.io", "httproutes", (), "list") in found
     assert ("", "storage.k8s.io", "storageclasses", (), "list") in found

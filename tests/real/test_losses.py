@@ -62,7 +62,7 @@ class Row(NamedTuple):
     path: str
     """Path that the refusal names."""
     reason: str
-    """What the refusal says, with `{a}` for the namespace."""
+    """Text of the refusal after the path, with `{a}` for the namespace."""
 
 
 POD = "(1 pod with 1 device)"

@@ -5,10 +5,12 @@ Each row is deployed once. Then every command runs on another workstation, and n
 
 import json
 import os
+import shutil
 
 import pytest
 
 from local.errors import LocalError
+from tests.support.cluster.deployments import PROGRAM, ROOT
 from tests.support.cluster.workstations import (
     UNCHANGED,
     Workstation,
@@ -122,3 +124,24 @@ def test_the_name_of_the_cluster_in_the_configuration_is_no_identity(row, workst
         assert uids(plane, namespace) == running, command
     ben.succeed("destroy", "--yes", "--skip-preview")
     assert uids(plane, namespace) == {}
+
+
+@pytest.mark.parametrize("row", ["clone"])
+def test_a_clone_at_another_path_of_another_user_changes_nothing(row, home, workstation, plain_python, plane, tmp_path):
+    """See defects L3."""
+    namespace = f"workstation-{row}"
+    clone = tmp_path / "quite" / "another" / "place"
+    clone.mkdir(parents=True)
+    for name in set(PROGRAM) - {".venv"}:
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, clone / name)
+    ann, ben = workstation("ann", called=row), Workstation(tmp_path / "ben", home, plain_python, row, clone)
+    ann.kubeconfig(plane)
+    ann.begin(small(namespace))
+    ann.succeed("up", "--yes", "--skip-preview")
+    before = uids(plane, namespace)
+    ben.kubeconfig(plane, renamed("a", "b", "c"))
+    ben.take(ann)
+    for user in (ben, ann):
+        for command in UNCHANGED:
+            user.succeed(*command)
+            assert uids(plane, namespace) == before, command
