@@ -38,6 +38,8 @@ class _Word:
     """Whether the words are also the name of a credential if they are the whole name."""
     path: bool = False
     """Whether the value may also be the path of a file, which is no credential."""
+    number: bool = False
+    """Whether the value may also be a number, which is no credential."""
     objects: bool = True
     """Whether the words also show a credential at the end of a key in a Kubernetes object. If not, the value of such a
     key is a name."""
@@ -74,7 +76,9 @@ def is_credential(name: str, value: str, *, in_object: bool = False) -> bool:
     if has_shape(value):
         return True
     word = _word(name, in_object=in_object)
-    if word is None or value.strip().lower() in _SWITCHES or (word.path and _PATH.fullmatch(value)):
+    if word is None or value.strip().lower() in _SWITCHES:
+        return False
+    if (word.path and _PATH.fullmatch(value)) or (word.number and value.strip().isdecimal()):
         return False
     if not any(match[1] for match in REFERENCE.finditer(value)):
         return True

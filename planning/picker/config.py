@@ -4,7 +4,7 @@ Both get the flow control of the variant, unless the user's configuration has it
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -78,7 +78,7 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict
         raise ValueError("this release has no such preset")
     if facts.presets[picker.preset].has_names:
         template = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
-    config = _with_weights(template, picker.scorer_weights)
+    config = _with_weights(template, picker.scorer_weights, facts)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_tls_metrics(config, facts.tls_metrics)
     return _with_flow_control(config, picker.flow_control, facts, declare=True)
@@ -173,7 +173,7 @@ def _fill_template(template: object, values: _Values) -> object:
     return template
 
 
-def _with_weights(config: dict[str, Any], weights: Mapping[str, float]) -> dict[str, Any]:
+def _with_weights(config: dict[str, Any], weights: Mapping[str, float], facts: PickerFacts) -> dict[str, Any]:
     """Override a preset's weights. A scorer that the preset lacks is declared and added to every scheduling profile."""
     if not weights:
         return config
@@ -185,9 +185,23 @@ def _with_weights(config: dict[str, Any], weights: Mapping[str, float]) -> dict[
     ]
     return {
         **config,
-        "plugins": [*config["plugins"], *({"type": name} for name in added)],
+        "plugins": [*config["plugins"], *(_declaration(name, config["plugins"], facts) for name in added)],
         "schedulingProfiles": profiles,
     }
+
+
+def _declaration(name: str, plugins: Iterable[Mapping[str, Any]], facts: PickerFacts) -> dict[str, Any]:
+    """Return the declaration of a scorer that a preset lacks.
+
+    The scorer reads data of the producers that the scorers of the preset name. Otherwise it would look for the data of
+    the default producer, which the preset may lack.
+    """
+    known = facts.plugins.table.get(name)
+    keys = [] if known is None else [consumed.producer for consumed in known.consumes if consumed.producer is not None]
+    parameters = {
+        key: plugin["parameters"][key] for plugin in plugins for key in keys if key in plugin.get("parameters", ())
+    }
+    return {"type": name, **({"parameters": parameters} if parameters else {})}
 
 
 def _weighted_entries(

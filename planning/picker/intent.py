@@ -13,10 +13,10 @@ from planning.picker import demands, shapes
 from planning.picker.demands import Scope
 from planning.picker.graph import FLOW_CONTROL, DeclaredPlugin, Entry, Graph, Profile, feature_gates
 from planning.picker.loader import Setting, gate_is_on, wrong_group
-from planning.picker.words import SCHEDULING, example, with_article
+from planning.picker.words import PRODUCER, SCHEDULING, example, with_article
 from planning.releases import Handler, Need, Plugin
 
-_ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
+_ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
 """Groups whose plugins work as soon as they are declared. Other plugins work only if a reference names them."""
 
 
@@ -48,12 +48,18 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield profile entries whose plugins have no effect in profiles, and weights of plugins that are no scorers."""
+    """Yield profile entries whose plugins have no place in profiles, and weights of plugins that are no scorers.
+
+    Entries of producers are no mistake: pickers pass them over, and llm-d's guides have such entries. `lint` warns of
+    them.
+    """
     table = setting.facts.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
         facts = None if declared is None else declared.facts
-        if set(reference.groups) >= SCHEDULING and facts is not None and not set(facts.groups) & SCHEDULING:
+        if facts is None or PRODUCER in facts.groups:
+            continue
+        if set(reference.groups) >= SCHEDULING and not set(facts.groups) & SCHEDULING:
             yield wrong_group(reference, facts, table)
     for entry, declared in _entries(graph):
         if shapes.fits(entry.weight, "number") and declared.groups and "scorer" not in declared.groups:

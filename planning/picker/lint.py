@@ -12,6 +12,7 @@ from planning.picker import intent, loader, shapes
 from planning.picker.graph import H2C, DeclaredPlugin, Graph, parse, used_parsers
 from planning.picker.loader import Setting
 from planning.picker.shapes import Reading, Reference
+from planning.picker.words import PRODUCER, SCHEDULING
 from planning.releases import PickerFacts, Release
 
 
@@ -70,7 +71,7 @@ def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[
     """Return warnings about plugins and keys that work, but are experimental, deprecated or misleading."""
     graph = parse(path, config, facts)
     found = list(chain.from_iterable(map(partial(_plugin_warnings, facts), graph.plugins)))
-    found += [*_lonely(graph), *_skipped_parsers(graph, facts), *_spellings(graph)]
+    found += [*_lonely(graph), *_skipped_parsers(graph, facts), *_spellings(graph), *_producers_in_profiles(graph)]
     if config.get("apiVersion") in facts.config.deprecated_api_versions:
         what = f"is deprecated ({config['apiVersion']})"
         found.append(warning(path / "apiVersion", what, f"use {facts.config.api_version}"))
@@ -99,7 +100,7 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
         for problem in shapes.problems(reading, declared.written, plugin.parameters):
-            yield warning(problem.path, problem.what, problem.remedy)
+            yield warning(problem.path, f"has no effect, because {declared.type} reads no parameters", "remove it")
 
 
 def _lonely(graph: Graph) -> Iterator[Problem]:
@@ -110,6 +111,15 @@ def _lonely(graph: Graph) -> Iterator[Problem]:
             if kind not in types:
                 what = f"has no effect without {kind}, which is not declared ({plugin.type})"
                 yield warning(plugin.at / "type", what, "declare it under plugins")
+
+
+def _producers_in_profiles(graph: Graph) -> Iterator[Problem]:
+    """Yield warnings about entries of profiles that name producers, which work as soon as they are declared."""
+    for profile in graph.profiles:
+        for entry in profile.entries:
+            if PRODUCER in entry.groups and not set(entry.groups) & SCHEDULING and entry.plugin is not None:
+                what = f"has no effect in a profile, because it is a producer ({entry.plugin.name})"
+                yield warning(entry.at, what, "remove the entry; a declared producer works without one")
 
 
 def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 
 from planning.releases import Plugin
 
+PRODUCER = "producer"
+"""Group of plugins that make data for other plugins. They work as soon as they are declared."""
 SCHEDULING = frozenset({"filter", "scorer", "picker"})
 """Groups whose plugins belong in scheduling profiles."""
 _GROUP_NOUNS = {

@@ -178,6 +178,38 @@ def test_a_credential_is_told_once_where_it_is_written():
     assert [line.partition(": ")[0] for line in found] == ["defaults.engine.env.WANDB_KEY"]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--max-num-batched-token=4096"],
+        ["--max-num-batched-token", "4096"],
+        ["--hf-token=12345"],
+    ],
+    ids=str,
+)
+def test_digits_alone_are_no_token(arguments):
+    """See defects S1."""
+    assert messages({"engine": {"args": arguments}}) == []
+
+
+def test_digits_alone_may_be_a_password():
+    assert len(messages({"engine": {"env": {"DB_PASSWORD": "123456"}}})) == 1
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        '--kv-events-config={"endpoint":"tcp://*:5556","topic":"kv@$(POD_IP)@model"}',
+        "--peers=tcp://10.0.0.1:5557,tcp://me@10.0.0.2",
+    ],
+)
+def test_a_url_ends_at_a_quotation_mark_and_at_a_comma(argument):
+    """See defects S2."""
+    env = {"POD_IP": {"fieldRef": "status.podIP"}}
+    assert not any(CLEAR in line for line in messages({"engine": {"args": [argument], "env": env}}))
+    assert len(messages({"engine": {"args": ["--store=redis://me:hunter2@10.0.0.2,10.0.0.3"]}})) == 1
+
+
 @pytest.mark.parametrize(("name", "value"), HARMLESS)
 def test_a_harmless_variable_is_accepted(name, value):
     """See defects B1."""

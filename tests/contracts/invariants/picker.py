@@ -262,7 +262,11 @@ def _precise(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         **dict.fromkeys([*scored, "endpoint-notification-source"]),
         **(DECIDING if variant.disaggregated else {}),
         "token-producer": {"modelName": variant.served, "vllm": {"url": asked}},
-        "precise-prefix-cache-producer": {"tokenProcessorConfig": {"blockSizeTokens": size}, "kvEventsConfig": events},
+        "precise-prefix-cache-producer": {
+            "tokenProcessorConfig": {"blockSizeTokens": size},
+            "kvEventsConfig": events,
+            "speculativeIndexing": True,
+        },
         "prefix-cache-scorer": {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"},
     }
     return declared, scored

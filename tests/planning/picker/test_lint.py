@@ -11,7 +11,7 @@ from planning.picker import lint as picker_lint
 from planning.picker import shapes
 from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
-from tests.support.stacks import lines
+from tests.support.stacks import lines, plan, tree
 from tests.support.stacks.picker_configs import SINGLE, custom, planned, said, single
 
 APART = {
@@ -251,14 +251,15 @@ def test_a_parameter_that_no_plugin_of_its_type_has_is_refused_without_its_value
 
 
 def test_parameters_that_a_plugin_ignores_are_told():
+    """See defects S4."""
     written = single()
     written["plugins"][0]["parameters"] = {"treshold": 5}
     spec = {"preset": "custom", "config": written}
     assert said(endpointPicker=spec) == []
     assert lines(planned(endpointPicker=spec).warnings, "warning") == [
         (
-            "services.qwen.endpointPicker.config.plugins[0].parameters.treshold: unknown parameter of queue-scorer "
-            "(treshold); remove it; no keys are known here"
+            "services.qwen.endpointPicker.config.plugins[0].parameters.treshold: has no effect, because queue-scorer "
+            "reads no parameters; remove it"
         )
     ]
 
@@ -320,3 +321,22 @@ def test_a_handler_that_sends_requests_to_another_port_is_refused_and_one_that_d
         messages = [line for line in custom(written, release, prefill={}) if "primaryPort" in line]
         assert len(messages) == refused
         assert all(line.startswith("config.plugins[3].parameters.primaryPort: cannot be used") for line in messages)
+
+
+PRODUCER = "approx-prefix-cache-producer"
+
+
+@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
+def test_a_producer_in_a_profile_is_passed_over_and_told(release):
+    """See defects S3."""
+    written = single({"type": PRODUCER}, profile=[{"pluginRef": PRODUCER}])
+    spec = {"preset": "custom", "config": written}
+    entries = written["schedulingProfiles"][0]["plugins"]
+    (place,) = [index for index, entry in enumerate(entries) if entry["pluginRef"] == PRODUCER]
+    assert custom(written, release) == []
+    planned_stack = plan(tree(qwen={"endpointPicker": spec}) | {"release": release})
+    text = (
+        f"services.qwen.endpointPicker.config.schedulingProfiles[0].plugins[{place}]: has no effect in a profile, "
+        f"because it is a producer ({PRODUCER}); remove the entry; a declared producer works without one"
+    )
+    assert text in lines(planned_stack.warnings, "warning")

@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,6 +103,7 @@ def test_the_precise_preset_reads_what_engines_publish():
     assert parameters["precise-prefix-cache-producer"] == {
         "tokenProcessorConfig": {"blockSizeTokens": 32},
         "kvEventsConfig": {"topicFilter": "kv@", "podDiscoveryConfig": {"socketPort": 5556}},
+        "speculativeIndexing": True,
     }
     assert parameters["prefix-cache-scorer"] == {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"}
     assert parameters["token-producer"] == {"modelName": "org/model", "vllm": {"url": "http://qwen.models.svc:8000"}}
@@ -185,3 +187,15 @@ def test_a_filter_by_the_roles_label_is_found_in_lists_of_parameters():
     profiles = [{"name": "prefill", "plugins": [{"pluginRef": plugin["type"]} for plugin in plugins]}]
     parsed = picker_graph.parse(Path(), {"plugins": plugins, "schedulingProfiles": profiles}, release.picker)
     assert [parsed.profiles[0].is_for(role) for role in ("prefill", "decode")] == [True, False]
+
+
+@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
+def test_a_scorer_beside_a_precise_cache_reads_the_precise_cache(release):
+    """See defects R7."""
+    picker = {"preset": "precise-prefix-cache", "scorerWeights": {"no-hit-lru-scorer": 2}}
+    everything = rendered(tree(qwen={"endpointPicker": picker}) | {"release": release})
+    (text,) = [next(iter(item["data"].values())) for item in everything if item["kind"] == "ConfigMap"]
+    plugins = {plugin["type"]: plugin.get("parameters", {}) for plugin in yaml.safe_load(text)["plugins"]}
+    assert plugins["no-hit-lru-scorer"] == {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"}
+    # Otherwise requests of one prompt that arrive together go to different pods, until the events of the first come.
+    assert plugins["precise-prefix-cache-producer"]["speculativeIndexing"] is True
