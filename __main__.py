@@ -8,7 +8,7 @@ from pulumi.runtime import config
 from components import InferenceStack, program, read_platform
 from composition import sources
 from models import config_keys
-from models.config_keys import ROOT
+from models.config_keys import KUBECONFIG, ROOT
 from models.paths import Path
 from models.platform import Outputs
 from models.problems import Problem
@@ -41,7 +41,7 @@ def _deploy(tree: object, platform: Outputs | None = None) -> None:
         platform=platform,
         prefix=MAIN.prefix,
         previewed=settings.get("previewed"),
-        problems=config_keys.problems(_config_keys()),
+        problems=config_keys.problems(_config_keys(), pulumi.get_project()),
     )
     for name, value in stack.outputs.items():
         pulumi.export(name, value)
@@ -53,15 +53,19 @@ def _config_keys() -> set[str]:
 
 
 def _configuration() -> object:
-    """Return the configuration of the stack as plain values. Raises `RunError` if a value in it is secret."""
-    if pulumi.runtime.is_config_secret(ROOT):
+    """Return the configuration of the stack as plain values. Raises `RunError` if it is missing or has a secret."""
+    project = pulumi.get_project()
+    key, kubeconfig = (config_keys.of_project(name, project) for name in (ROOT, KUBECONFIG))
+    if pulumi.runtime.is_config_secret(key):
         what = "holds a secret value (Pulumi then treats every value below this key as secret)"
         remedy = (
-            "put a credential into an existing Secret and name the Secret here; "
-            "put a kubeconfig into inference-stacks:kubeconfig"
+            f"put a credential into an existing Secret and name the Secret here; put a kubeconfig into {kubeconfig}"
         )
-        raise program.refusal([Problem(Path(ROOT), what, remedy)])
-    return pulumi.Config().get_object("stack")
+        raise program.refusal([Problem(Path(key), what, remedy)])
+    tree = pulumi.Config().get_object("stack")
+    if not tree:
+        raise program.refusal([config_keys.missing(project), *config_keys.problems(_config_keys(), project)])
+    return tree
 
 
 main()

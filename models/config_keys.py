@@ -1,12 +1,13 @@
-"""The keys of the program's own configuration namespace, `inference-stacks`."""
+"""The keys of the program's own configuration namespace. Its name is that of the project, `inference-stacks`."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from models.paths import Path
 from models.problems import Problem
 
 NAMESPACE = "inference-stacks"
+"""Name of this project. A project with another name has keys in the namespace of that name, as Pulumi has it."""
 ROOT = f"{NAMESPACE}:stack"
 """Key with the configuration of the stack; paths in messages start below it."""
 KUBECONFIG = f"{NAMESPACE}:kubeconfig"
@@ -17,16 +18,37 @@ cluster since that file was written."""
 KEYS = (ROOT, KUBECONFIG, PREVIEWED)
 
 
-def problems(keys: Iterable[str]) -> list[Problem]:
-    """Return a problem for each unknown key in this namespace. Keys in other namespaces are ignored.
+def of_project(key: str, project: str) -> str:
+    """Return one of `KEYS` in the namespace of a project."""
+    return f"{project}:{key.partition(':')[2]}"
 
-    A misspelt key must not be ignored: if `KUBECONFIG` is misspelt, the program would deploy to another cluster.
+
+def problems(keys: Iterable[str], project: str = NAMESPACE) -> list[Problem]:
+    """Return a problem for each unknown key in the namespace of a project. Keys in other namespaces are ignored.
+
+    A misspelt key must not be ignored: if `KUBECONFIG` is misspelt, the program would deploy to another cluster. In a
+    project with another name, a key in the namespace `inference-stacks` is a mistake, too: nobody reads it.
     """
-    unknown = sorted(key for key in keys if key.startswith(f"{NAMESPACE}:") and key not in KEYS)
-    return [Problem(Path(key), "unknown key", _suggestion(key)) for key in unknown]
+    known = [of_project(key, project) for key in KEYS]
+    unknown = sorted(key for key in keys if key.startswith(f"{project}:") and key not in known)
+    unread = [] if project == NAMESPACE else sorted(key for key in keys if key in KEYS)
+    return [
+        *(Problem(Path(key), "unknown key", _suggestion(key, known)) for key in unknown),
+        *(Problem(Path(key), f"is not read in project {project}", _rename_remedy(key, project)) for key in unread),
+    ]
 
 
-def _suggestion(key: str) -> str:
-    names = {known.removeprefix(f"{NAMESPACE}:"): known for known in KEYS}
-    close = difflib.get_close_matches(key.removeprefix(f"{NAMESPACE}:").lower(), names, n=1)
-    return f"did you mean {names[close[0]]}?" if close else f"known here: {', '.join(KEYS)}"
+def missing(project: str) -> Problem:
+    """Return the problem of a project whose configuration has no value for the key of the stack."""
+    key = of_project(ROOT, project)
+    return Problem(Path(key), "is missing or empty", "write at least namespace and services")
+
+
+def _rename_remedy(key: str, project: str) -> str:
+    return f"rename it to {of_project(key, project)}, or write name: {NAMESPACE} in Pulumi.yaml"
+
+
+def _suggestion(key: str, known: Sequence[str]) -> str:
+    names = {name.partition(":")[2]: name for name in known}
+    close = difflib.get_close_matches(key.partition(":")[2].lower(), names, n=1)
+    return f"did you mean {names[close[0]]}?" if close else f"known here: {', '.join(known)}"

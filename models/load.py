@@ -16,8 +16,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from models import cleartext, fields
-from models.config_keys import ROOT
+from models import cleartext, config_keys, fields
 from models.layers import Layer, Place, Source
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
@@ -162,8 +161,7 @@ def load(
     the services. Raises `ConfigError` if the tree cannot be repaired, for example because it has no services.
     """
     if not isinstance(tree, dict) or not tree:
-        missing = Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")
-        raise ConfigError([*earlier, missing])
+        raise ConfigError([*earlier, config_keys.missing(config_keys.NAMESPACE)])
     merged = selected.merged or merge_stack(cast("dict[str, Any]", tree), sources, selected.layers)
     in_clear = _credentials(merged)
     # The values of `defaults` are not validated here, but in the services that inherit them.
@@ -245,7 +243,7 @@ def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
     """
     path = _path(merged.tree, details)
     at, file = merged.locate(path, absent=details["type"] == "missing")
-    return path, Problem(at or Path(ROOT), *_verdict(path, details), file=file)
+    return path, Problem(at or Path(config_keys.ROOT), *_verdict(path, details), file=file)
 
 
 def _path(tree: object, details: ErrorDetails) -> Path:

@@ -10,7 +10,7 @@ from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
 from planning import hardware, interceptor, money, network, picker, serving, variant, weights
-from planning.ground import labels
+from planning.ground import labels, patch
 from planning.hardware import accelerators
 from planning.releases import Release, channels
 from planning.resolve import Resolved
@@ -105,8 +105,7 @@ def _container_problems(
     for group, values in (("requests", resources.requests), ("limits", resources.limits)):
         for name in sorted(devices & values.keys()):
             what = f"sets a device that parallelism decides ({name}: {values[name]})"
-            engine_remedy = f"remove it and set parallelism.tensor: {values[name]}"
-            yield Problem(path / group, what, device_remedy or engine_remedy)
+            yield Problem(path / group, what, device_remedy or patch.device_remedy(values[name]))
         for name in sorted(_BYTES & values.keys()):
             if lacks_unit(values[name]):
                 what = f"is {amount(values[name]).normalize():f} bytes"

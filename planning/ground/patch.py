@@ -296,10 +296,15 @@ def _check_devices(at: Path, value: object, devices: Collection[str]) -> _Verdic
         return "removes devices that parallelism decides", "delete the line, or change single amounts"
     for name, number in (_map(value) or {}).items():
         if name in devices:
-            tensor = f": {number}" if str(number).isdigit() else ""
             what = f"sets a device that parallelism decides ({name}: {'null' if number is None else number})"
-            return what, f"remove it and set parallelism.tensor{tensor}"
+            return what, device_remedy(number)
     return None
+
+
+def device_remedy(number: object) -> str:
+    """Return the remedy for a number of devices in the resources of an engine. Devices are whole."""
+    is_whole = str(number).isdecimal() and int(str(number)) > 0
+    return f"remove it and set parallelism.tensor{f': {number}' if is_whole else ' to a whole number of devices'}"
 
 
 def _check_item_names(at: Path, value: object) -> _Verdict:

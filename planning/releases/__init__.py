@@ -319,6 +319,9 @@ class PickerFacts(Sourced):
     """appProtocol of the ext-proc port."""
     objectives_group: str
     """API group of InferenceObjective and InferenceModelRewrite."""
+    engine_label: str | None = None
+    """Label of pods with the engine by whose names the picker reads metrics; without the label, by those of vLLM. None
+    if the key of the label is not known."""
     probes: PickerProbes
     flags: PickerFlags
     tracing_off_variables: dict[str, str] = Field(default={})

@@ -22,6 +22,7 @@ from planning.serving.workload import Workload
 from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
 
+_LIMIT = "resources.limits.memory"
 _KERNEL_BLOCK = 16
 """Tokens in a block of the KV cache: most attention kernels take only multiples of this number."""
 
@@ -55,6 +56,8 @@ def warnings(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
         is_first = (variant.variant_name, name) == (PRIMARY, labels.DECODE)
         yield from version_rules.warnings(context, None if is_first else variant.service.engine)
         yield from problem_warnings(fit_rules.problems(context))
+        yield from _check_shared_memory(context)
+        yield from _check_engine_label(context)
 
 
 def _check_role(context: RoleContext) -> Iterator[Problem]:
@@ -77,21 +80,46 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
-    """Reject shared memory and offloaded cache that do not fit the container's memory limit, which includes both."""
-    spec, role = context.variant.spec, context.role
-    offload, shared = spec.kv_cache.cpu_offload, role.pod.shared_memory
-    if offload is shared is None:
+    """Reject an offloaded cache that does not fit the container's memory limit, which includes it."""
+    offload = context.variant.spec.kv_cache.cpu_offload
+    if offload is None:
         return
-    _, limits = resources.engine(role.resources, context.layout.devices_per_pod, offload)
-    limit, name = limits["memory"], "resources.limits.memory"
-    depends_on = (context.path / "resources",)
-    if offload is not None and amount(offload) >= amount(limit):
-        what = f"leaves the engine no memory ({offload}; {name} is {limit})"
+    limit = _memory_limit(context)
+    if amount(offload) >= amount(limit):
+        what = f"leaves the engine no memory ({offload}; {_LIMIT} is {limit})"
         at = context.variant.path / "kvCache" / "cpuOffload"
-        yield Problem(at, what, f"lower it, or raise {name}", depends_on)
+        yield Problem(at, what, f"lower it, or raise {_LIMIT}", (context.path / "resources",))
+
+
+def _check_shared_memory(context: RoleContext) -> Iterator[Problem]:
+    """Warn of shared memory above the container's memory limit.
+
+    Kubernetes takes it. The kernel ends the container once the files in /dev/shm and the memory of its processes reach
+    the limit together (Kubernetes documentation, Volumes, emptyDir). The path is that of the role, because the size may
+    be inherited from the service, and the limit may be a default.
+    """
+    shared, limit = context.role.pod.shared_memory, _memory_limit(context)
     if shared is not None and amount(shared) > amount(limit):
-        what = f"is above the memory limit, which includes it ({shared}; {name} is {limit})"
-        yield Problem(context.path / "pod" / "sharedMemory", what, f"lower it, or raise {name}", depends_on)
+        what = f"has more shared memory than its memory limit, which includes it ({shared}; {_LIMIT} is {limit})"
+        yield warning(context.path, what, f"lower pod.sharedMemory, or raise {_LIMIT}")
+
+
+def _check_engine_label(context: RoleContext) -> Iterator[Problem]:
+    """Warn of pods whose metrics a picker reads by the names of vLLM, although their engine is another one."""
+    label = context.variant.release.picker.engine_label
+    has_picker = context.variant.spec.endpoint_picker.enabled
+    if label is None or not has_picker or not context.is_custom or label in context.role.pod.labels:
+        return
+    what = "serves metrics that the picker reads by the names of vLLM, because its pods do not say their engine"
+    remedy = f"add {label} to pod.labels, such as sglang or trtllm-serve; or vllm if the engine has vLLM's names"
+    yield warning(context.path / "engine" / "type", what, remedy)
+
+
+def _memory_limit(context: RoleContext) -> str:
+    """Return the memory limit of the engine's container."""
+    offload = context.variant.spec.kv_cache.cpu_offload
+    _, limits = resources.engine(context.role.resources, context.layout.devices_per_pod, offload)
+    return limits["memory"]
 
 
 def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
@@ -137,7 +165,7 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
     for at in _explicit_fields(
         path / "parallelism", role.parallelism, "pipeline", "data", "data_local", "load_balancing"
     ):
-        devices = "set parallelism.tensor to the number of devices"
+        devices = "remove it, set parallelism.tensor to the number of devices"
         yield Problem(at, "does not reach a custom engine", f"{devices}, and {remedy}", explicit_only=True)
 
 

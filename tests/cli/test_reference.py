@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cli import reference
 from cli.schema import schema
-from models.load import ROOT
+from models.config_keys import ROOT
 
 
 def test_the_committed_page_is_the_specs(golden):

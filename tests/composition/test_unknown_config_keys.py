@@ -1,12 +1,13 @@
 """A run with an unknown key of the program's own namespace reaches no cluster and registers nothing."""
 
 import json
+import runpy
 
 import pulumi
 import pytest
 
 from composition import target
-from tests.support.program import run
+from tests.support.program import Monitor, Recorder, begin, run
 from tests.support.stacks import tree
 
 MISSPELT = "inference-stacks:kubeconfg: unknown key; did you mean inference-stacks:kubeconfig?"
@@ -48,3 +49,36 @@ def test_it_is_reported_together_with_other_mistakes():
         f"  - {MISSPELT}",
         "  - services.qwen.replica: unknown key (replica); did you mean replicas?",
     ]
+
+
+RENAMED = {"project": "chat", "organization": "organization", "stack": "dev"}
+
+
+def message_in_project(config):
+    """Return what a run of a project called chat says to a configuration."""
+    recorder = Recorder()
+    begin(recorder, monitor=Monitor(recorder), **RENAMED)
+    pulumi.runtime.set_all_config({key: json.dumps(value) for key, value in config.items()})
+
+    @pulumi.runtime.test
+    def body():
+        runpy.run_path("__main__.py", run_name="__main__")
+
+    with pytest.raises(pulumi.RunError) as error:
+        body()
+    return str(error.value).splitlines()[1:]
+
+
+def test_a_project_of_another_name_has_keys_of_that_name():
+    """See defects R3."""
+    assert message_in_project({}) == ["  - chat:stack: is missing or empty; write at least namespace and services"]
+    unread = (
+        "  - inference-stacks:stack: is not read in project chat; rename it to chat:stack, or write "
+        "name: inference-stacks in Pulumi.yaml"
+    )
+    missing = "  - chat:stack: is missing or empty; write at least namespace and services"
+    assert message_in_project({"inference-stacks:stack": tree()}) == [missing, unread]
+    mistaken = tree() | {"release": "llm-d-0.1"}
+    assert message_in_project({"inference-stacks:stack": tree(), "chat:stack": mistaken})[0] == unread
+    (misspelt,) = message_in_project({"chat:stack": tree(), "chat:kubeconfg": "x"})
+    assert misspelt == "  - chat:kubeconfg: unknown key; did you mean chat:kubeconfig?"

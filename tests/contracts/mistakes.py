@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from models.load import ROOT
+from models.config_keys import ROOT
 
 ERRORS = Path("tests/contracts/errors")
 SYNTAX = ERRORS / "syntax"

@@ -8,7 +8,7 @@ import pytest
 
 from cli import schema, stackfile
 from models import platform
-from models.load import ROOT
+from models.config_keys import ROOT
 from tests.support.stacks import SHIPPED, shipped
 from tests.support.stacks.varied import VARIED
 

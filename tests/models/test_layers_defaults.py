@@ -7,7 +7,8 @@ import jsonschema_rs
 import pytest
 
 from cli.schema import schema
-from models.load import ROOT, load
+from models.config_keys import ROOT
+from models.load import load
 from models.problems import Problem
 from models.stack_layers import merge_stack
 from tests.support.stacks import SERVICE, place

@@ -5,7 +5,7 @@ import pytest
 import planning
 from models.load import load
 from models.problems import ConfigError
-from tests.support.stacks import NAME, tree
+from tests.support.stacks import NAME, lines, plan, tree
 
 EVENTS = {"kvCache": {"events": True}}
 HUB = {"name": "org/m", "source": "hf://org/m"}
@@ -75,14 +75,6 @@ MEMORY = {
     "offload": (
         {"kvCache": {"cpuOffload": "64Gi"}, "resources": {"limits": {"memory": "48Gi"}}},
         "kvCache.cpuOffload: leaves the engine no memory (64Gi; resources.limits.memory is 48Gi)",
-    ),
-    "shared-memory": (
-        {"pod": {"sharedMemory": "64Gi"}, "resources": {"limits": {"memory": "48Gi"}}},
-        "pod.sharedMemory: is above the memory limit, which includes it (64Gi; resources.limits.memory is 48Gi)",
-    ),
-    "shared-memory-by-default": (
-        {"pod": {"sharedMemory": "64Gi"}},
-        "pod.sharedMemory: is above the memory limit, which includes it (64Gi; resources.limits.memory is 48Gi)",
     ),
     "vendors": (
         {"accelerator": "nvidia", "prefill": {"accelerator": "amd"}},
@@ -174,3 +166,87 @@ def test_bytes_without_a_unit_are_refused_in_caches_and_classes():
         "accelerators.slice.memory: is 40 bytes",
         "caches.m.size: is 48 bytes",
     ]
+
+
+@pytest.mark.parametrize(
+    ("service", "role", "sizes"),
+    [
+        ({"pod": {"sharedMemory": "64Gi"}}, "services.qwen", "64Gi; resources.limits.memory is 48Gi"),
+        (
+            {
+                "pod": {"sharedMemory": "20Gi"},
+                "resources": {"limits": {"memory": "48Gi"}},
+                "prefill": {"resources": {"limits": {"memory": "16Gi"}}},
+            },
+            "services.qwen.prefill",
+            "20Gi; resources.limits.memory is 16Gi",
+        ),
+    ],
+)
+def test_shared_memory_above_the_limit_of_a_role_is_told_at_that_role(service, role, sizes):
+    """See defects R4."""
+    what = f"{role}: has more shared memory than its memory limit, which includes it ({sizes})"
+    warned = lines(plan(tree(qwen=service)).warnings, "warning")
+    assert f"{what}; lower pod.sharedMemory, or raise resources.limits.memory" in warned
+
+
+LABEL = "llm-d.ai/engine-type"
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ({}, True),
+        ({"pod": {"labels": {LABEL: "sglang"}}}, False),
+        ({"endpointPicker": {"enabled": False}}, False),
+        ({"engine": {}}, False),
+    ],
+)
+def test_an_engine_whose_metrics_the_picker_cannot_read_is_told(more, is_told):
+    """See defects R6."""
+    found = lines(plan(tree(qwen={"engine": CUSTOM} | more)).warnings, "warning")
+    text = (
+        "services.qwen.engine.type: serves metrics that the picker reads by the names of vLLM, because its pods do not "
+        f"say their engine; add {LABEL} to pod.labels, such as sglang or trtllm-serve; or vllm if the engine has "
+        "vLLM's names"
+    )
+    assert (text in found) is is_told
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "mended"),
+    [
+        ({"parallelism": {"pipeline": 2}}, {"parallelism": {"tensor": 2}}),
+        ({"parallelism": {"data": 2}}, {"parallelism": {"tensor": 2}}),
+    ],
+)
+def test_the_remedy_for_what_does_not_reach_a_custom_engine_passes(mistaken, mended):
+    """See defects R5."""
+    found = messages({"engine": CUSTOM, **mistaken})
+    remedy = (
+        "remove it, set parallelism.tensor to the number of devices, and write the engine's own flag in engine.args"
+    )
+    assert any(line.endswith(f"does not reach a custom engine; remove it, {remedy}") for line in found)
+    assert messages({"engine": {**CUSTOM, "args": ["--pp-size=2"]}, **mended}) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        ("2", "set parallelism.tensor: 2"),
+        ("0.5", "set parallelism.tensor to a whole number of devices"),
+        ("0", "set parallelism.tensor to a whole number of devices"),
+    ],
+)
+@pytest.mark.parametrize("place", ["resources", "patch"])
+def test_the_remedy_for_devices_is_a_number_that_passes(number, remedy, place):
+    """See defects R5."""
+    limits = {"limits": {"nvidia.com/gpu": number}}
+    service = (
+        {"resources": limits}
+        if place == "resources"
+        else {"patch": {"containers": [{"name": "vllm", "resources": limits}]}}
+    )
+    (line,) = messages(service)
+    assert line.endswith(f"; remove it and {remedy}")
+    assert messages({"parallelism": {"tensor": 2}}) == []

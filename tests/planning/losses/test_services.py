@@ -52,9 +52,9 @@ def service(key="qwen", at="models", name=None, release="llm-d-0.10"):
     return PlannedService(key, release, ServiceName(at, name or key), Path("services", key))
 
 
-def lost(recorded_state, kept, *planned):
+def lost(recorded_state, planned_objects, *planned):
     """Return what is lost if some of the objects of a state are planned as they are."""
-    objects = [PlannedObject(item.identity, item.place) for item in kept]
+    objects = [PlannedObject(item.identity, item.place) for item in planned_objects]
     return services.losses(recorded_state, matching.match(objects, recorded_state), planned)
 
 

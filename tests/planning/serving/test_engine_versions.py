@@ -124,7 +124,8 @@ def test_an_engine_of_unknown_version_is_told_once():
     service = image("registry.example/own:v1", args=["--flag-of-our-own"])
     assert warnings(**service, prefill={}) == [f"services.qwen.{UNKNOWN}"]
     assert warnings(prefill=service) == [f"services.qwen.prefill.{UNKNOWN}"]
-    assert warnings(engine={"type": "custom", "image": "registry.example/own:v1"}) == []
+    custom = {"type": "custom", "image": "registry.example/own:v1"}
+    assert warnings(engine=custom, pod={"labels": {"llm-d.ai/engine-type": "vllm"}}) == []
 
 
 def test_a_variable_that_the_engine_does_not_know_is_told():
