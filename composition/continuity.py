@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from manifests.assembly import Component
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, unchecked
 from planning.ground.cluster_facts import LiveObjects, Unknown
 from planning.ground.instances import Instance
 from planning.ground.marks import Identity as Owner
@@ -17,7 +17,7 @@ from planning.losses.matching import Matches, PlannedObject
 
 State = Callable[[], Recorded | Unknown]
 """Function that returns Pulumi's state. It waits until the state has been read."""
-_UNCHECKED = "whether this run ends running services went unchecked"
+_CHECK = "whether this run ends running services"
 
 
 def nothing_recorded() -> Recorded:
@@ -59,7 +59,7 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     `cluster_name` is the name of the cluster of this run. `allowed` are the words in `allow`.
     """
     if isinstance(state, Unknown):
-        return Continuity(problems=(warning(Path(), f"{_UNCHECKED}: {state.reason}"),))
+        return Continuity(problems=(unchecked(Path(), _CHECK, state.reason),))
     objects = planned_objects(components)
     matches = matching.in_cluster(matching.match(objects, state), live)
     earlier = state.clusters.get(instance.name)

@@ -4,6 +4,7 @@ Exception
 └── ConfigError    every problem of one configuration, found together
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +13,8 @@ from models import credentials
 from models.paths import Path
 
 _LONGEST_ECHO = 80
+_WENT_UNCHECKED = " went unchecked"
+_UNCHECKED_LINE = re.compile(rf"(?P<check>.+?){_WENT_UNCHECKED}(?P<objects> for [^:;()]+)?: (?P<reason>.+)")
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 _NAMED = frozenset({"env", "flags", "headers", "setHeaders"})
 """Mappings whose keys are names of values. Such a name may show that its value is a credential."""
@@ -65,6 +68,24 @@ class ConfigError(Exception):
 def warning(path: Path, what: str, remedy: str = "") -> Problem:
     """Return a warning about a configuration that works."""
     return Problem(path, what, remedy, severity="warning")
+
+
+def unchecked(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Problem:
+    """Return a warning about a check that did not run. Its text is `<check> went unchecked: <reason>`.
+
+    `objects` name what went unchecked, if the check ran for other objects.
+    """
+    of_objects = f" for {', '.join(objects)}" if objects else ""
+    return warning(path, f"{check}{_WENT_UNCHECKED}{of_objects}: {reason}")
+
+
+def unchecked_words(line: str) -> str | None:
+    """Return check and reason from the text of a warning that `unchecked` made; None for any other text.
+
+    Reports read warnings from the engine's event log, which has nothing but their texts.
+    """
+    parts = _UNCHECKED_LINE.fullmatch(line)
+    return None if parts is None else f"{parts['check']}{parts['objects'] or ''} ({parts['reason']})"
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

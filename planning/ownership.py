@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, unchecked, warning
 from planning.ground import instances
 from planning.ground.cluster_facts import LiveObjects, Place, Unknown
 from planning.ground.instances import MAIN, Instance
@@ -22,7 +22,7 @@ UNASKED = frozenset({"Namespace", "Secret"})
 `planning.preflight.namespaces` checks namespaces. Secrets are not listed, because the right to list Secrets is also a
 right to read their values. The owner of a stack's Secret follows from the service account of the same name.
 """
-_UNCHECKED = "whether existing objects belong to other stacks went unchecked"
+_CHECK = "whether existing objects belong to other stacks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def problems(
     if mode == "skip":
         return []
     if isinstance(live, Unknown):
-        return [warning(Path(), f"{_UNCHECKED}: {live.reason}")]
+        return [unchecked(Path(), _CHECK, live.reason)]
     taken = [(named, live.marks[named.place]) for named in objects if named.place in live.marks]
     verdicts = [(named, mark, identity.verdict(mark)) for named, mark in taken]
     severity = "error" if mode == "strict" else "warning"
@@ -109,7 +109,7 @@ def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem
 
 def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
     if live.unchecked:
-        yield warning(Path(), f"{_UNCHECKED} for {', '.join(live.unchecked)}: the API server refused to list them")
+        yield unchecked(Path(), _CHECK, "the API server refused to list them", live.unchecked)
 
 
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:

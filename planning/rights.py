@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import product
 
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, unchecked, warning
 from planning.ground import bundles
 from planning.ground.api_groups import GATEWAY_GROUP, plural
 from planning.ground.cluster_facts import IDENTITY, Permissions, Unknown
@@ -34,7 +34,7 @@ _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
 """Groups and resources that the provider reads while it waits for an object, and in a refresh, by the object's kind."""
 _URLS = "/"
 """Value of a rule's `group` if its resources are URL paths of the API server."""
-_UNCHECKED = "the rights of this run went unchecked"
+_CHECK = "the rights of this run"
 _EVERYWHERE = ""
 """Value for a rule's namespace if the rule applies to the whole cluster."""
 
@@ -131,12 +131,12 @@ def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Pro
     A missing right is no error, because a run uses some rights only after a failure.
     """
     if isinstance(permissions, Unknown):
-        yield warning(Path(), f"{_UNCHECKED}: {permissions.reason}")
+        yield unchecked(Path(), _CHECK, permissions.reason)
         return
     for namespace, rules in needed.rules.items():
         texts = list(dict.fromkeys(_lacking(rules, permissions, namespace)))
         if texts and not permissions.is_complete:
-            yield warning(Path(), f"{_UNCHECKED}: the API server does not list all rules")
+            yield unchecked(Path(), _CHECK, "the API server does not list all rules")
             return
         if texts:
             where = f"in namespace {namespace}" if namespace else "in the whole cluster"

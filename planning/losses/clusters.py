@@ -8,14 +8,14 @@ from collections.abc import Collection
 from enum import Enum
 
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, unchecked, warning
 from planning.ground.cluster_facts import LiveObjects, Unknown
 from planning.ground.recorded import ClusterRecord, RecordedObject
 from planning.losses.causes import Cause
 from planning.losses.matching import Matches, is_live
 
 _AT = Path("cluster")
-_UNCHECKED = "whether earlier runs deployed to this cluster went unchecked"
+_CHECK = "whether earlier runs deployed to this cluster"
 _STAY = "lead this run to that cluster (KUBECONFIG, cluster.context)"
 _GO = "`pulumi stack init` makes a stack for this one; to move this stack, write allow: [cluster]"
 
@@ -59,7 +59,7 @@ def problems(
             return []
         case Verdict.UNKNOWN:
             reason = live.reason if isinstance(live, Unknown) else "the API server refused to list the objects"
-            return [warning(_AT, f"{_UNCHECKED}: {reason}")]
+            return [unchecked(_AT, _CHECK, reason)]
         case Verdict.ANOTHER:
             assert not isinstance(live, Unknown)  # noqa: S101, an unknown cluster has the verdict UNKNOWN
             return [_another(earlier, matches, live, name, allowed)]

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TypedDict
 
 from models import credentials
+from models.problems import unchecked_words
 from models.stack import Stack
 from planning import money
 from planning.ground import labels
@@ -34,8 +35,6 @@ _OPERATIONS: Mapping[str, Operation] = {
 _RESTARTING = ("spec.template", "spec.leaderWorkerTemplate")
 """Prefixes of paths of properties. A difference in such a property replaces pods."""
 _HIDDEN = "…"
-_UNCHECKED = " went unchecked"
-"""Words in every warning about a check that did not run. The check is named before these words, the reason after."""
 _NOISE = ("an unhandled error occurred: program exited with non-zero exit code", "using pulumi-")
 """Prefixes of messages that reports leave out: the exit of the program after its errors, and the plugin in use."""
 
@@ -181,8 +180,8 @@ def _public_texts(plan: StackPlan) -> frozenset[str]:
 def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, ...]) -> _Diagnostics:
     """Return the errors and warnings of a run, each once, without texts that reports must hide.
 
-    Names of objects and the texts in `public` are not hidden. A warning about a check that the run could
-    not make is not in `warnings` of the result. It follows the parameter `unchecked` in `unchecked` of the result.
+    Names of objects and the texts in `public` are not hidden. Warnings about checks that did not run become items of
+    `unchecked`, after those of the parameter, and are left out of `warnings`.
     """
     texts = frozenset(text for step in events.steps for each in (step.old, step.new) for text in edits.sensitive(each))
     hidden = texts - public - {name for step in events.steps for name in (step.name, *step.place)}
@@ -190,24 +189,18 @@ def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, .
         _without_values(each, hidden) for each in events.diagnostics if not each.message.startswith(_NOISE)
     )
     warnings = [each for each in masked if each.severity == "warning"]
-    gaps = dict.fromkeys((*unchecked, *(_gap(each.message) for each in warnings if _is_gap(each))))
+    gaps = dict.fromkeys((*unchecked, *filter(None, map(_gap, warnings))))
     return {
         "errors": tuple(each for each in masked if each.severity == "error"),
-        "warnings": tuple(each for each in warnings if not _is_gap(each)),
+        "warnings": tuple(each for each in warnings if _gap(each) is None),
         "unchecked": tuple(gaps),
         "is_complete": events.is_complete,
     }
 
 
-def _is_gap(diagnostic: Diagnostic) -> bool:
-    return _UNCHECKED in diagnostic.message and not diagnostic.policy
-
-
-def _gap(message: str) -> str:
-    """Return the name of the check that a warning calls unchecked, with the reason in parentheses."""
-    subject, _, rest = message.partition(_UNCHECKED)
-    more, _, reason = rest.partition(": ")
-    return f"{subject}{more} ({reason})"
+def _gap(diagnostic: Diagnostic) -> str | None:
+    """Return the check that a warning calls unchecked, with the reason; None for any other diagnostic."""
+    return None if diagnostic.policy else unchecked_words(diagnostic.message)
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:

@@ -159,6 +159,19 @@ def test_checks_that_a_run_could_not_make_are_listed_with_their_reason(message, 
     assert f"\nunchecked: {text}\n" in written
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "interceptor.deploy.image: is not a known image, so its support for the mode went unchecked; name a known tag",
+        "running pods went unchecked (access was denied), so the next deployment replaces pods: all of them",
+    ],
+)
+def test_a_warning_that_says_so_in_other_words_stays_whole(message):
+    """See defects R2."""
+    found = made(None, tree(qwen=SERVICE), nodes(1), ("warning", message))
+    assert (found.unchecked, [warning.message for warning in found.warnings]) == ((), [message])
+
+
 def test_a_service_without_devices_is_reported_as_any_other():
     before = tree(qwen={"accelerator": "cpu"}, gone={"accelerator": "cpu"})
     after = tree(qwen={"accelerator": "cpu", "engine": {"image": "registry.example/vllm:v0.22.0"}})
