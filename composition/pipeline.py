@@ -22,7 +22,7 @@ from manifests.objects import Rendered, resource_type
 from manifests.validation import SchemaError
 from models.load import Loaded, load
 from models.paths import Path
-from models.problems import ConfigError, Problem, errors, unchecked
+from models.problems import ConfigError, Problem, errors, gap
 from models.stack import Stack
 from planning import outputs, ownership, preflight, report, rights, transition
 from planning.ground import contract, parts
@@ -334,8 +334,8 @@ def _take_back(
     read. If the kinds of the cluster are unknown, too, return no warning, because preflight reports the failed read.
     """
     if isinstance(live, Unknown):
-        gap = unchecked(Path(), "changes by others to objects", live.reason)
-        return components, () if isinstance(facts.apis, Unknown) else (gap,)
+        unread = gap(Path(), "changes by others to objects", live.reason)
+        return components, () if isinstance(facts.apis, Unknown) else (unread,)
     annotated, added = additions.take_back(components, live)
     return annotated, (
         *transition.refusals(live),

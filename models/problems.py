@@ -70,7 +70,7 @@ def warning(path: Path, what: str, remedy: str = "") -> Problem:
     return Problem(path, what, remedy, severity="warning")
 
 
-def unchecked(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Problem:
+def gap(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Problem:
     """Return a warning about a check that did not run. Its text is `<check> went unchecked: <reason>`.
 
     `objects` name what went unchecked, if the check ran for other objects.
@@ -79,8 +79,8 @@ def unchecked(path: Path, check: str, reason: str, objects: Sequence[str] = ()) 
     return warning(path, f"{check}{_WENT_UNCHECKED}{of_objects}: {reason}")
 
 
-def unchecked_words(line: str) -> str | None:
-    """Return check and reason from the text of a warning that `unchecked` made; None for any other text.
+def gap_words(line: str) -> str | None:
+    """Return check and reason from the text of a warning that `gap` made; None for any other text.
 
     Reports read warnings from the engine's event log, which has nothing but their texts.
     """

@@ -12,6 +12,7 @@ from planning.ground.awaiting import Wait
 from planning.ground.lifecycle import Drain
 from planning.interceptor import settings
 from planning.interceptor.facts import facts
+from planning.variant import connections
 from planning.variant.context import VariantContext
 
 USER = 65532
@@ -92,7 +93,7 @@ def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | N
         replicas=deploy.replicas,
         requests=deploy.resources.requests,
         limits=deploy.resources.limits,
-        settings=settings.text(spec, deploy, _models_namespace(spec, metered))
+        settings=settings.text(spec, deploy, _models_namespace(spec, metered), connections.keep_alive_seconds(None))
         if deploy.settings_secret is None
         else None,
         settings_secret=deploy.settings_secret,

@@ -55,7 +55,7 @@ class Line(Sourced):
 
     mode: Mode
     tags: list[str]
-    settings: list[Literal["listenPort", "registry", "emit"]]
+    settings: list[Literal["listenPort", "idleTimeout", "registry", "emit"]]
     """Groups of settings that images of the line read."""
 
 

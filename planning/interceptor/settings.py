@@ -33,15 +33,18 @@ class Settings(Spec):
     """All settings of the file."""
 
     listen_port: Port
+    idle_timeout: str
+    """Time for which the interceptor keeps an idle connection; longer than every gateway does, as engines do."""
     registry: Registry | None = None
     """None if the interceptor's image does not read `registry`, or if there is no namespace to search."""
     emit: Emission
 
 
-def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str | None) -> str:
+def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str | None, idle_seconds: int) -> str:
     """Return the settings as YAML.
 
     `models_namespace` is the namespace in which the interceptor searches for Services; None if it does not search.
+    `idle_seconds` is the time for which the interceptor keeps an idle connection.
     """
     emit, groups = deploy.emit, facts().line(spec.mode).settings
     registry = None
@@ -49,6 +52,7 @@ def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str
         registry = Registry.model_construct(strategy="cached", k8s_namespace=models_namespace)
     settings = Settings.model_construct(
         listen_port=spec.port,
+        idle_timeout=f"{idle_seconds}s",
         registry=registry,
         emit=Emission.model_construct(
             valkey_addr=emit.valkey_addr, stream_name=emit.stream_name, wal_path=emit.wal_path

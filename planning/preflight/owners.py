@@ -13,6 +13,10 @@ _VARIANTS = frozenset({"canary"})
 """Keys of a service whose values belong to another owner than the service itself."""
 
 
+_NAMED_BY_USERS = frozenset({"annotations", "env", "headers", "labels", "matchLabels", "nodeSelector", "setHeaders"})
+"""Keys whose values are mappings with names of users as keys."""
+
+
 @dataclass(frozen=True, slots=True)
 class Owners:
     """Configuration of a stack, and the path of each owner in this configuration."""
@@ -39,7 +43,7 @@ class Owners:
         at = self.paths.get(reference.owner, Path())
         top = ((Path(key), self.tree.get(key)) for key in keys)
         found = (*_leaves(self._value(at), at), *top)
-        return next((path for path, value in found if value == reference.name and {*path} & {*keys}), at)
+        return next((path for path, value in found if value == reference.name and _has_key(path, keys)), at)
 
     def storage(self, owner: str) -> Path:
         """Return the path of an owner's key `storage`. If the owner lacks this key, return the path of the owner."""
@@ -61,6 +65,12 @@ class Owners:
         for part in at:
             value = cast("Mapping[Any, Any]", value).get(part) if isinstance(value, Mapping) else None
         return value
+
+
+def _has_key(path: Path, keys: Collection[str]) -> bool:
+    """Tell whether a path contains one of `keys`. A key to which a user gave its name, such as a label, is none."""
+    parents = ("", *path)
+    return any(part in keys and parent not in _NAMED_BY_USERS for parent, part in zip(parents, path, strict=False))
 
 
 def _leaves(value: object, at: Path) -> Iterator[tuple[Path, object]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Place, Unknown
 from planning.ground.inventory import Quotas, Requested
@@ -48,8 +48,8 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
     if mode == "skip":
         return ()
     if isinstance(facts.nodes, Unknown):
-        gap = unchecked(Path(), "capacity of the nodes for this change", facts.nodes.reason)
-        return (gap,) if mode == "strict" else ()
+        unread = gap(Path(), "capacity of the nodes for this change", facts.nodes.reason)
+        return (unread,) if mode == "strict" else ()
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
         found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
         return tuple(_certain(found, mode))

@@ -12,6 +12,7 @@ from models.source import served_name
 from models.vocabulary import milliseconds
 from planning.ground import gateways
 from planning.ground.names import PRIMARY
+from planning.interceptor import edge
 from planning.routes import collisions, httproute, model_names, pickers
 from planning.routes.records import Match, Route, Rule
 from planning.routes.templates import TemplateError
@@ -282,6 +283,11 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         what = f"gets mirrored requests through {reason} ({mirror.service})"
         depends_on = (Path("services", mirror.service, "parallelism"),)
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", depends_on)
+    if target is not None and edge.is_metered(target, variant.stack):
+        what = f"gets mirrored requests past the interceptor, so nobody meters them ({mirror.service})"
+        remedy = f"name another service, or set services.{mirror.service}.interceptor.enabled: false"
+        depends_on = (Path("interceptor"), Path("services", mirror.service, "interceptor"))
+        yield Problem(at / "mirror" / "service", what, remedy, depends_on)
 
 
 def _is_default_mirror(variant: VariantContext) -> bool:

@@ -74,7 +74,13 @@ FIELD_OF = {
 }
 """vLLM's flags that the configuration decides, each with the advice to a user who sets the flag in `engine.args`."""
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
-_OPTIONAL = frozenset({_JOINING_TIMEOUT, "--enable-prompt-tokens-details"})
+FORCED_USAGE = "--enable-force-include-usage"
+"""Flag with which every part of a stream has the usage so far. The interceptor bills by the last one.
+
+The interceptor asks for usage only if it reads a JSON boolean in `stream`. The engine also streams for 1 and for "true"
+(vllm/entrypoints/openai of vLLM 0.9.2 and newer).
+"""
+_OPTIONAL = frozenset({_JOINING_TIMEOUT, FORCED_USAGE, "--enable-prompt-tokens-details"})
 """Flags that are left out if the engine's version does not know them. The engine can serve without them."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
@@ -200,6 +206,8 @@ def _arguments(context: RoleContext) -> Iterator[str]:
         if value is not None:
             yield f"--{flag}={value}"
     yield "--enable-prompt-tokens-details"
+    if context.variant.metered_as is not None and context.name == labels.DECODE:
+        yield FORCED_USAGE
     if context.layout.ports > 1:
         yield "--data-parallel-multi-port-external-lb"
     if context.layout.expert:

@@ -120,6 +120,9 @@ def warnings(context: RoleContext, inherited: Engine | None) -> Iterator[Problem
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
         remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"
         yield warning(context.path / "engine" / "image", what, remedy)
+    if context.variant.metered_as is not None and not version.knows_flag(engine.FORCED_USAGE):
+        what = f"serves streams of some requests without their usage, so that nobody pays for them ({version.number})"
+        yield warning(context.path / "engine" / "image", what, _remedy(engine.FORCED_USAGE))
     if not version.is_known or (inherited is not None and spec.env == inherited.env):
         return
     for name in spec.env:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.contracts.invariants.facts import CONNECTORS, ENGINE_IMAGES, GI, IDLE, IDLE_OF_SIDECAR, WAITING, amount
+from tests.contracts.invariants.metering import billed
 from tests.contracts.invariants.variants import Role
 from tests.contracts.invariants.world import Pods, World, field, named, same, texts, traces, variables
 
@@ -56,6 +57,7 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
     }
     yield from (f"--{flag}={value}" for flag, value in {**valued, **_agreed(world)}.items() if value is not None)
     yield "--enable-prompt-tokens-details"
+    yield from ["--enable-force-include-usage"] if billed(world.variant) and role.name == "decode" else []
     yield from ["--data-parallel-multi-port-external-lb"] if len(role.ranks) > 1 else []
     yield from ["--enable-expert-parallel"] if role.say("parallelism", "expert") else []
     yield from _lora(world)

@@ -137,7 +137,9 @@ def _settings(stack: Mapping[str, Any], every: Sequence[Variant]) -> dict[str, A
     (namespace, *_) = {variant.namespace for variant in every if billed(variant)}
     registry = {"registry": {"strategy": "cached", "k8sNamespace": namespace}} if spec["mode"] == "label" else {}
     emit = {"streamName": "phoebe:metering", "walPath": "/var/lib/phoebe/metering-wal.jsonl"}
-    return {"listenPort": spec.get("port", 8080), **registry, "emit": {**emit, **spec["deploy"].get("emit", {})}}
+    # Longer than the longest time for which a gateway keeps an idle connection: an hour.
+    listening = {"listenPort": spec.get("port", 8080), "idleTimeout": "3630s"}
+    return {**listening, **registry, "emit": {**emit, **spec["deploy"].get("emit", {})}}
 
 
 def _expected(stack: Mapping[str, Any], every: Sequence[Variant]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -20,8 +20,9 @@ ROLE = "phoebe-interceptor-services-inference-stacks.dev"
 SETTINGS = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["listenPort", "emit"],
+    "required": ["listenPort", "idleTimeout", "emit"],
     "properties": {
+        "idleTimeout": {"pattern": "^[1-9][0-9]*s$"},
         "listenPort": {"type": "integer", "minimum": 1024, "maximum": 65535},
         "registry": {
             "type": "object",

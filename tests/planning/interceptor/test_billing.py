@@ -1,0 +1,60 @@
+"""Metered means metered: streams end with their usage, connections do not break, and no mirror leads past the meter."""
+
+import pytest
+import yaml
+
+from models.problems import ConfigError
+from tests.support.stacks import find, lines, plan, rendered, tree
+from tests.support.stacks.varied_metering import METERED
+
+FLAG = "--enable-force-include-usage"
+INTERCEPTOR = {"interceptor": {"mode": "label", "namespace": "metering"}}
+
+
+def arguments(stack, name):
+    deployment = find(rendered(stack), "Deployment", name)
+    (engine,) = [item for item in deployment["spec"]["template"]["spec"]["containers"] if item["name"] == "vllm"]
+    return engine["args"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_streams_of_a_metered_service_end_with_their_usage(enabled):
+    """See defects U1."""
+    stack = tree(qwen={"interceptor": {"enabled": enabled}}) | INTERCEPTOR
+    assert (FLAG in arguments(stack, "qwen-decode")) is enabled
+    assert FLAG not in arguments(tree(), "qwen-decode")
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("v0.9.1", True), ("v0.9.2", False)])
+def test_an_engine_that_cannot_force_usage_is_told(version, is_told):
+    """See defects U1."""
+    service = {"engine": {"image": f"vllm/vllm-openai:{version}"}, "endpointPicker": {"enabled": False}}
+    stack = tree(qwen=service) | INTERCEPTOR
+    text = f"serves streams of some requests without their usage, so that nobody pays for them ({version[1:]})"
+    assert any(text in line for line in lines(plan(stack).warnings, "warning")) is is_told
+    assert (FLAG in arguments(stack, "qwen-decode")) is not is_told
+
+
+def test_the_interceptor_keeps_idle_connections_longer_than_every_gateway():
+    """See defects U3."""
+    settings = [item for item in rendered(METERED["labelled"]) if "settings.yaml" in item.get("data", {})]
+    assert [yaml.safe_load(item["data"]["settings.yaml"])["idleTimeout"] for item in settings] == ["3630s"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_mirror_to_a_metered_service_is_refused(enabled):
+    """See defects U5."""
+    services = {
+        "qwen": {"route": {"mirror": {"service": "bert"}}, "interceptor": {"enabled": False}},
+        "bert": {"interceptor": {"enabled": enabled}},
+    }
+    stack = tree(**services) | INTERCEPTOR
+    if not enabled:
+        assert plan(stack).services
+        return
+    with pytest.raises(ConfigError) as error:
+        plan(stack)
+    assert str(error.value) == (
+        "services.qwen.route.mirror.service: gets mirrored requests past the interceptor, so nobody meters them "
+        "(bert); name another service, or set services.bert.interceptor.enabled: false"
+    )
