@@ -30,10 +30,11 @@ class Step:
     """Text after the title. The caller may change this text while the step runs."""
 
     def line(self) -> str:
-        """Return title, elapsed seconds, expected seconds if known, and note."""
-        elapsed = f"{time.monotonic() - self.started:.0f} s"
-        expected = f" of about {self.expected:.0f} s" if self.expected else ""
-        return f"{self.title} ({elapsed}{expected}){': ' + self.note if self.note else ''}"
+        """Return title, elapsed seconds, expected seconds if they are known and have not passed, and note."""
+        elapsed = time.monotonic() - self.started
+        is_ahead = self.expected is not None and elapsed < self.expected
+        expected = f" of about {self.expected:.0f} s" if is_ahead else ""
+        return f"{self.title} ({elapsed:.0f} s{expected}){': ' + self.note if self.note else ''}"
 
 
 class Report:

@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from local import files, host, main, up, venv
 from local.errors import LocalError
-from local.report import Report
+from local.report import Report, Step
 
 ROOT = Path(__file__).parent.parent.parent
 RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", "Pulumi.yaml", ".venv")
@@ -253,3 +254,9 @@ def test_the_plan_of_a_mistaken_stack_file_is_its_message(tmp_path):
     with pytest.raises(LocalError) as error:
         up.render(tmp_path)
     assert "service: unknown key (service); did you mean services?" in str(error.value).splitlines()
+
+
+@pytest.mark.parametrize(("elapsed", "text"), [(10, "one (10 s of about 350 s)"), (2177, "one (2177 s)")])
+def test_an_estimate_that_has_passed_is_not_shown(elapsed, text):
+    """See defects R8."""
+    assert Step("one", 350, started=time.monotonic() - elapsed).line() == text

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from local import processes
 from local.tools import cache_directory
 from models import lock
 from models.paths import Path as ConfigPath
@@ -45,7 +46,14 @@ def clone(tools, tmp_path):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
     changed = {"HOME": str(home), "PATH": os.pathsep.join(fitting), "INFERENCE_STACKS_CACHE": str(cache_directory())}
     yield checkout, inherited | changed, home
-    subprocess.run(["make", "down"], cwd=checkout, env=inherited | changed, check=False, capture_output=True)
+    clean_up(checkout, inherited | changed)
+
+
+def clean_up(checkout, environment):
+    """Take down what a checkout runs. End what is left nevertheless, such as after a `make up` that was not ended."""
+    subprocess.run(["make", "down"], cwd=checkout, env=environment, check=False, capture_output=True)
+    leftovers = (processes.Process.of(int(number)) for number in processes_of(checkout))
+    processes.end(process for process in leftovers if process is not None)
 
 
 def run(command, clone):
@@ -69,6 +77,21 @@ def processes_of(checkout):
         except OSError:
             continue
     return found
+
+
+def test_what_a_failed_run_leaves_is_ended(tmp_path):
+    """See defects T2."""
+    (tmp_path / "Makefile").write_text("down:\n\tfalse\n", encoding="utf-8")
+    program = "import time; print('up', flush=True); time.sleep(600)"
+    left = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / ".state" / "cluster")],
+        stdout=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert left.stdout.readline() == b"up\n"
+    assert processes_of(tmp_path) == [str(left.pid)]
+    clean_up(tmp_path, dict(os.environ))
+    assert left.wait() == -signal.SIGTERM
+    assert processes_of(tmp_path) == []
 
 
 def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
@@ -145,7 +168,7 @@ def write_lock(checkout):
 
 @pytest.mark.timeout(1800)
 def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
-    """The deployment in the end is that of the lock in the folder of the program."""
+    """The deployment in the end is that of the lock in the folder of the program. See defects T1."""
     checkout, environment, _ = clone
     fetched = write_lock(checkout)
     for moment in (
@@ -157,13 +180,14 @@ def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
             ["make", "up"], cwd=checkout, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
-        deadline = time.monotonic() + 400
-        while not moment():
-            assert child.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        try:
+            # How long a start takes says how busy the machine is. A start that hangs meets the limit of this test.
+            while not moment():
+                assert child.poll() is None
+                time.sleep(0.01)
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
     done = run(["make", "up"], clone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^models +qwen-decode +1/1", done.stdout, re.MULTILINE)
