@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from models.problems import Problem
+from models.problems import Problem, warning
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.inventory import MeteredService
@@ -54,13 +54,17 @@ def _duplicate_problems(
 ) -> Iterator[Problem]:
     """Yield the problem of a resource id that another Service has.
 
-    If only the name of a service changes, there is no problem, because the run deletes the old Service before it
-    creates the new Service. If the service's key changes, the run deletes the old Service only at the end. Until
-    then, two Services have the id.
+    If only the name of a service changes, the run deletes the old Service before it creates the new Service, but the
+    interceptor keeps the address of the old one (`cachePositiveTTL`, 5 minutes by default; internal/registry of phoebe
+    ae059e9). If the service's key changes, the run deletes the old Service only at the end. Until then, two Services
+    have the id.
     """
     at = service.primary.path / "interceptor" / "resourceId"
     place, is_ours = f"Service {holder.namespace}/{holder.name}", identity.verdict(holder.mark) is Verdict.OURS
     if is_ours and holder.key == service.key:
+        what = f"gets a Service of another name than {place}, whose address the interceptor keeps for up to 5 minutes"
+        remedy = "keep the name, or restart the interceptor's pods after the run; until then requests are answered 502"
+        yield warning(service.primary.path, what, remedy)
         return
     if is_ours:
         until = f"which is deleted only after the new Service exists: {_TWO}"
