@@ -87,15 +87,15 @@ def test_a_resource_id_of_another_namespace_type_or_name_is_free():
 def test_a_key_that_is_renamed_with_its_id_is_an_error_and_a_name_that_changes_alone_a_warning():
     """See defects U2."""
     ours = Mark(stack=str(NAME))
-    renamed = beside(holder("renamed", key="qwen", mark=ours))
-    assert [(problem.severity, str(problem)) for problem in renamed] == [
+    (renamed,) = beside(holder("renamed", key="qwen", mark=ours))
+    assert (renamed.severity, str(renamed)) == (
+        "warning",
         (
-            "warning",
             "services.qwen: gets a Service of another name than Service models/renamed, whose address the interceptor "
             "keeps for up to 5 minutes; keep the name, or restart the interceptor's pods after the run; until then "
-            "requests are answered 502",
-        )
-    ]
+            "requests are answered 502"
+        ),
+    )
     (line,) = lines(beside(holder("old", key="old", mark=ours)), "error")
     assert "Service models/old, which is deleted only after the new Service exists" in line
     assert line.endswith("first deploy with another id; deploy with this id when the old Service is gone")

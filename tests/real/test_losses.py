@@ -3,14 +3,12 @@
 With a program that checks no losses, the same runs end the services.
 """
 
-import re
-import shutil
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.cluster.deployments import ROOT, in_namespace
+from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.workstations import Workstation, small, uids
 
 pytestmark = pytest.mark.real
@@ -19,18 +17,6 @@ UP = ("up", "--yes", "--skip-preview")
 SPLIT = {"prefill": {}, "drainTimeout": "1s"}
 """A service of which another release replaces all pods."""
 WORDS = ["cluster", "name", "namespace", "release", "removal", "takeover"]
-UNCHECKED = {
-    "planning/losses/clusters.py": (
-        r"    known = earlier if earlier\.uid else None\n",
-        "    return []\n    known = earlier if earlier.uid else None\n",
-    ),
-    "planning/losses/services.py": (
-        r"    staying = matches\.staying\n",
-        "    return []\n    staying = matches.staying\n",
-    ),
-    "planning/losses/takeovers.py": (r"    owners = \{\n", "    return\n    owners = {\n"),
-}
-"""Edits of the program without which it refuses what it would lose."""
 
 
 def split(namespace, **more):
@@ -136,13 +122,7 @@ def unchecked(user, home, plain_python, plane, tmp_path):
     """Return a workstation for the same stack, with a program that checks no losses."""
     careless = Workstation(tmp_path / "careless", home, plain_python, called=user.called)
     careless.kubeconfig(plane)
-    (careless.project / "planning").unlink()
-    shutil.copytree(ROOT / "planning", careless.project / "planning")
-    for name, (pattern, text) in UNCHECKED.items():
-        path = careless.project / name
-        replaced, count = re.subn(pattern, text, path.read_text(encoding="utf-8"))
-        assert count == 1, name
-        path.write_text(replaced, encoding="utf-8")
+    careless.without_checks()
     return careless
 
 

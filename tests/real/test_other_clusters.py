@@ -98,6 +98,55 @@ def test_a_stack_moves_to_another_cluster_on_purpose_and_leaves_the_first_one(an
     assert (uids(plane, namespace), uids(other, namespace)) == (before, {})
 
 
+def by_context(user, plane, other):
+    """Let the configuration name a context of another cluster in one kubeconfig."""
+    path = user.kubeconfig(plane)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    added = json.loads(other.kubeconfig.read_text(encoding="utf-8"))
+    renamed("other", "other", "other")(added)
+    for section in ("clusters", "contexts", "users"):
+        content[section] += added[section]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    user.write(small("other-context", cluster={"context": "other"}))
+
+
+def by_secret(user, _, other):
+    """Let the secret key have the kubeconfig of another cluster."""
+    text = other.kubeconfig.read_text(encoding="utf-8")
+    user.succeed("config", "set", "--secret", "kubeconfig", text)
+
+
+WAYS = {"context": by_context, "secret": by_secret}
+
+
+@pytest.mark.parametrize("ann", WAYS, indirect=True)
+def test_another_cluster_of_the_configuration_is_refused(ann, plane, other):
+    """See defects L1."""
+    namespace = f"other-{ann.called}"
+    before = uids(plane, namespace)
+    WAYS[ann.called](ann, plane, other)
+    for command in (("preview",), UP):
+        assert f"kube-system has the UID {identity(other)}) than earlier runs" in ann.fail(*command), command
+        assert (uids(plane, namespace), uids(other, namespace)) == (before, {}), command
+
+
+@pytest.mark.parametrize("ann", ["unchecked"], indirect=True)
+def test_a_program_without_the_check_forgets_the_first_cluster(ann, plane, other, home, plain_python, tmp_path):
+    """See defects L1."""
+    namespace = "other-unchecked"
+    before = uids(plane, namespace)
+    careless = Workstation(tmp_path / "careless", home, plain_python, called="unchecked")
+    careless.without_checks()
+    careless.take(ann)
+    careless.kubeconfig(other)
+    careless.succeed(*UP, "--refresh")
+    assert uids(other, namespace)
+    assert uids(plane, namespace) == before
+    state = careless.succeed("stack", "export")
+    (deployment,) = [uid for (kind, *_), uid in before.items() if kind == "Deployment"]
+    assert deployment not in state
+
+
 def nowhere(user):
     user.variables["KUBECONFIG"] = "/nowhere"
 
