@@ -51,6 +51,10 @@ def matching(node):
 # The table
 
 
+UNKNOWN_MEMORY = {"amd-mi300a", "amd-mi308x"}
+"""Classes of which no public source says how much memory a driver shows."""
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_class_is_sound(name):
     cls, shipped = SHIPPED[name], accelerators.shipped_classes()[name]
@@ -63,7 +67,8 @@ def test_a_shipped_class_is_sound(name):
         assert TypeAdapter(LabelKey).validate_python(label) == label
         assert values
         assert list(values) == sorted(set(values))
-    assert bool(cls.node_labels) == (cls.product is not None) == (cls.memory is not None)
+    assert bool(cls.node_labels) == (cls.product is not None)
+    assert (cls.memory is not None) == (cls.product is not None and name not in UNKNOWN_MEMORY)
     assert name.startswith(cls.vendor)
 
 

@@ -144,3 +144,14 @@ def test_devices_that_no_pod_may_open_are_told(service, is_warned):
     """See defects A3."""
     warnings = lines(plan(tree(qwen=service)).warnings, "warning")
     assert warnings.count(UNSET) == is_warned
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"), [("amd-mi308x", {"74a2", "74a8", "74b6"}), ("amd-mi300a", {"74a0"})], ids=["mi308x", "mi300a"]
+)
+def test_every_device_of_amd_for_data_centres_has_a_class(name, ids):
+    """See defects U8."""
+    (values,) = SHIPPED[name].node_labels.values()
+    assert {*values} == ids
+    others = [cls for other, cls in SHIPPED.items() if other != name and cls.vendor == "amd"]
+    assert not any(ids & {*values} for cls in others for values in cls.node_labels.values())
