@@ -63,7 +63,7 @@ def test_a_second_service_in_the_namespace_touches_only_its_own_objects(deploy):
     whole = dict.fromkeys(OBJECTS_OF_A_SERVICE | COMPONENTS_OF_A_SERVICE, "create")
     assert deployment.changed() in (whole, {**whole, "routing": "update"})
     assert first.items() <= fingerprints(deployment, "shared").items()
-    deployment.write(stack)
+    deployment.write(stack | {"allow": ["removal"]})
     assert deployment.operate("--refresh").done == dict.fromkeys(OBJECTS_OF_A_SERVICE, "delete")
     assert {name for name, op in deployment.changed().items() if op == "delete"} == whole.keys()
     assert fingerprints(deployment, "shared") == first

@@ -197,7 +197,7 @@ def test_two_services_never_have_one_id_while_a_name_or_a_key_changes(deployed, 
     assert done.returncode != 0
     line = f"services.other.interceptor.resourceId: is also the id of Service {NAMESPACE}/qwen, which is deleted only"
     assert line in told(done)
-    deployed.write(stack(qwen={**METERED, "name": "chat"}))
+    deployed.write(stack(qwen={**METERED, "name": "chat"}) | {"allow": ["name"]})
     operations = deployed.operate()
     assert operations.done["qwen-service"] == "delete-replaced, replace, create-replacement"
     assert search[0](ID) == URL.replace("qwen", "chat")

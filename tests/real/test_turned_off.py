@@ -109,7 +109,8 @@ def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their
     done = turned(deployed, theirs, stack(name, none, INTERCEPTOR, **unrouted)).done
     assert done == dict.fromkeys(("bert-epp-destination-rule", "routing-bert-route"), "delete")
     # A service: no request is sent to pods that go.
-    removed = turned(deployed, theirs, stack(name, none, INTERCEPTOR, bert=asked["bert"]))
+    alone = stack(name, none, INTERCEPTOR, bert=asked["bert"]) | {"allow": ["removal"]}
+    removed = turned(deployed, theirs, alone)
     pods = {"qwen-decode", *(f"qwen-epp-{part}" for part in PICKER)}
     rest = {"qwen-service", "qwen-decode-monitor", "qwen-epp-metrics-auth"}
     rest |= {part.replace("bert", "qwen") for part in SCRAPER}
