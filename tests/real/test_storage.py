@@ -185,7 +185,7 @@ def test_two_services_share_a_cache_that_goes_with_its_entry_unless_it_is_retain
     (claim,) = found(plane, "persistentvolumeclaims", name)
     (job,) = found(plane, "jobs", name)
     assert mounted(plane, name) == {claim["metadata"]["name"]}
-    deployment.write(sharing(name, "b", retain=retain))
+    deployment.write(sharing(name, "b", retain=retain) | {"allow": ["removal"]})
     assert not deployment.operate().done.keys() & set(made)
     assert found(plane, "jobs", name) == [job]
     assert mounted(plane, name) == {claim["metadata"]["name"]}
