@@ -189,7 +189,8 @@ def test_two_services_share_a_cache_that_goes_with_its_entry_unless_it_is_retain
     assert not deployment.operate().done.keys() & set(made)
     assert found(plane, "jobs", name) == [job]
     assert mounted(plane, name) == {claim["metadata"]["name"]}
-    deployment.write({key: value for key, value in sharing(name, retain=retain).items() if key != "caches"})
+    without = {key: value for key, value in sharing(name, retain=retain).items() if key != "caches"}
+    deployment.write(without | {"allow": ["removal"]})
     ended = deployment.operate("--refresh")
     assert {part: ended.done[part] for part in made} == dict.fromkeys(made, "delete")
     ended.assert_order({"b-decode"}, {made[1]}, {made[0]})
