@@ -117,4 +117,6 @@ def _blocks(path: ConfigPath, table: Evaluation, explained: Explained) -> Iterat
 
 def _row(row: dict[str, Any]) -> Sequence[str]:
     rank = "" if row["rank"] is None else str(row["rank"])
-    return row["id"], row["file"] or row["scope"], rank, row["stage"], row["reason"], row["detail"]
+    replaced = f"replaces that of {', '.join(row['replaces'])}" if row["replaces"] else ""
+    detail = "; ".join(filter(None, (row["detail"], replaced)))
+    return row["id"], row["file"] or row["scope"], rank, row["stage"], row["reason"], detail

@@ -43,9 +43,12 @@ class Catalogue:
 
     def __init__(self, declared: Iterable[Declared], classes: Mapping[str, AcceleratorClass]) -> None:
         nearest = dict[str, Declared]()
+        replaced = dict[str, list[str]]()
         for each in sorted(declared, key=lambda found: SCOPES.index(found.scope)):
-            nearest.setdefault(each.id, each)
+            if nearest.setdefault(each.id, each) is not each:
+                replaced.setdefault(each.id, []).append(each.layer.origin.file or str(each.scope))
         self.declared: Mapping[str, Declared] = nearest
+        self._replaced = replaced
         self.classes = classes
         self._ids = dict[str, list[str]]()
         for each in nearest.values():
@@ -99,6 +102,7 @@ class Catalogue:
             accelerator=accelerator,
             chips_per_pod=0 if layout is None else layout.chips_per_pod,
             pods_per_replica=1 if layout is None else layout.pods_per_replica,
+            replaces=tuple(self._replaced.get(declared.id, ())),
         )
 
     def layer(self, candidate: Candidate) -> Layer:

@@ -58,6 +58,7 @@ def _row(row: Row) -> dict[str, Any]:
         "id": candidate.id,
         "scope": str(candidate.scope),
         "file": candidate.file or None,
+        "replaces": list(candidate.replaces),
         "source": candidate.profile.source,
         "accelerator": candidate.class_name,
         "deviceCount": candidate.profile.device_count,

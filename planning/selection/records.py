@@ -73,6 +73,8 @@ class Candidate:
     """Accelerator class of the profile; None if the profile names an unknown class."""
     chips_per_pod: int
     pods_per_replica: int
+    replaces: tuple[str, ...] = ()
+    """Files or scopes of the farther profiles with the same id, which this profile replaces."""
 
     @property
     def class_name(self) -> str:

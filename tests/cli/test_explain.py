@@ -115,3 +115,15 @@ def test_a_locked_choice_is_in_the_table_of_today(run, tmp_path):
     _, out, _ = run(profiles.stack(BOTH))
     assert "locked: fast (optimized, latency, fp8, amd-mi355x)" in out
     assert "small    stack  1     comparison  BestMatch" in out
+
+
+def test_a_profile_that_replaces_a_farther_one_says_so(run):
+    """See defects U7."""
+    file = Path(explain.__file__).parent.parent / "catalogue" / "gpt-oss-20b.yaml"
+    name, farther = next(iter(yaml.safe_load(file.read_text(encoding="utf-8"))["profiles"].items()))
+    model = farther["model"]
+    nearer = profile("amd-mi210", model=model)
+    code, out, _ = run(profiles.stack({name: nearer}, shipped=True, qwen={"model": {"name": model}}))
+    assert code == 0
+    (row,) = [line for line in out.splitlines() if line.startswith(f"{name} ")]
+    assert row.endswith(f"replaces that of catalogue/{file.name}")
