@@ -15,9 +15,12 @@ from planning.interceptor import bypass, edge
 from planning.interceptor.deployment import wal_folder
 from planning.interceptor.facts import facts
 from planning.interceptor.records import InterceptorPlan
+from planning.variant import images
 from planning.variant.context import VariantContext, gateway, resource_id
 
 _AT = Path("interceptor")
+_UNBILLED = ("/v1/responses", "/v1/messages", "/tokenize")
+"""Paths of vLLM 0.32 whose answers have no usage in the form that phoebe counts (ae059e9 and 9f8dcc0)."""
 _LOWEST_PORT = 1024
 """Lowest port on which a process without privileges can listen."""
 _SYSTEM_FOLDERS = ("/dev", "/etc", "/proc", "/sys", "/var/run", "/run", "/bin", "/lib", "/usr")
@@ -131,6 +134,7 @@ def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
     if not any(edge.is_metered(service, stack) for service in stack.services.values()):
         yield warning(_AT, "meters nothing, because every service has interceptor.enabled: false")
     yield from _authentication(stack, led)
+    yield from _unbilled_paths(led)
     if spec.deploy is None:
         yield from _others_grant(plan)
         yield from _others_policies(stack, led)
@@ -151,6 +155,15 @@ def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
         f"{', '.join(places)} overwrites the header, clients can forge it, and requests without it are answered 400"
     )
     yield warning(_AT, what)
+
+
+def _unbilled_paths(led: dict[str, Service]) -> Iterator[Problem]:
+    """Yield a warning with the paths of engines whose requests the interceptor bills with 0, or not at all."""
+    engines = [f"services.{key}" for key, service in led.items() if not images.is_custom(service, service)]
+    if engines:
+        paths = f"{', '.join(_UNBILLED[:-1])} and {_UNBILLED[-1]}"
+        what = f"does not bill requests for {paths}, which the routes of {', '.join(engines)} let through"
+        yield warning(_AT, what, "let the authentication in front of the gateway refuse these paths")
 
 
 def _others_grant(plan: InterceptorPlan) -> Iterator[Problem]:

@@ -97,7 +97,8 @@ def stack(after):
             service["model"] |= {"maxModelLen": context, "architecture": ARCHITECTURE}
     whole = tree(**found) | {"namespace": NAMESPACE, "namespaceOptions": {"create": True}}
     prices = {"perDeviceHour": {"nvidia-h100-80gb": 2}}
-    return whole | {"defaults": {"endpointPicker": {"enabled": False}}, "prices": prices}
+    allowed = {"allow": ["name", "removal"]} if after else {}
+    return whole | {"defaults": {"endpointPicker": {"enabled": False}}, "prices": prices} | allowed
 
 
 @dataclass(frozen=True)

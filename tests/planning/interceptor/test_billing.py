@@ -25,6 +25,18 @@ def test_streams_of_a_metered_service_end_with_their_usage(enabled):
     assert FLAG not in arguments(tree(), "qwen-decode")
 
 
+@pytest.mark.parametrize("engine", ["vllm", "custom"])
+def test_paths_that_nobody_bills_are_told(engine):
+    """See defects U1."""
+    service = {"engine": {"type": engine, "image": "registry.example/own:v1"}} if engine == "custom" else {}
+    text = (
+        "interceptor: does not bill requests for /v1/responses, /v1/messages and /tokenize, which the routes of "
+        "services.qwen let through; let the authentication in front of the gateway refuse these paths"
+    )
+    warned = lines(plan(tree(qwen=service) | INTERCEPTOR).warnings, "warning")
+    assert (text in warned) is (engine == "vllm")
+
+
 @pytest.mark.parametrize(("version", "is_told"), [("v0.9.1", True), ("v0.9.2", False)])
 def test_an_engine_that_cannot_force_usage_is_told(version, is_told):
     """See defects U1."""
