@@ -119,10 +119,10 @@ def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their
     removed.assert_order(
         {"routing-qwen-route"}, {"qwen-decode", "qwen-epp-deployment", "qwen-epp-pool", "qwen-service"}
     )
-    # No gateway, and no metering.
+    # No gateway, and no metering: neither the label nor the engine's flag that reports usage.
     done = turned(deployed, theirs, stack(name, None, {}, bert=asked["bert"])).done
-    grant = {f"routing-{name}-interceptor-{part}" for part in ("role", "binding")}
-    assert done == {"bert-service": "update", **dict.fromkeys({"routing-bert-route", *grant}, "delete")}
+    gone = {"routing-bert-route", *(f"routing-{name}-interceptor-{part}" for part in ("role", "binding"))}
+    assert done == {**dict.fromkeys(("bert-service", "bert-decode"), "update"), **dict.fromkeys(gone, "delete")}
     deployed.assert_in_step()
     # The negative control: a touch of what is not ours shows.
     deployed.plane.kubectl("label", "configmap", "qwen-epp", "-n", f"{name}-theirs", "touched=yes")
