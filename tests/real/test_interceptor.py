@@ -1,7 +1,10 @@
 """Metering on the real parts: a proxy leads to a stand-in, which finds models with the deployed account's token."""
 
 import base64
+import contextlib
 import hashlib
+import http.client
+import itertools
 import json
 from functools import partial
 from http import HTTPStatus
@@ -14,8 +17,10 @@ from tests.support.cluster.identities import Right, client
 from tests.support.cluster.server import read
 from tests.support.stacks import tree
 from tests.support.stacks.varied_metering import LABEL_IMAGE
+from tests.support.traffic.billing import ROW, shapes
 from tests.support.traffic.data_path import DataPath, eventually
-from tests.support.traffic.interceptors import StandIn, lookup, pod_of
+from tests.support.traffic.interceptors import StandIn
+from tests.support.traffic.lookups import Cache, Memory, lookup, pod_of
 from tests.support.traffic.translated import Translated
 
 pytestmark = pytest.mark.real
@@ -28,6 +33,7 @@ ROLE = f"{NAME}-services-inference-stacks.dev"
 SECRET, DSN = "phoebe-settings", "postgres://meter:hunter2@db/billing"
 FORGED = {f"X-Saturn-{name}": "forged" for name in ("User-Id", "Group-Id", "Resource-Type", "Base-Model", "Org-Id")}
 CLIENT = {"X-Saturn-Auth-Id": "somebody"}
+JSON = {**CLIENT, "Host": "llm.example.com", "Content-Type": "application/json"}
 
 
 def stack(**services):
@@ -47,6 +53,44 @@ METERED = {"interceptor": {"resourceId": ID}}
 
 class MeteredPath(DataPath):
     """A data path through the interceptor's pods, which are in another namespace."""
+
+    stand_ins: list[StandIn]
+
+    def bill(self):
+        """Return the rows of the bill once all requests are through, and forget them."""
+        eventually(lambda: all(each.ended == each.begun for each in self.stand_ins))
+        found = [event for each in self.stand_ins for event in each.events]
+        for each in self.stand_ins:
+            each.events.clear()
+        return found
+
+    def connected(self):
+        """Return a connection to the gateway."""
+        return http.client.HTTPConnection("127.0.0.1", self.gateway.port, timeout=60)
+
+    @contextlib.contextmanager
+    def waiting(self, leaves):
+        """Let streams wait after their first event for a client that leaves; the others come at once."""
+        servers = [*itertools.chain(*self.servers.values())]
+        for server in servers:
+            server.released.set() if leaves is None else server.released.clear()
+        try:
+            yield
+        finally:
+            for server in servers:
+                server.released.set()
+
+    def restart(self, search):
+        """End the stand-ins, and start one for each pod of the interceptor."""
+        self.stop()
+        for pod in read(self.plane, "pods", METERING):
+            address = pod["status"]["podIP"], 8080
+            self.stand_ins.append(StandIn(address, Cache(search, Memory()), self.reach))
+
+    def stop(self):
+        """End the stand-ins."""
+        while self.stand_ins:
+            self.stand_ins.pop().end()
 
     def reach(self, url):
         """Return a pod behind the URL of a Service."""
@@ -75,16 +119,14 @@ def path(deployed, search, tools, tmp_path_factory):
     directory = tmp_path_factory.mktemp("metered")
     gateway = Translated(tools["envoy"].path, directory / "envoy", deployed.plane, METERING)
     found = MeteredPath(deployed.plane, tools, NAMESPACE, directory / "path", gateway)
-    stand_ins = list[StandIn]()
+    found.stand_ins = []
     try:
-        for pod in read(deployed.plane, "pods", METERING):
-            stand_ins.append(StandIn((pod["status"]["podIP"], 8080), search[0], found.reach))
+        found.restart(search[0])
         found.start()
-        assert stand_ins
+        assert found.stand_ins
         yield found
     finally:
-        for stand_in in stand_ins:
-            stand_in.end()
+        found.stop()
         found.end()
         gateway.end()
 
@@ -102,6 +144,7 @@ def test_a_request_is_metered_under_an_id_that_its_client_cannot_forge(path):
         "X-Saturn-Upstream": "evil:80",
         "Accept-Encoding": "gzip",
     }
+    path.bill()
     seen = path.ask("qwen", headers=sent).seen
     received = dict(seen["headers"])
     assert len(received) == len(seen["headers"])
@@ -109,8 +152,30 @@ def test_a_request_is_metered_under_an_id_that_its_client_cannot_forge(path):
     assert received["x-saturn-auth-id"] == "somebody"
     gone = {*(name.lower() for name in FORGED), "x-saturn-upstream"}
     assert not gone & received.keys()
-    assert received.get("accept-encoding") != "gzip"
     assert seen["path"] == "/v1/completions"
+    # The route takes the encoding away, so that the interceptor, which asks for gzip itself, can read the answer.
+    (came,) = (each.seen[-1] for each in path.stand_ins)
+    assert "accept-encoding" not in came
+    assert received["accept-encoding"] == "gzip"
+    (row,) = path.bill()
+    assert (row.auth_id, row.resource_id, row.request_id) == ("somebody", ID, received["x-request-id"])
+
+
+@pytest.mark.parametrize("case", shapes(forces_usage=True), ids=lambda case: case.name)
+def test_requests_of_every_shape_are_billed_as_the_contract_says(path, case):
+    """See defects U1."""
+    path.bill()
+    with path.waiting(case.request.get("leaves")):
+        with contextlib.closing(path.connected()) as connection:
+            connection.request(
+                "POST", f"/{NAMESPACE}/qwen{case.request.get('path', '/v1/completions')}", case.body, JSON
+            )
+            with connection.getresponse() as response:
+                assert response.status == HTTPStatus.OK
+                response.readline() if "leaves" in case.request else response.read()
+        bill = path.bill()
+    rows = [{name: getattr(row, name) for name in ROW} for row in bill]
+    assert rows == ([case.verdict["bill"]] if case.verdict["bill"] else [])
 
 
 def test_there_is_no_path_past_the_interceptor(path):
@@ -121,7 +186,8 @@ def test_there_is_no_path_past_the_interceptor(path):
 
 
 def test_a_stream_arrives_while_it_is_made_and_a_long_prompt_whole(path):
-    with path.asked("qwen", "/v1/completions", headers=CLIENT, host="any.example.com", stream=True) as response:
+    asked = path.asked("qwen", "/v1/completions", headers=CLIENT, host="any.example.com", stream=True)
+    with path.waiting("after"), asked as response:
         first = json.loads(response.readline().removeprefix(b"data: "))
         ((server,),) = (path.servers[first["seen"]["pod"]],)
         assert not server.released.is_set()
@@ -190,17 +256,26 @@ def test_14_each_reason_for_which_a_model_is_not_found_has_its_own_outcome(deplo
     eventually(lambda: find(ID) == URL)
 
 
-def test_two_services_never_have_one_id_while_a_name_or_a_key_changes(deployed, search):
-    """See defects A25."""
+def test_two_services_never_have_one_id_while_a_name_or_a_key_changes(deployed, search, path):
+    """See defects A25, U2."""
     deployed.write(stack(other=METERED))
     done = deployed.preview()
     assert done.returncode != 0
     line = f"services.other.interceptor.resourceId: is also the id of Service {NAMESPACE}/qwen, which is deleted only"
     assert line in told(done)
     deployed.write(stack(qwen={**METERED, "name": "chat"}) | {"allow": ["name"]})
+    assert path.ask("qwen", headers=CLIENT).status == HTTPStatus.OK
     operations = deployed.operate()
     assert operations.done["qwen-service"] == "delete-replaced, replace, create-replacement"
     assert search[0](ID) == URL.replace("qwen", "chat")
+    # The interceptor goes on to ask the Service that is gone, until it is restarted, or has forgotten its address.
+    eventually(lambda: any(pod["metadata"]["name"] not in path.servers for pod in path.pods("model-server")))
+    for pod in path.pods("model-server"):
+        path.serve(pod["metadata"]["name"])
+    path.sync()
+    assert path.ask("chat", headers=CLIENT).status == HTTPStatus.BAD_GATEWAY
+    path.restart(search[0])
+    assert path.ask("chat", headers=CLIENT).status == HTTPStatus.OK
 
 
 def test_what_the_secret_holds_is_nowhere_else(deployed):

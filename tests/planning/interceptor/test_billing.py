@@ -1,11 +1,14 @@
 """Metered means metered: streams end with their usage, connections do not break, and no mirror leads past the meter."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
 from models.problems import ConfigError
 from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.varied_metering import METERED
+from tests.support.traffic.billing import table
 
 FLAG = "--enable-force-include-usage"
 INTERCEPTOR = {"interceptor": {"mode": "label", "namespace": "metering"}}
@@ -23,6 +26,12 @@ def test_streams_of_a_metered_service_end_with_their_usage(enabled):
     stack = tree(qwen={"interceptor": {"enabled": enabled}}) | INTERCEPTOR
     assert (FLAG in arguments(stack, "qwen-decode")) is enabled
     assert FLAG not in arguments(tree(), "qwen-decode")
+
+
+def test_the_contract_has_the_verdict_of_the_real_interceptor_on_every_shape():
+    """See defects U1. `tests/support/traffic/corpus/billing.yaml` has the verdicts."""
+    text = Path("docs/routing-contract.md").read_text(encoding="utf-8")
+    assert "\n".join(table()) in text
 
 
 @pytest.mark.parametrize("engine", ["vllm", "custom"])

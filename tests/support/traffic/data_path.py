@@ -19,6 +19,7 @@ import pytest
 
 from local.cluster import ControlPlane
 from local.tools import Tool
+from planning.serving.engine import FORCED_USAGE
 from tests.support.cluster.deployments import Deploy, Deployed
 from tests.support.cluster.server import read, read_one
 from tests.support.traffic.gateway import Tree, is_ready
@@ -90,7 +91,8 @@ class DataPath:
         arguments = dict(argument.partition("=")[::2] for argument in pod["spec"]["containers"][0]["args"])
         copies = int(arguments["--data-parallel-size-local"]) if COPIES in arguments else 1
         ports = [int(arguments["--port"]) + rank for rank in range(copies)]
-        self.servers[name] = [ModelServer(name, pod["status"]["podIP"], port) for port in ports]
+        address, forces = pod["status"]["podIP"], FORCED_USAGE in arguments
+        self.servers[name] = [ModelServer(name, address, port, forces_usage=forces) for port in ports]
 
     def start_pickers(self, *names: str) -> None:
         """Start pickers with the configuration that they now have.

@@ -1,29 +1,28 @@
-"""Small servers of the OpenAI API on loopback: each answers who it is and what it saw."""
+"""Small servers of vLLM's API on loopback: each answers who it is and what it saw."""
 
-import contextlib
+import gzip
 import hashlib
 import json
-import socket
-import sys
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from local.gateway.model_server import body_of
+from tests.support.traffic.servers import Server
+from tests.support.traffic.vllm_api import Reply, parsed, reply
 
 HELD_SECONDS = 20.0
-EVENTS = 4
 
 
-class ModelServer(ThreadingHTTPServer):
-    """One model server, at the address and port of a pod."""
+class ModelServer(Server):
+    """One model server, at the address and port of a pod. `forces_usage` is `--enable-force-include-usage`."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, pod: str, address: str, port: int) -> None:
+    def __init__(self, pod: str, address: str, port: int, *, forces_usage: bool = False) -> None:
         super().__init__((address, port), Handler)
         self.pod = pod
+        self.forces_usage = forces_usage
+        self.compresses = False
+        """Whether it compresses answers where a client allows that."""
         self.gauges = {
             "vllm:num_requests_waiting": 0.0,
             "vllm:num_requests_running": 0.0,
@@ -38,33 +37,7 @@ class ModelServer(ThreadingHTTPServer):
         """The requests that it answered."""
         self.released = threading.Event()
         """Set for a stream to go on after its first event."""
-        self._connections = set[socket.socket]()
-        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection, which may outlive many requests."""
-        self._connections.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Forget a connection that ends."""
-        self._connections.discard(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say what went wrong, unless it is that nobody waits for the answer any more."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-    def end(self) -> None:
-        """Break every connection off; who connects from now on is refused."""
-        self.shutdown()
-        self.server_close()
-        for connection in list(self._connections):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
+        self.begin()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -87,20 +60,18 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(self._noted(b""), status=404)
 
     def do_POST(self) -> None:
-        """Answer a completion, whole or in events."""
+        """Answer as vLLM does, whole or in events. The first event, or the whole answer, has what was seen."""
         body = body_of(self)
         noted = self._noted(body)
-        if self.path not in {"/v1/completions", "/v1/chat/completions"}:
-            self._answer(noted, status=404)
-        elif json.loads(body).get("stream"):
-            self._stream(noted)
+        answer = reply(self.path.partition("?")[0], body, forces_usage=self.server.forces_usage)
+        if answer.is_stream:
+            self._stream(answer, noted)
         else:
-            usage = {"prompt_tokens": len(body) // 4, "completion_tokens": 1, "total_tokens": len(body) // 4 + 1}
-            self._answer({"object": "text_completion", "choices": [{"text": "yes"}], "usage": usage} | noted)
+            self._answer(json.loads(answer.text) | noted, answer.status)
 
     def _noted(self, body: bytes) -> dict[str, Any]:
         """Keep what was asked, and return it for the answer."""
-        request = json.loads(body) if body else {}
+        request = parsed(body) or {}
         seen = {
             "pod": self.server.pod,
             "port": self.server.server_port,
@@ -108,6 +79,7 @@ class Handler(BaseHTTPRequestHandler):
             "headers": [[name.lower(), value] for name, value in self.headers.items()],
             "length": len(body),
             "model": request.get("model"),
+            "options": request.get("stream_options"),
             "prompt": hashlib.sha256(str(request.get("prompt")).encode()).hexdigest(),
         }
         self.server.seen.append(seen)
@@ -120,25 +92,30 @@ class Handler(BaseHTTPRequestHandler):
         self.server.free.wait(HELD_SECONDS)
         self.send_response(status)
         self.send_header("Content-Type", kind)
+        if self.server.compresses and "gzip" in self.headers.get("Accept-Encoding", ""):
+            self.send_header("Content-Encoding", "gzip")
+            body = gzip.compress(body)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    def _stream(self, noted: dict[str, Any]) -> None:
+    def _stream(self, answer: Reply, noted: dict[str, Any]) -> None:
         """Send one event, and the others once that is released."""
-        self.send_response(200)
+        self.server.free.wait(HELD_SECONDS)
+        self.send_response(answer.status)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self._event(json.dumps({"choices": [{"text": "0"}]} | noted))
+        first, *others = answer.events
+        head, data = first.rstrip().rsplit("data: ", 1)
+        self._event(f"{head}data: {json.dumps(json.loads(data) | noted)}\n\n")
         self.server.released.wait(HELD_SECONDS)
-        for number in range(1, EVENTS):
-            self._event(json.dumps({"choices": [{"text": str(number)}]}))
-        self._event("[DONE]")
+        for event in others:
+            self._event(event)
         self.wfile.write(b"0\r\n\r\n")
 
-    def _event(self, data: str) -> None:
-        event = f"data: {data}\n\n".encode()
+    def _event(self, text: str) -> None:
+        event = text.encode()
         self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
         self.wfile.flush()
 
