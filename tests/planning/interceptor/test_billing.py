@@ -29,7 +29,7 @@ def test_streams_of_a_metered_service_end_with_their_usage(enabled):
 
 
 def test_the_contract_has_the_verdict_of_the_real_interceptor_on_every_shape():
-    """See defects U1. `tests/support/traffic/corpus/billing.yaml` has the verdicts."""
+    """See defects U1. The verdicts are in `tests/support/traffic/corpus/billing.yaml`."""
     text = Path("docs/routing-contract.md").read_text(encoding="utf-8")
     assert "\n".join(table()) in text
 

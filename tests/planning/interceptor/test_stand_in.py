@@ -33,7 +33,7 @@ def rows(server):
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{each.name}{', forced' * each.forces_usage}" for each in CASES])
 def test_the_stand_in_answers_forwards_and_bills_as_the_interceptor_does(case):
-    """See defects U4, U1; phoebe 1.2, 1.4, 1.5, 5.5."""
+    """See defects U4, U1. See phoebe 1.2, 1.4, 1.5, 5.5."""
     with engine(case) as model, stand_in(URL, model.server_address) as server:
         assert observed(server.server_port, model, case, lambda: rows(server)) == case.verdict
 
@@ -70,7 +70,7 @@ class Searches:
 
 
 def test_what_was_found_is_kept_for_five_minutes():
-    """See phoebe 5.2, defects U2."""
+    """See phoebe 5.2. See defects U2."""
     search = Searches(URL)
     cache = search.cache()
     assert [cache("a") for _ in range(5)] == [URL] * 5
@@ -102,7 +102,7 @@ def test_an_error_is_an_unknown_model_that_is_searched_for_at_once(error):
 
 
 def test_an_error_takes_the_place_of_what_was_found():
-    """See phoebe 5.6: nothing old is served."""
+    """See phoebe 5.6."""
     search = Searches(URL)
     cache = search.cache()
     assert cache("a") == URL
