@@ -3,7 +3,7 @@
 import contextlib
 import http.server
 import json
-import select
+import selectors
 import socket
 import ssl
 import threading
@@ -102,12 +102,15 @@ class ProxyHandler(http.server.BaseHTTPRequestHandler):
             self.send_response(200)
             self.end_headers()
             ends = {self.connection: target, target: self.connection}
-            while True:
-                for end in select.select(list(ends), (), ())[0]:
-                    data = end.recv(65536)
-                    if not data:
-                        return
-                    ends[end].sendall(data)
+            with selectors.DefaultSelector() as readable:
+                for end in ends:
+                    readable.register(end, selectors.EVENT_READ)
+                while True:
+                    for key, _ in readable.select():
+                        data = key.fileobj.recv(65536)
+                        if not data:
+                            return
+                        ends[key.fileobj].sendall(data)
 
     def log_message(self, *arguments):
         pass

@@ -6,7 +6,6 @@ import http.client
 import posixpath
 import re
 import secrets
-import select
 import socket
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
@@ -84,8 +83,9 @@ class Watch:
     def look(self) -> bool:
         """Return whether the client has gone."""
         try:
-            readable = select.select([self._client], [], [], 0)[0]
-            self.is_gone |= bool(readable) and not self._client.recv(1, socket.MSG_PEEK)
+            self.is_gone |= not self._client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return self.is_gone
         except OSError:
             self.is_gone = True
         return self.is_gone
