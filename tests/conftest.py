@@ -17,6 +17,7 @@ pytest_plugins = [
     "tests.support.cluster.deployments",
     "tests.support.cluster.forks",
     "tests.support.cluster.lws",
+    "tests.support.cluster.pythons",
     "tests.support.traffic.data_path",
     "tests.support.traffic.sources",
 ]

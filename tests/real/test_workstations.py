@@ -10,6 +10,7 @@ import shutil
 import pytest
 
 from local.errors import LocalError
+from tests.support.cluster import pythons
 from tests.support.cluster.deployments import PROGRAM, ROOT
 from tests.support.cluster.workstations import (
     UNCHANGED,
@@ -126,15 +127,20 @@ def test_the_name_of_the_cluster_in_the_configuration_is_no_identity(row, workst
     assert uids(plane, namespace) == {}
 
 
-@pytest.mark.parametrize("row", ["clone"])
-def test_a_clone_at_another_path_of_another_user_changes_nothing(row, home, workstation, plain_python, plane, tmp_path):
+PYTHONS = {"clone": "plain_python"} | ({"python": "another_python"} if pythons.another() else {})
+"""Fixtures with the Python of a second workstation: the same version, and another one where this machine has it."""
+
+
+@pytest.mark.parametrize("row", PYTHONS)
+def test_a_clone_at_another_path_of_another_user_changes_nothing(row, request, home, workstation, plane, tmp_path):
     """See defects L3."""
+    python = request.getfixturevalue(PYTHONS[row])
     namespace = f"workstation-{row}"
     clone = tmp_path / "quite" / "another" / "place"
     clone.mkdir(parents=True)
     for name in set(PROGRAM) - {".venv"}:
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, clone / name)
-    ann, ben = workstation("ann", called=row), Workstation(tmp_path / "ben", home, plain_python, row, clone)
+    ann, ben = workstation("ann", called=row), Workstation(tmp_path / "ben", home, python, row, clone)
     ann.kubeconfig(plane)
     ann.begin(small(namespace))
     ann.succeed("up", "--yes", "--skip-preview")

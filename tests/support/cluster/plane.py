@@ -17,7 +17,7 @@ from local import files
 from local.cluster import CRDS, ControlPlane
 from local.report import Report
 from local.tools import Tool, ensure
-from tests.support.cluster import leftovers
+from tests.support.cluster import leftovers, pythons
 from tests.support.traffic import llm_d
 
 if TYPE_CHECKING:
@@ -147,3 +147,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.line(f"{name} {line}")
     if used:
         terminalreporter.line(f"{llm_d.NAME} {llm_d.report()}")
+        terminalreporter.line(f"python {pythons.report()}")
