@@ -1,7 +1,7 @@
 """Check of object names: whether the cluster has objects with the names of a stack's objects, and who owns them.
 
-Neither a preview nor a server-side dry run finds such objects. With Pulumi's Kubernetes provider 4.28 or older, a run
-takes these objects over. With version 4.29 or newer, the run fails halfway.
+Neither a preview nor a server-side dry run finds such objects, and a run takes them over without a word
+(`upsertExistingObjects` of `components/provider.py`).
 """
 
 from collections.abc import Iterable, Iterator

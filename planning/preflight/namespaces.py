@@ -18,8 +18,8 @@ _CREATE = Path("namespaceOptions", "create")
 def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every namespace that is missing, is being deleted, or would be created but belongs to others.
 
-    Creating a namespace of others is a problem because version 4.28 or older of the Kubernetes provider would take over
-    the existing namespace. A later `destroy` would then delete this namespace and all objects in it.
+    Creating a namespace of others is a problem because the Kubernetes provider would take over the existing
+    namespace. A later `destroy` would then delete this namespace and all objects in it.
     """
     if mode == "skip" or isinstance(facts.namespaces, Unknown):
         return
