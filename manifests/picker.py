@@ -8,6 +8,7 @@ from manifests.objects import Manifest, Rendered, compact, sort_keys
 from manifests.pods import (
     CONTAINER_SECURITY,
     PASSED,
+    annotation_origins,
     environment,
     scheduling,
     security,
@@ -29,7 +30,7 @@ from planning.plans import VariantPlan
 _EXT_PROC = "grpc-ext-proc"
 """Name of the port at which the gateway asks the picker which pod takes a request. Pods and Service have this port."""
 _TOKEN = "api-token"  # noqa: S105, a name
-"""Name of the volume with the token with which the picker asks the API server. No other container of the pods has it."""
+"""Name of the volume with the token with which the picker asks the API server. No other container mounts it."""
 
 
 def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
@@ -170,7 +171,9 @@ def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
     """
     at, change = variant.path / "endpointPicker", variant.picker.patch
     patch_origins, top = patch.origins(at / "patch", change, manifest) if change else {}, at / "pod"
-    return {**patch_origins, **{place: top / place[-1] for place in PASSED["Deployment"]}}
+    annotations = {key: top / "annotations" / key for key in variant.picker.pod_annotations}
+    passed = {place: top / place[-1] for place in PASSED["Deployment"]}
+    return {**annotation_origins("Deployment", annotations), **patch_origins, **passed}
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:

@@ -39,8 +39,18 @@ PASSED: Mapping[str, tuple[Path, ...]] = {
 
 A problem in such a field is reported at the path of the value in the configuration.
 """
+_ANNOTATIONS = {
+    kind: tuple(Path("spec", *template, "metadata", "annotations") for template in templates)
+    for kind, templates in _TEMPLATES.items()
+}
+"""Paths of the annotations of pods, by kind of the manifest."""
 _DEVICE_CLAIM = "accelerators"
 """Name of the device claim in a pod. A pod has a device claim if its accelerator class allocates devices by claims."""
+
+
+def annotation_origins(kind: str, annotations: Mapping[str, Path]) -> dict[Path, Path]:
+    """Return the origins of the annotations of pods in a manifest. `annotations` has the origin of each key."""
+    return {at / key: origin for at in _ANNOTATIONS[kind] for key, origin in annotations.items()}
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:

@@ -264,8 +264,8 @@ def traced_unasked(manifest: Any, _: Any) -> None:
 
 DEVIATIONS = [
     configuration_names, checksum, optional, traced_unasked, replacing, reason, profiles, defaults, flags, health,
-    pull_policy, resources, written_defaults, attributes, protocol, every_pool, every_container, order, token, token_name,
-    delegation,
+    pull_policy, resources, written_defaults, attributes, protocol, every_pool, every_container, order, token,
+    token_name, delegation,
     route, weight,
     parent, every_port, istio_version, scraped_port, scraped_in_clear, interval, relabeling,
 ]  # fmt: skip

@@ -131,7 +131,8 @@ def test_s9_containers_beside_the_picker_have_no_token():
     picker = {"containers": {"log": {"image": "registry.example/log:v1"}}, "preset": "predicted-latency"}
     picker["latencyPredictor"] = {"deploy": {}}
     template = find(rendered(tree(qwen={"endpointPicker": picker})), "Deployment", "qwen-epp")["spec"]["template"]
-    assert [container["name"] for container in containers(template)] == ["epp", "log", "training-server", "prediction-server"]
+    names = [container["name"] for container in containers(template)]
+    assert names == ["epp", "log", "training-server", "prediction-server"]
     assert token_holders(template) == ["epp"]
 
 
