@@ -2,8 +2,8 @@
 
 Source: k8s.io/kubernetes v1.36.3, pkg/apis/core/validation/validation.go (`ValidatePodTemplateSpec`) and
 pkg/apis/apps/validation/validation.go (`ValidateDeploymentSpec`, `ValidatePodTemplateSpecForReplicaSet`). Rules about
-single fields are in `constraints.yaml`. Left out: rules about resources, and what no patch of a pod for serving needs,
-such as settings of DNS.
+single fields are in `constraints.yaml`. Left out: rules about resources, about fields that a server drops by default,
+such as `stopSignal`, and about what no patch of a pod for serving needs, such as settings of DNS.
 """
 
 import re
@@ -137,9 +137,6 @@ def _system(pod: Tree) -> Iterator[Violation]:
         yield Violation(_SPEC / "os" / "name", "is not linux, which containers of this pod need (windows)", _REMOVE)
     for at, container in containers(pod):
         contexts[Path(*_SPEC, *at, SECURITY)] = security(container)
-        if value(container, ("lifecycle", "stopSignal")) is not None and system is None:
-            what = "needs the system of the pod"
-            yield Violation(Path(*_SPEC, *at, "lifecycle", "stopSignal"), what, "add os: {name: linux} to the pod")
     for at, context in contexts.items():
         options = mapping(context.get("windowsOptions"))
         if "windowsOptions" in context and system == "linux":

@@ -41,12 +41,11 @@ REFUSED_OF_CONTAINERS = """
 - [readinessProbe.terminationGracePeriodSeconds, {readinessProbe: {terminationGracePeriodSeconds: 5}}]
 - [lifecycle.postStart, {lifecycle: {postStart: {}}}]
 - [lifecycle.postStart.sleep.seconds, {lifecycle: {postStart: {sleep: {seconds: 76}}}}]
-- [lifecycle.stopSignal, {lifecycle: {stopSignal: SIGTERM}}]
 - ['env[6]', {env: [{name: A, value: a, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]
 - ['env[6]', {env: [{name: A, valueFrom: {}}]}]
 """
 ADMITTED = """
-- {os: {name: linux}, containers: [{name: vllm, lifecycle: {stopSignal: SIGTERM}}]}
+- {os: {name: linux}}
 - {hostUsers: false, containers: [{name: vllm, securityContext: {procMount: Unmasked}}]}
 - containers:
   - name: vllm
