@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from manifests import admission
+from manifests import pod_security, pod_templates
 from manifests.objects import Rendered
+from manifests.pod_templates import PodTemplate
 from planning.ground import labels
 from planning.ground.cluster_facts import GatewayRef
-from planning.ground.needs import Needs, PodLevel, Reference
+from planning.ground.needs import Needs, PodPrivileges, Reference
 
 _NONE: Mapping[str, Any] = {}
 
@@ -17,7 +18,8 @@ def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
     rendered = tuple(objects)
     created = frozenset(item.place[3] for item in rendered if item.manifest["kind"] == "Namespace")
     namespaces = frozenset(item.place[2] for item in rendered) - {""}
-    pods = [(item, pod) for item in rendered for pod in admission.pod_specs(item.manifest)]
+    templates = [(item, template) for item in rendered for template in pod_templates.templates(item.manifest)]
+    pods = [(item, template.spec) for item, template in templates]
     made = {item.place[2:] for item in rendered if item.manifest["kind"] == "Secret"}
     secrets = (_reference(name, item) for item, pod in pods for name in _secrets(pod))
     return Needs(
@@ -38,7 +40,7 @@ def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
         priority_classes=_distinct(
             _reference(pod["priorityClassName"], item) for item, pod in pods if pod.get("priorityClassName")
         ),
-        pods=tuple(_level(item, pod) for item, pod in pods),
+        pods=tuple(_privileges(item, template) for item, template in templates),
         nodes=bool(pods),
         quotas=frozenset(item.place[2] for item, _ in pods),
         slices=any(item.manifest["kind"] == "ResourceClaimTemplate" for item in rendered),
@@ -67,8 +69,9 @@ def _title(item: Rendered) -> str:
     return f"{kind} {namespace}/{name}"
 
 
-def _level(item: Rendered, pod: Mapping[str, Any]) -> PodLevel:
-    return PodLevel(*admission.level(pod), item.place[2], item.id.owner, _title(item))
+def _privileges(item: Rendered, template: PodTemplate) -> PodPrivileges:
+    excesses = tuple(finding.excess for finding in pod_security.findings(template))
+    return PodPrivileges(excesses, item.place[2], item.id.owner, _title(item))
 
 
 def _secrets(pod: Mapping[str, Any]) -> Iterator[str]:

@@ -5,7 +5,17 @@ from typing import Any
 
 from manifests import about, awaiting, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
-from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security, strategy
+from manifests.pods import (
+    CONTAINER_SECURITY,
+    PASSED,
+    annotation_origins,
+    environment,
+    scheduling,
+    security,
+    strategy,
+    token_mount,
+    token_volume,
+)
 from models.paths import Path
 from planning.ground import labels, parts, patch
 from planning.ground.api_groups import DEPLOYMENT_API, POOL_GROUP
@@ -19,6 +29,8 @@ from planning.plans import VariantPlan
 
 _EXT_PROC = "grpc-ext-proc"
 """Name of the port at which the gateway asks the picker which pod takes a request. Pods and Service have this port."""
+_TOKEN = "api-token"  # noqa: S105, a name
+"""Name of the volume with the token with which the picker asks the API server. No other container mounts it."""
 
 
 def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
@@ -159,7 +171,9 @@ def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
     """
     at, change = variant.path / "endpointPicker", variant.picker.patch
     patch_origins, top = patch.origins(at / "patch", change, manifest) if change else {}, at / "pod"
-    return {**patch_origins, **{place: top / place[-1] for place in PASSED["Deployment"]}}
+    annotations = {key: top / "annotations" / key for key in variant.picker.pod_annotations}
+    passed = {place: top / place[-1] for place in PASSED["Deployment"]}
+    return {**annotation_origins("Deployment", annotations), **patch_origins, **passed}
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:
@@ -169,6 +183,7 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
     return compact(
         {
             "serviceAccountName": variant.names.picker,
+            "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "imagePullSecrets": [{"name": name} for name in picker.image_pull_secrets],
             "terminationGracePeriodSeconds": picker.grace,
@@ -177,6 +192,7 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
             "containers": [_container(variant), *map(_companion, picker.companions)],
             "volumes": [
                 {"name": "config", "configMap": {"name": variant.names.picker}},
+                token_volume(_TOKEN),
                 *certificate,
                 *(
                     {"name": companion.name, "emptyDir": {"sizeLimit": companion.folder.size}}
@@ -208,6 +224,7 @@ def _container(variant: VariantPlan) -> Manifest:
         "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True},
         "volumeMounts": [
             {"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True},
+            token_mount(_TOKEN),
             *([{**certificate, "readOnly": True}] if picker.certificate is not None else []),
         ],
     }

@@ -16,6 +16,13 @@ from planning.weights.sources import Fetch, Weights
 _NO_UPDATE_CHECK = "disable-update-notifications"
 """Name of a file in the home of the command `kit`. At every start, `kit` checks for updates unless this file exists."""
 _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
+"""Folder in which a process looks for its access to the API server: `token`, `ca.crt` and `namespace`.
+
+Source: k8s.io/client-go v0.34.3, rest/config.go (InClusterConfig); sigs.k8s.io/controller-runtime v0.22.4,
+pkg/leaderelection/leader_election.go.
+"""
+_POOL_READER = "pool-reader"
+"""Name of the volume with the sidecar's token."""
 _TEMPLATES = {
     "Deployment": [("template",)],
     "LeaderWorkerSet": [("leaderWorkerTemplate", "leaderTemplate"), ("leaderWorkerTemplate", "workerTemplate")],
@@ -32,8 +39,18 @@ PASSED: Mapping[str, tuple[Path, ...]] = {
 
 A problem in such a field is reported at the path of the value in the configuration.
 """
+_ANNOTATIONS = {
+    kind: tuple(Path("spec", *template, "metadata", "annotations") for template in templates)
+    for kind, templates in _TEMPLATES.items()
+}
+"""Paths of the annotations of pods, by kind of the manifest."""
 _DEVICE_CLAIM = "accelerators"
 """Name of the device claim in a pod. A pod has a device claim if its accelerator class allocates devices by claims."""
+
+
+def annotation_origins(kind: str, annotations: Mapping[str, Path]) -> dict[Path, Path]:
+    """Return the origins of the annotations of pods in a manifest. `annotations` has the origin of each key."""
+    return {at / key: origin for at in _ANNOTATIONS[kind] for key, origin in annotations.items()}
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
@@ -70,7 +87,7 @@ def leader(workload: Workload) -> dict[str, Any]:
     fetches, engine = _fetches(workload.weights), _engine(workload)
     if workload.sidecar is None:
         return _pod(workload, fetches, engine)
-    return _pod(workload, [*fetches, _sidecar(workload.sidecar)], engine, _token_volume())
+    return _pod(workload, [*fetches, _sidecar(workload.sidecar)], engine, token_volume(_POOL_READER))
 
 
 def worker(workload: Workload) -> dict[str, Any]:
@@ -203,7 +220,7 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
             "livenessProbe": probe(proxy.liveness),
             "resources": compact({"requests": proxy.requests, "limits": proxy.limits}),
             "securityContext": _SEALED,
-            "volumeMounts": [{"name": "pool-reader", "mountPath": _TOKEN_MOUNT, "readOnly": True}],
+            "volumeMounts": [token_mount(_POOL_READER)],
         }
     )
 
@@ -318,10 +335,11 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
     ]
 
 
-def _token_volume() -> dict[str, Any]:
+def token_volume(name: str) -> dict[str, Any]:
     """Render the volume with the token of the pod's service account.
 
-    Only the sidecar mounts the volume, because only the sidecar reads pods from the API server.
+    Kubernetes would mount such a volume into every container of the pod. This one is for the only container that asks
+    the API server, by `token_mount`; the pod has `automountServiceAccountToken: false`.
     """
     bundle = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"path": "namespace", "fieldRef": field_ref("metadata.namespace")}
@@ -330,7 +348,12 @@ def _token_volume() -> dict[str, Any]:
         {"configMap": bundle},
         {"downwardAPI": {"items": [namespace]}},
     ]
-    return {"name": "pool-reader", "projected": {"sources": sources}}
+    return {"name": name, "projected": {"sources": sources}}
+
+
+def token_mount(name: str) -> dict[str, Any]:
+    """Render the mount of `token_volume` in a container."""
+    return {"name": name, "mountPath": _TOKEN_MOUNT, "readOnly": True}
 
 
 def _certificate_volume(workload: Workload) -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rende
     render = _deployment if workload.kind == "Deployment" else _group
     manifest = patch.apply(awaiting.annotate(render(variant, workload), workload.wait), workload.patch)
     rendered = about.part_object(variant, role_parts.workload, manifest)
-    workload_object = rendered._replace(wait=workload.wait, origins=_origins(workload, manifest))
+    workload_object = rendered._replace(wait=workload.wait, origins=_origins(variant, workload, manifest))
     if workload.autoscaler is None:
         yield workload_object
         return
@@ -200,7 +200,7 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
     yield about.part_object(variant, parts.DECODE_ROLE_BINDING, binding)
 
 
-def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
+def _origins(variant: VariantPlan, workload: Workload, manifest: Manifest) -> dict[Path, Path]:
     """Return which fields of the manifest come unchanged from the user's configuration.
 
     Keys are paths in the manifest. Values are paths in the configuration.
@@ -208,4 +208,6 @@ def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
     top = workload.path / "pod"
     pod_origins = {at: top / at[-1] for at in pods.PASSED[workload.kind]}
     patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}
-    return {**patch_origins, **pod_origins}
+    annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
+    annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
+    return {**pods.annotation_origins(workload.kind, annotations), **patch_origins, **pod_origins}

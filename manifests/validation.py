@@ -2,7 +2,8 @@
 
 A misspelt field would get lost silently: the provider drops the field from objects of built-in kinds, and the API
 server drops it from objects of custom kinds. Every object is therefore checked before its registration. The schemas of
-built-in kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
+built-in kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`. What the
+API server demands of single fields beyond these schemas is in `constraints.yaml`.
 
 `manifests.admission` checks rules about pods that no schema has. A mistake in what a user wrote, such as a patch, is
 reported with its path in the configuration. Any other mistake is an internal error. Messages never contain values of
@@ -41,6 +42,11 @@ _NOUNS = {
     "object": "a mapping",
     "string": "a string",
 }
+_BOUNDS = {
+    "int32": {"minimum": -(2**31), "maximum": 2**31 - 1},
+    "int64": {"minimum": -(2**63), "maximum": 2**63 - 1},
+}
+"""Numbers that the API server can read, by the format that the schema names."""
 
 
 class SchemaError(Exception):
@@ -140,6 +146,10 @@ def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError
             yield _Misfit(at, f"is not one of {options}{_value_tail(shown)}", "choose one of them")
         case "type":
             yield _wrong_type(at, error.instance, details["types"])
+        case "minimum":
+            yield _Misfit(at, f"is below {details['limit']}{_value_tail(shown)}", f"write {details['limit']} or more")
+        case "maximum":
+            yield _Misfit(at, f"is above {details['limit']}{_value_tail(shown)}", f"write {details['limit']} or less")
         case "oneOf" if types := _types(details["context"]):
             yield _wrong_type(at, error.instance, types)
         case _:
@@ -224,7 +234,26 @@ def _builtin_schemas() -> pathlib.Path:
 
 @cache
 def _definitions() -> dict[str, Any]:
-    return json.loads((_builtin_schemas() / _DEFINITIONS).read_text(encoding="utf-8"))
+    """Return the definitions that built-in kinds share, with the constraints that the API server adds."""
+    text = (_builtin_schemas() / _DEFINITIONS).read_text(encoding="utf-8")
+    definitions = json.loads(text, object_hook=_with_bounds)
+    for name, fields in _constraints().items():
+        for field, keywords in fields.items():
+            definitions["$defs"][name]["properties"][field].update(keywords)
+    return definitions
+
+
+def _with_bounds(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a whole number with the bounds of its format, and any other schema as it is."""
+    number_format = schema.get("format")
+    bounds = _BOUNDS.get(number_format) if isinstance(number_format, str) else None
+    return schema if bounds is None else schema | bounds
+
+
+def _constraints() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """Return keywords of JSON Schema by definition and field."""
+    text = files("manifests").joinpath("constraints.yaml").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, Mapping[str, Any]]]", yaml_text.load(text))
 
 
 @cache

@@ -146,7 +146,8 @@ class Traffic(Spec):
 class PickerContainer(Spec):
     """A further container of the picker's pods, such as a tokenizer of prompts.
 
-    The container gets allowPrivilegeEscalation: false. It has no volumes; endpointPicker.patch can add them.
+    The container gets allowPrivilegeEscalation: false. It has no volumes and no token for the API server;
+    endpointPicker.patch can add them.
     """
 
     image: ImageRef = Field(examples=["registry.example/vllm-openai-cpu:v0.21.0"])
@@ -280,4 +281,5 @@ class EndpointPicker(Spec):
     """Placement and metadata of the picker pods."""
     patch: KubernetesObject = Field(default={}, examples=[{"spec": {"minReadySeconds": 5}}])
     """Changes of the rendered Deployment of the picker, merged into it at the end. Maps merge by key, and null removes
-    a key. Lists of named items merge by name; other lists are replaced."""
+    a key. Lists of named items merge by name; other lists are replaced. A patch is refused if the API server, or Pod
+    Security in a namespace that the stack creates, would refuse its pods."""

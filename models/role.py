@@ -246,4 +246,5 @@ class Role(Spec):
     """Limit on evictions of pods."""
     patch: KubernetesObject = Field(default={}, examples=[{"spec": {"minReadySeconds": 30}}])
     """Changes of the rendered workload object, merged into it at the end. Maps merge by key, and null removes a key.
-    Lists of named items merge by name; other lists are replaced."""
+    Lists of named items merge by name; other lists are replaced. A patch is refused if the API server, or Pod Security
+    in a namespace that the stack creates, would refuse its pods."""

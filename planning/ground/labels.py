@@ -26,8 +26,11 @@ JOB = "batch.kubernetes.io/job-name"
 """Label with the name of the Job. The Job controller puts this label on every pod of the Job."""
 POD_SECURITY_LEVEL = "pod-security.kubernetes.io/enforce"
 """Label of a namespace; its value is the pod security level that the API server enforces there."""
+POD_SECURITY_VERSION = "pod-security.kubernetes.io/enforce-version"
+"""Label with the version of Kubernetes whose rules a namespace enforces; absent or `latest`: the cluster's version."""
 POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
-"""Pod security level of the namespaces that a stack creates; every pod of a stack meets this level."""
+"""Pod security level of the namespaces that a stack creates. Every pod of a stack meets this level; a patch with which
+pods do not meet it is refused."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open, that is, why requests go to any pod while no picker answers."""
 TAKEN_BACK = f"{_OURS}/taken-back"

@@ -24,17 +24,47 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class PodLevel:
-    """Pod Security level that the pods of an object need."""
+class Excess:
+    """A setting of pods that the Pod Security level `restricted` does not admit."""
 
+    text: str
+    """The setting, such as `hostNetwork: true`."""
     level: str
-    """Strictest of `LEVELS` that admits the pods."""
-    causes: tuple[str, ...]
-    """Settings of the pods that the next stricter level does not admit."""
+    """Strictest of `LEVELS` that admits the setting."""
+    since: int = 0
+    """First minor version of Kubernetes that does not admit the setting at stricter levels."""
+    until: int | None = None
+    """First minor version that admits it there; None if no version does."""
+
+    def is_refused(self, minor: int | None) -> bool:
+        """Tell whether the policy of a minor version of Kubernetes refuses the setting; None is the newest version."""
+        if minor is None:
+            return self.until is None
+        return self.since <= minor and (self.until is None or minor < self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class PodPrivileges:
+    """Settings of an object's pods that the Pod Security level `restricted` does not admit."""
+
+    excesses: tuple[Excess, ...]
     namespace: str
     owner: str
     pods_of: str
     """The object that makes the pods, such as `Deployment models/qwen-decode`."""
+
+    def refusals(self, level: str, minor: int | None) -> tuple[str, ...]:
+        """Return the settings that a level does not admit in a minor version of Kubernetes; None is the newest one."""
+        if level not in LEVELS:
+            return ()
+        allowed = LEVELS.index(level)
+        return tuple(
+            excess.text for excess in self.excesses if LEVELS.index(excess.level) < allowed and excess.is_refused(minor)
+        )
+
+    def level(self, minor: int | None) -> str:
+        """Return the strictest level that admits the pods in a minor version of Kubernetes; None is the newest one."""
+        return next(level for level in reversed(LEVELS) if not self.refusals(level, minor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +84,7 @@ class Needs:
     """Namespaces of Services that the interceptor finds by their labels."""
     storage_classes: tuple[Reference, ...] = ()
     priority_classes: tuple[Reference, ...] = ()
-    pods: tuple[PodLevel, ...] = ()
+    pods: tuple[PodPrivileges, ...] = ()
     nodes: bool = False
     """Whether the stack has pods. If it has, the nodes of the cluster are read."""
     quotas: frozenset[str] = frozenset()

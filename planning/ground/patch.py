@@ -63,6 +63,8 @@ class Target:
     """Fields that a patch of this kind may not set, each with what is wrong and a remedy."""
     drained: frozenset[str]
     """Names of the containers that must pause before they end, because requests still arrive after a pod's deletion."""
+    reading: frozenset[str]
+    """Names of the containers that read the variables in `Limits.reserved`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,12 @@ class Limits:
     """The service's drainTimeout as text, for messages."""
     devices: Collection[str]
     """Resource names of all devices."""
+    reserved: Mapping[str, str]
+    """Variables that this program sets, each with the reason why a user may not set it."""
 
 
-SERVING = Target("vllm", {Path("spec", "replicas"): ("has its own key", "set replicas")}, frozenset({"vllm", "engine"}))
+_ENGINES = frozenset({"vllm", "engine"})
+SERVING = Target("vllm", {Path("spec", "replicas"): ("has its own key", "set replicas")}, _ENGINES, _ENGINES)
 PICKER = Target(
     "epp",
     {
@@ -87,6 +92,7 @@ PICKER = Target(
         ),
     },
     frozenset(),
+    frozenset({"epp"}),
 )
 
 
@@ -118,6 +124,7 @@ def problems(path: Path, patch: _Tree, limits: Limits, target: Target = SERVING)
             _check_item_names(at, value),
         )
         found += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
+        found += _reserved_variables(Path(*path, *at), at, value, limits.reserved, target)
     return found
 
 
@@ -279,6 +286,21 @@ def _check_pre_stop(at: Path, value: object, drain: Drain, target: Target) -> _V
         text = "null" if pause is None else pause
         return f"shortens the pause before the engine ends ({text}; {needed} seconds are needed)", remedy
     return None
+
+
+def _reserved_variables(
+    path: Path, at: Path, value: object, reserved: Mapping[str, str], target: Target
+) -> Iterator[Problem]:
+    """Reject variables of a generated container that this program sets. `path` is that of `at` in the configuration."""
+    container = _map(value)
+    if container is None or at.parent.parent not in _POD_SPECS or at.parent[-1] != "containers":
+        return
+    if _name("containers", container) not in target.reading:
+        return
+    for index, variable in enumerate(_list(container.get("env")) or ()):
+        reason = reserved.get(_name("env", variable) or "")
+        if reason is not None:
+            yield Problem(path / "env" / index, f"is set by this program ({variable['name']})", f"remove it: {reason}")
 
 
 def _check_devices(at: Path, value: object, devices: Collection[str]) -> _Verdict:

@@ -139,16 +139,22 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:
     """Reject variables that follow from other keys, and references to variables that the picker does not have."""
-    picker, facts = variant.spec.endpoint_picker, variant.release.picker.latency_predictor
+    picker = variant.spec.endpoint_picker
     if not picker.env and not picker.flags:
         return
     generated, explicit = deployment.generated_environment(variant), environment.values(picker.env)
+    yield from environment.problems(at / "env", generated, explicit, _reserved_variables(variant))
+    for name, value in picker.flags.items():
+        yield from environment.dangling(at / "flags" / name, value, generated.keys() | explicit.keys())
+
+
+def _reserved_variables(variant: VariantContext) -> dict[str, str]:
+    """Return the variables of the picker that no user may set, each with the reason."""
+    facts = variant.release.picker.latency_predictor
     reserved = {"NAMESPACE": "it is the pod's own namespace", "POD_NAME": "it is the pod's own name"}
     if facts is not None:
         reserved |= dict.fromkeys((facts.training, facts.prediction), "endpointPicker.latencyPredictor sets it")
-    yield from environment.problems(at / "env", generated, explicit, reserved)
-    for name, value in picker.flags.items():
-        yield from environment.dangling(at / "flags" / name, value, generated.keys() | explicit.keys())
+    return reserved
 
 
 def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
@@ -173,7 +179,8 @@ def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
     if not change:
         return
     devices = accelerators.resource_names(variant.classes)
-    limits = Limits(deployment.drain(variant.spec), variant.spec.drain_timeout, devices)
+    drain, reserved = deployment.drain(variant.spec), _reserved_variables(variant)
+    limits = Limits(drain, variant.spec.drain_timeout, devices, reserved)
     yield from patch.problems(at / "patch", change, limits, patch.PICKER)
     pod_path = Path("spec", "template", "spec", "containers")
     for index, container in enumerate(patch.items(change, pod_path)):

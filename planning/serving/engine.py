@@ -312,10 +312,15 @@ def problems(context: RoleContext) -> list[Problem]:
     generated = context.environment
     explicit = environment.values(role.engine.env)
     available = {**generated, **(_GROUP_VARIABLES if context.layout.pods_per_replica > 1 else {})}
-    reserved = {name: instead for name, instead in _RESERVED.items() if name in generated}
+    reserved = reserved_variables(context)
     found += environment.problems(context.path / "engine" / "env", available, explicit, reserved)
     found += environment.dangling_in(at, role.engine.args, available.keys() | explicit.keys())
     return found
+
+
+def reserved_variables(context: RoleContext) -> dict[str, str]:
+    """Return the variables of an engine that no user may set, each with the reason."""
+    return {name: reason for name, reason in _RESERVED.items() if name in context.environment}
 
 
 def _flag_name(flag: Flag) -> str:

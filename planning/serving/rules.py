@@ -74,7 +74,8 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from errors(fit_rules.problems(context))
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
-        yield from patch.problems(context.path / "patch", role.patch, Limits(context.drain, drain_timeout, devices))
+        limits = Limits(context.drain, drain_timeout, devices, engine.reserved_variables(context))
+        yield from patch.problems(context.path / "patch", role.patch, limits)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
 

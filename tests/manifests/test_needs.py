@@ -2,8 +2,9 @@
 
 import pytest
 
-from manifests import admission, needs
+from manifests import needs, pod_security, pod_templates
 from manifests.assembly import objects, render
+from planning.ground.needs import PodPrivileges
 from tests.support.stacks import plan, tree
 
 SEALED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
@@ -40,6 +41,14 @@ def test_classes_of_claims_that_pods_make_are_needed_and_the_default_class_has_n
     assert named(needed(volumes=volumes).storage_classes) == [("models", "fast"), ("models", "")]
 
 
+def privileges(spec, annotations=()):
+    """Return what the level `restricted` does not admit of a pod."""
+    template = {"metadata": {"annotations": dict(annotations)}, "spec": spec}
+    (found,) = pod_templates.templates({"kind": "Deployment", "spec": {"template": template}})
+    excesses = tuple(finding.excess for finding in pod_security.findings(found))
+    return PodPrivileges(excesses, "models", "qwen", "Deployment models/qwen-decode")
+
+
 def pod(*, volumes=(), **security):
     containers = [{"name": "a", "securityContext": {**SEALED, **security}}]
     return {"securityContext": PLAIN_USER, "containers": containers, "volumes": [*volumes]}
@@ -58,9 +67,59 @@ def pod(*, volumes=(), **security):
         (pod(seccompProfile={"type": "Unconfined"}), "privileged"),
         (pod() | {"hostNetwork": True}, "privileged"),
         (pod(runAsNonRoot=False), "baseline"),
+        (pod(appArmorProfile={"type": "Unconfined"}), "privileged"),
+        (pod(appArmorProfile={"type": "Localhost", "localhostProfile": "one"}), "restricted"),
+        (pod(seLinuxOptions={"type": "spc_t"}), "privileged"),
+        (pod(seLinuxOptions={"user": "system_u"}), "privileged"),
+        (pod(seLinuxOptions={"type": "container_t", "level": "s0:c1"}), "restricted"),
+        (pod(windowsOptions={"hostProcess": True}), "privileged"),
+        (pod() | {"securityContext": {**PLAIN_USER, "seccompProfile": {"type": "Unconfined"}}}, "privileged"),
+        (pod(runAsNonRoot=True) | {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}, "restricted"),
+        (pod() | {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}, "baseline"),
+        (pod(seccompProfile={"type": "Localhost"}) | {"securityContext": {"runAsNonRoot": True}}, "restricted"),
+        (pod() | {"securityContext": {"runAsNonRoot": True}}, "baseline"),
     ],
 )
 def test_a_pod_has_the_strictest_level_that_admits_it(spec, level):
-    found, reasons = admission.level(spec)
-    assert found == level
-    assert bool(reasons) is (level != "restricted")
+    """See defects H10."""
+    found = privileges(spec)
+    assert found.level(None) == level
+    assert bool(found.refusals("restricted", None)) is (level != "restricted")
+
+
+SYSCTL = [{"name": "net.ipv4.tcp_rmem", "value": "1 2 3"}]
+HOST = {"livenessProbe": {"tcpSocket": {"port": 1, "host": "files.example"}}}
+APART = {"hostUsers": False, "securityContext": {**PLAIN_USER, "runAsUser": 0}}
+VERSIONS = {
+    "a kernel parameter": (pod() | {"securityContext": {**PLAIN_USER, "sysctls": SYSCTL}}, "privileged", 32),
+    "a type of SELinux": (pod(seLinuxOptions={"type": "container_engine_t"}), "privileged", 31),
+    "root in a user namespace": (pod() | APART, "baseline", 35),
+}
+
+
+@pytest.mark.parametrize(("spec", "level", "since"), VERSIONS.values(), ids=VERSIONS)
+def test_newer_versions_of_kubernetes_admit_more(spec, level, since):
+    """See defects H10."""
+    found = privileges(spec)
+    assert [found.level(minor) for minor in (since - 1, since, None)] == [level, "restricted", "restricted"]
+
+
+def test_newer_versions_of_kubernetes_admit_no_probes_of_other_hosts():
+    """See defects H10."""
+    spec = pod()
+    found = privileges(spec | {"containers": [spec["containers"][0] | HOST]})
+    assert [found.level(minor) for minor in (33, 34, None)] == ["restricted", "privileged", "privileged"]
+
+
+def test_newer_versions_of_kubernetes_admit_an_unmasked_proc_to_baseline_in_a_user_namespace():
+    """See defects H10."""
+    found = privileges(pod(procMount="Unmasked") | {"hostUsers": False})
+    assert [found.level(minor) for minor in (34, 35, None)] == ["privileged", "baseline", "baseline"]
+    assert privileges(pod(procMount="Unmasked")).level(None) == "privileged"
+
+
+def test_an_annotation_can_switch_app_armor_off():
+    """See defects H10."""
+    key = "container.apparmor.security.beta.kubernetes.io/a"
+    levels = {value: privileges(pod(), {key: value}).level(None) for value in ("unconfined", "runtime/default", "")}
+    assert levels == {"unconfined": "privileged", "runtime/default": "restricted", "": "restricted"}

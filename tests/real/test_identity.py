@@ -11,6 +11,7 @@ import yaml
 
 from local.errors import LocalError
 from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.server import read
 
 pytestmark = pytest.mark.real
 
@@ -27,7 +28,8 @@ def packages(plain_python):
 def deployed(deploy_for_all):
     """Deploy a service of one role, metered under another name, and one of two roles, which is not metered."""
     metered, unmetered = {"interceptor": {"resourceId": "chat-7f3a"}}, {"interceptor": {"enabled": False}}
-    stack = in_namespace(NAMESPACE, bert=metered, qwen={"prefill": {}, **unmetered})
+    beside = {"endpointPicker": {"containers": {"log": {"image": "registry.example/log:v1"}}}}
+    stack = in_namespace(NAMESPACE, bert=metered, qwen={"prefill": {}, **unmetered, **beside})
     deployment = deploy_for_all(stack | {"interceptor": {"mode": "label", "namespace": "metering"}})
     deployment.up()
     return deployment
@@ -56,6 +58,22 @@ def test_the_picker_may_read_its_pool_and_nothing_that_it_does_not_need(deployed
         ("create", "leases.coordination.k8s.io", NAMESPACE),
     ):
         assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
+
+
+def test_the_api_server_gives_no_container_of_a_pickers_pod_a_token_but_the_picker(deployed, plane):
+    """See defects H8."""
+    pods = [pod["spec"] for pod in read(plane, "pods", NAMESPACE) if "-epp-" in pod["metadata"]["name"]]
+    assert {container["name"] for pod in pods for container in pod["containers"]} == {"epp", "log"}
+    for pod in pods:
+        tokens = [volume["name"] for volume in pod["volumes"] if "serviceAccountToken" in json.dumps(volume)]
+        mounts = {
+            container["name"]: mount["mountPath"]
+            for container in pod["containers"]
+            for mount in container.get("volumeMounts", [])
+            if mount["name"] in tokens
+        }
+        assert tokens == ["api-token"]
+        assert mounts == {"epp": "/var/run/secrets/kubernetes.io/serviceaccount"}
 
 
 def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(deployed, plane):

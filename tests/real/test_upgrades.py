@@ -21,9 +21,14 @@ UNMETERED = "split-3790d-decode-network-policy"
 COMPONENT = "inference-stack"
 PARENT = "::inference-stacks:index:InferenceStack"
 FIRST, LATEST = "d953a59", "a0f2ada"
-RESTARTED = {"qwen-decode": "A4", "qwen-canary-decode": "A4", "split-3790d-decode": "A4"}
+PICKERS = {"qwen-epp": "H8", "qwen-canary-epp": "H8", "split-3790d-epp": "H8"}
+"""Workloads that restart in an upgrade from any version, each with the defect that the restart mends."""
+RESTARTED = {"qwen-decode": "A4", "qwen-canary-decode": "A4", "split-3790d-decode": "A4", **PICKERS}
 """Workloads that restart in an upgrade from the first version, each with the defect that the restart mends."""
+PICKER_DEPLOYMENTS = ("qwen-epp-deployment", "qwen-canary-epp-deployment", "split-epp-3790d-deployment")
+"""Logical names of the Deployments in `PICKERS`."""
 CHANGED = {
+    **dict.fromkeys(PICKER_DEPLOYMENTS, "H8"),
     **dict.fromkeys(("qwen-decode", "qwen-canary-decode", "split-3790d-decode"), "A4"),
     **dict.fromkeys(("qwen-epp-role", "qwen-canary-epp-role", "split-epp-3790d-role"), "A6"),
     "network-policy": "A18",
@@ -95,21 +100,24 @@ def is_grant(name):
     return name.endswith(GRANT)
 
 
-def test_an_upgrade_from_the_latest_version_changes_metadata_alone(restored):
-    """See defects A26."""
+def test_an_upgrade_from_the_latest_version_restarts_the_pickers_and_changes_metadata_alone(restored):
+    """See defects A26, H8."""
     deployment, namespace, changes = restored(LATEST)
-    assert {name for name, sections in changes.items() if sections != {"metadata"}} == {UNMETERED}
+    assert {name for name, sections in changes.items() if sections != {"metadata"}} == {
+        UNMETERED,
+        *PICKER_DEPLOYMENTS,
+    }
     done, gone, new = deployed(deployment, namespace)
     assert {op for name, op in done.items() if not is_grant(name)} == {"update"}
     assert {op for name, op in done.items() if is_grant(name)} == {"delete"}
     assert {name for name in done if not is_grant(name)} == changes.keys()
     assert not any("-fill-" in name and "network-policy" not in name for name in done)
-    assert (gone, new) == (set(), set())
+    assert gone == new == {*PICKERS}
     deployment.assert_plainly_unchanged()
 
 
 def test_an_upgrade_from_the_first_version_restarts_what_has_to_and_nothing_else(restored):
-    """See defects A1, A4, A6, A18, A26."""
+    """See defects A1, A4, A6, A18, A26, H8."""
     deployment, namespace, changes = restored(FIRST)
     beyond = {name for name, sections in changes.items() if sections != {"metadata"}}
     assert {name for name in beyond if not name.endswith(tuple(CHANGED))} == set()

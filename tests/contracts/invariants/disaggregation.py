@@ -70,10 +70,10 @@ def the_token_is_the_sidecars_alone(world: World) -> Iterator[str]:
         for sidecar in pods.sidecars:
             token = {"name": "pool-reader", "mountPath": TOKEN, "readOnly": True}
             yield from same("sidecar mounts", sidecar["volumeMounts"], [token])
-            yield from same("sidecar token", pods.volumes["pool-reader"], {"projected": {"sources": _sources()}})
+            yield from same("sidecar token", pods.volumes["pool-reader"], {"projected": {"sources": token_sources()}})
 
 
-def _sources() -> list[dict[str, Any]]:
+def token_sources() -> list[dict[str, Any]]:
     """Return what client-go looks for: a token that outlives an hour's rotation, the authority and the namespace."""
     namespace = {"path": "namespace", **field("metadata.namespace")["valueFrom"]}
     return [

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from tests.contracts.invariants.disaggregation import TOKEN, token_sources
 from tests.contracts.invariants.facts import (
     CONFIG_GROUPS,
     DROPPED,
@@ -208,7 +209,8 @@ def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iter
     folders = {server: PREDICTORS[server][3] for server in _predictors(world)}
     volumes: dict[str, Any] = {server: {"emptyDir": {"sizeLimit": size}} for server, size in folders.items()}
     volumes["config"] = {"configMap": {"name": name}}
-    mounts = {"config": {"mountPath": "/config", "readOnly": True}}
+    volumes["api-token"] = {"projected": {"sources": token_sources()}}
+    mounts = {name: {"mountPath": at, "readOnly": True} for name, at in (("config", "/config"), ("api-token", TOKEN))}
     if world.variant.picker_tls["type"] == "certificate":
         volumes["certificate"] = {"secret": {"secretName": world.variant.picker_tls["secret"]}}
         mounts["certificate"] = {"mountPath": "/certificates", "readOnly": True}

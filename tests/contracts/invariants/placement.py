@@ -43,6 +43,7 @@ def the_pickers_pods_are_placed_as_asked(world: World) -> Iterator[str]:
     settings = world.variant.say("endpointPicker", "pod", default={})
     expected: dict[str, Any] = {name: settings[name] for name in (*PASSED, "affinity") if name in settings}
     expected |= {"serviceAccountName": world.variant.picker, "enableServiceLinks": False}
+    expected |= {"automountServiceAccountToken": False}
     expected["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     selector = {"labelSelector": {"matchLabels": identity.picker(world)}}
     several = {

@@ -144,6 +144,17 @@ def every_pool(manifest: Any, _: Any) -> None:
     manifest["rules"] = [rule for rule in rules if rule not in leases[1:]]
 
 
+@deviation(
+    "S9 picker's token", PICKER,
+    about=("*/automountServiceAccountToken", "*/volumes/api-token/*", f"{_EPP}/volumeMounts/api-token/*"),
+)  # fmt: skip
+def every_container(manifest: Any, _: Any) -> None:
+    """Leave it to Kubernetes, which mounts the token into every container."""
+    del pod(manifest)["automountServiceAccountToken"]
+    drop(pod(manifest)["volumes"], "api-token")
+    drop(container(manifest)["volumeMounts"], "api-token")
+
+
 @deviation("3.17 order", "Role EPP", about=())
 def order(manifest: Any, _: Any) -> None:
     """Name pools after objectives, and to watch before to list."""
@@ -253,7 +264,8 @@ def traced_unasked(manifest: Any, _: Any) -> None:
 
 DEVIATIONS = [
     configuration_names, checksum, optional, traced_unasked, replacing, reason, profiles, defaults, flags, health,
-    pull_policy, resources, written_defaults, attributes, protocol, every_pool, order, token, token_name, delegation,
+    pull_policy, resources, written_defaults, attributes, protocol, every_pool, every_container, order, token,
+    token_name, delegation,
     route, weight,
     parent, every_port, istio_version, scraped_port, scraped_in_clear, interval, relabeling,
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from models.vocabulary import amount
 from planning.releases import channel, channels
-from tests.support.stacks import SERVICE, exactly, rendered, tree
+from tests.support.stacks import SERVICE, exactly, find, rendered, tree
 from tests.support.stacks.otterscale import kind, picker, pod
 from tests.support.stacks.shapes import (
     DIGEST,
@@ -117,6 +117,48 @@ def test_s9_a_picker_reads_its_own_pool_and_no_secrets(stack):
         assert pools["resourceNames"] == [name]
         assert {"get", "list", "watch"} >= {verb for rule in rules for verb in rule["verbs"]}
         assert "secrets" not in [resource for rule in rules for resource in rule["resources"]]
+
+
+@every_picked_stack
+def test_s9_only_the_picker_itself_has_its_token(stack):
+    """See defects H8."""
+    pickers = [template for template in templates(rendered(stack)) if engine(template)["name"] == "epp"]
+    assert [token_holders(template) for template in pickers] == [["epp"]] * len(pickers)
+
+
+def test_s9_containers_beside_the_picker_have_no_token():
+    """See defects H8."""
+    picker = {"containers": {"log": {"image": "registry.example/log:v1"}}, "preset": "predicted-latency"}
+    picker["latencyPredictor"] = {"deploy": {}}
+    template = find(rendered(tree(qwen={"endpointPicker": picker})), "Deployment", "qwen-epp")["spec"]["template"]
+    names = [container["name"] for container in containers(template)]
+    assert names == ["epp", "log", "training-server", "prediction-server"]
+    assert token_holders(template) == ["epp"]
+
+
+@every_stack
+def test_s8_nobody_but_picker_sidecar_and_interceptor_has_a_token(stack):
+    everything = rendered(stack)
+    jobs = [manifest["spec"]["template"] for manifest in everything if manifest["kind"] == "Job"]
+    held = {name for template in [*templates(everything), *jobs] for name in token_holders(template)}
+    assert held <= {"epp", "routing-proxy", "interceptor"}
+
+
+def token_holders(template):
+    """Return the names of the containers with a token of the pod's account, as Kubernetes mounts it or by a volume."""
+    everyone = [container["name"] for container in containers(template)]
+    if template["spec"].get("automountServiceAccountToken", True):
+        return everyone
+    tokens = {
+        volume["name"]
+        for volume in template["spec"].get("volumes", [])
+        if "serviceAccountToken" in json.dumps(volume.get("projected", {}))
+    }
+    return [
+        container["name"]
+        for container in containers(template)
+        if tokens & {mount["name"] for mount in container.get("volumeMounts", [])}
+    ]
 
 
 @every_stack

@@ -24,6 +24,23 @@ SLEEPS = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": [{"type
 CERTIFICATE = {"type": "certificate", "secret": "picker"}
 CONFIG = {"name": "config", "configMap": {"name": "qwen-epp"}}
 MOUNT = {"name": "config", "mountPath": "/config", "readOnly": True}
+TOKEN_MOUNT = {"name": "api-token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}
+TOKEN = {
+    "name": "api-token",
+    "projected": {
+        "sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {
+                "downwardAPI": {
+                    "items": [
+                        {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+                    ]
+                }
+            },
+        ]
+    },
+}
 PODS_AND_POOLS = [
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
     {
@@ -188,17 +205,17 @@ def test_a_picker_makes_its_certificate_which_nobody_can_verify():
     expected = {"host": "qwen-epp.models.svc.cluster.local", "trafficPolicy": {"portLevelSettings": settings}}
     for picker in ({}, {"tls": {"type": "self-signed"}}):
         assert new_arguments(**picker) == []
-        assert pod(**picker)["volumes"] == [CONFIG]
-        assert container(**picker)["volumeMounts"] == [MOUNT]
+        assert pod(**picker)["volumes"] == [CONFIG, TOKEN]
+        assert container(**picker)["volumeMounts"] == [MOUNT, TOKEN_MOUNT]
         assert rule(**picker) == expected
 
 
 def test_a_certificate_is_mounted_served_and_read_again():
     assert new_arguments(tls=CERTIFICATE) == ["--cert-path=/certificates", "--enable-cert-reload=true"]
     volume = {"name": "certificate", "secret": {"secretName": "picker"}}
-    assert pod(tls=CERTIFICATE)["volumes"] == [CONFIG, volume]
+    assert pod(tls=CERTIFICATE)["volumes"] == [CONFIG, TOKEN, volume]
     mount = {"name": "certificate", "mountPath": "/certificates", "readOnly": True}
-    assert container(tls=CERTIFICATE)["volumeMounts"] == [MOUNT, mount]
+    assert container(tls=CERTIFICATE)["volumeMounts"] == [MOUNT, TOKEN_MOUNT, mount]
 
 
 def test_a_certificate_is_verified_where_its_authority_is_known_and_by_the_name_that_is_asked():
@@ -225,7 +242,7 @@ def test_the_name_on_the_certificate_has_the_clusters_domain():
 
 def test_plain_text_needs_no_rule():
     assert new_arguments(tls={"type": "none"}) == ["--secure-serving=false"]
-    assert pod(tls={"type": "none"})["volumes"] == [CONFIG]
+    assert pod(tls={"type": "none"})["volumes"] == [CONFIG, TOKEN]
     assert rule(tls={"type": "none"}) is None
 
 
@@ -245,6 +262,7 @@ def test_only_istio_is_told_how_to_ask_and_an_inherited_authority_is_dropped_els
 def test_a_picker_runs_anywhere_unless_it_is_told_where():
     assert set(pod()) == {
         "serviceAccountName",
+        "automountServiceAccountToken",
         "enableServiceLinks",
         "terminationGracePeriodSeconds",
         "securityContext",

@@ -89,7 +89,7 @@ def patched(change, manifest=DEPLOYMENT):
 
 
 def told(change):
-    return [str(problem) for problem in patch.problems(PATCH, change, Limits(DRAIN, "45s", DEVICES))]
+    return [str(problem) for problem in patch.problems(PATCH, change, Limits(DRAIN, "45s", DEVICES, {}))]
 
 
 def paths(change):
