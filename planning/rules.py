@@ -162,10 +162,17 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
 
 
 def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
-    """Reject users' annotations with this program's domain: readers would take them for annotations of this program."""
+    """Reject users' annotations that are decided by this program.
+
+    They have this program's domain, or Pulumi's provider obeys them, and a run would not wait as this program decides.
+    """
     annotation_sets: list[tuple[_Field, Mapping[str, str]]] = [
         ((Path("services"), (key, "route", "annotations")), service.route.annotations)
         for key, service in stack.services.items()
+    ]
+    annotation_sets += [
+        ((Path("catalogue", "profiles"), (key, "service", "pod", "annotations")), profile.service.pod.annotations)
+        for key, profile in stack.catalogue.profiles.items()
     ]
     for configured in variants:
         path, spec = configured.path, configured.spec
@@ -173,6 +180,9 @@ def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVar
         annotation_sets.append(((path, ("endpointPicker", "pod", "annotations")), spec.endpoint_picker.pod.annotations))
         annotation_sets += [((at, ("pod", "annotations")), role.pod.annotations) for _, at, role in configured.roles]
     yield from _decided_keys(annotation_sets, labels.is_ours)
+    for (at, keys), values in annotation_sets:
+        for key in filter(labels.is_providers, values):
+            yield Problem(Path(*at, *keys, key), f"is obeyed by Pulumi's provider ({key})", patch.PROVIDER_REMEDY)
 
 
 def _decided_keys(

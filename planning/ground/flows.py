@@ -129,10 +129,22 @@ def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int,
         match = _ADDRESS.fullmatch(url)
         if match is None:
             continue
-        scheme, host, explicit = match.groups()
-        port = int(explicit) if explicit else HTTPS_PORT if scheme == "https" else HTTP_PORT
-        for end in _ends(host, pods.namespace, stack, is_https=port == HTTPS_PORT):
-            yield Edge(pods, end, tcp(port, *(further if isinstance(end, Addresses) else ())))
+        number = _port(match)
+        for end in _ends(match[2], pods.namespace, stack, is_https=number == HTTPS_PORT):
+            yield Edge(pods, end, tcp(number, *(further if isinstance(end, Addresses) else ())))
+
+
+def port(url: str) -> int | None:
+    """Return the port that a URL leads to; None for a text without a host."""
+    match = _ADDRESS.fullmatch(url)
+    return None if match is None else _port(match)
+
+
+def _port(match: re.Match[str]) -> int:
+    scheme, _, explicit = match.groups()
+    if explicit:
+        return int(explicit)
+    return HTTPS_PORT if scheme == "https" else HTTP_PORT
 
 
 def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterator[End]:

@@ -37,7 +37,10 @@ _REQUIRED = frozenset(
 )
 """Maps that no patch may remove. A patch may remove keys below these maps."""
 _LABELS = frozenset(at / "labels" for at in _METADATA)
+_ANNOTATIONS = frozenset(at / "annotations" for at in _METADATA)
 _IDENTITY = "is part of the object's identity"
+PROVIDER_REMEDY = "remove it: this program decides how a run waits for its objects, and how they are deleted"
+"""Remedy for an annotation that Pulumi's provider obeys."""
 _DECIDED: Mapping[Path, tuple[str, str]] = {
     Path("apiVersion"): (_IDENTITY, "remove it"),
     Path("kind"): (_IDENTITY, "remove it"),
@@ -228,6 +231,8 @@ def _check_key(at: Path, target: Target) -> _Verdict:
         return f"is a directive of another patch format ({key})", remedy
     if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_RESERVED_PREFIX):
         return f"is reserved ({_RESERVED_PREFIX})", "remove it, or use a key of your own"
+    if at.parent in _ANNOTATIONS and isinstance(key, str) and labels.is_providers(key):
+        return f"is obeyed by Pulumi's provider ({key})", PROVIDER_REMEDY
     if at.parent in _LABELS and isinstance(key, str) and labels.is_reserved(key):
         return f"is decided by this program ({key})", "remove it, or use another key"
     return _DECIDED.get(at) or target.decided.get(at)
