@@ -130,5 +130,5 @@ def _text_or_source(value: object) -> str | EnvSource:
     raise PydanticKnownError("string_type")
 
 
-EnvValue = Annotated[str | EnvSource, PlainValidator(_text_or_source, json_schema_input_type=EnvText | EnvSource)]
+EnvValue = Annotated[str | EnvSource, PlainValidator(_text_or_source, json_schema_input_type=str | EnvSource)]
 """Value of an environment variable: text, or a reference to its source."""
