@@ -341,6 +341,7 @@ CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
 KubernetesObject = dict[str, JsonValue]
 """Fields of a Kubernetes object, with the names of the API. The rendered object is checked against the API's schema."""
 
+_READABLE = re.compile(_QUANTITY)
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _SECOND = 1000
 """A second in milliseconds: the shortest `Interval`."""
@@ -373,6 +374,11 @@ def seconds(duration: str) -> int:
 def lacks_unit(quantity: str) -> bool:
     """Return whether a number of bytes is so small that its unit must be missing. Zero needs no unit."""
     return 0 < amount(quantity) < _SMALLEST and not quantity.endswith(("k", "Ki"))
+
+
+def is_quantity(text: object) -> bool:
+    """Return whether `amount` can read a text, which a user may have written in another form of Kubernetes."""
+    return isinstance(text, str) and _READABLE.fullmatch(text) is not None
 
 
 @lru_cache(4096)

@@ -23,17 +23,17 @@ _Tree = Mapping[str, Any]
 
 _RESERVED_PREFIX = labels.SERVICE.partition("/")[0] + "/"
 """Prefix of the labels and annotations that this program sets."""
-_TEMPLATES = (
+TEMPLATES = (
     Path("spec", "template"),
     Path("spec", "leaderWorkerTemplate", "leaderTemplate"),
     Path("spec", "leaderWorkerTemplate", "workerTemplate"),
 )
 """Pod templates of a Deployment or a LeaderWorkerSet."""
-_METADATA = (Path("metadata"), *(template / "metadata" for template in _TEMPLATES))
+_METADATA = (Path("metadata"), *(template / "metadata" for template in TEMPLATES))
 _LABELLED = frozenset(at / field for at in _METADATA for field in ("labels", "annotations"))
-_POD_SPECS = frozenset(template / "spec" for template in _TEMPLATES)
+_POD_SPECS = frozenset(template / "spec" for template in TEMPLATES)
 _REQUIRED = frozenset(
-    {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
+    {Path("spec"), Path("spec", "leaderWorkerTemplate"), *TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
 )
 """Maps that no patch may remove. A patch may remove keys below these maps."""
 _LABELS = frozenset(at / "labels" for at in _METADATA)
