@@ -72,6 +72,7 @@ def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
 
 
 def _block(cidr: str, excluded: Iterable[str]) -> dict[str, Any]:
-    """Render a range without the ranges of the same IP version in `excluded`. The API server refuses any other range."""
+    """Render a range without the excluded ranges of its IP version. The API server refuses any other exception."""
     version = ipaddress.ip_network(cidr).version
-    return compact({"cidr": cidr, "except": [inner for inner in excluded if ipaddress.ip_network(inner).version == version]})
+    inside = [inner for inner in excluded if ipaddress.ip_network(inner).version == version]
+    return compact({"cidr": cidr, "except": inside})

@@ -1,7 +1,7 @@
 """Rules of the API server that no schema has, for rendered objects.
 
-The rooms of planning apply these rules to what users write, at the paths where they write it. What is left to be found here is
-what a patch makes of an object.
+The rooms of planning apply these rules to what users write, at the paths where they write it. What is left to be found
+here is what a patch makes of an object.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ def _annotations(at: Path, tree: Tree) -> Iterator[Problem]:
 
 def _pod(at: Path, pod: Tree) -> Iterator[Problem]:
     yield from scheduling.affinity(at / "affinity", pod.get("affinity"))
-    yield from scheduling.spread(at / "topologySpreadConstraints", pod.get("topologySpreadConstraints"))
+    yield from scheduling.topology_spread(at / "topologySpreadConstraints", pod.get("topologySpreadConstraints"))
     for field in ("initContainers", "containers"):
         for here, container in trees(at / field, pod.get(field)):
             amounts = mapping(container.get("resources"))

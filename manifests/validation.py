@@ -4,9 +4,9 @@ A misspelt field would get lost silently: the provider drops the field from obje
 server drops it from objects of custom kinds. Every object is therefore checked before its registration. The schemas of
 built-in kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
-`manifests.admission` and `manifests.server_rules` check rules that no schema has. A mistake in what a user wrote, such as a patch, is
-reported with its path in the configuration. Any other mistake is an internal error. Messages never contain values of
-environment variables or arguments.
+`manifests.admission` and `manifests.server_rules` check rules that no schema has. A mistake in what a user wrote, such
+as a patch, is reported with its path in the configuration. Any other mistake is an internal error. Messages never
+contain values of environment variables or arguments.
 
 Exception
 └── SchemaError    rendered objects that do not fit their schemas

@@ -201,8 +201,8 @@ def _check_model_name(name: str) -> str:
         what = f"has an invisible character (U+{ord(hidden):04X})"
         raise refuse(what, "remove it: clients would have to send the character, too", echoed=False)
     if not unicodedata.is_normalized("NFC", name):
-        remedy = "write the composed letters: clients would have to send the same characters"
-        raise refuse("has a letter and its accent as two characters, not in Unicode's form NFC", remedy)
+        remedy = "write each letter with its accent as one character: clients would have to send the same characters"
+        raise refuse("is not in Unicode's composed form NFC", remedy)
     return name
 
 

@@ -198,7 +198,9 @@ def _annotation_size_problems(stack: Stack, variants: Iterable[ConfiguredVariant
     for configured in variants:
         path, spec = configured.path, configured.spec
         yield from sizes.annotations(path / "annotations", spec.annotations)
-        yield from sizes.annotations(path / "endpointPicker" / "pod" / "annotations", spec.endpoint_picker.pod.annotations)
+        yield from sizes.annotations(
+            path / "endpointPicker" / "pod" / "annotations", spec.endpoint_picker.pod.annotations
+        )
         for _, at, role in configured.roles:
             yield from sizes.annotations(at / "pod" / "annotations", role.pod.annotations, inherited=spec.annotations)
 

@@ -56,9 +56,9 @@ _OUTSIDE = Addresses(("0.0.0.0/0", "::/0"), excluded=("169.254.0.0/16", "fe80::/
 """Addresses outside of the cluster, without those that a node itself answers.
 
 Link-local addresses (RFC 3927, RFC 4291) never leave a network. Clouds give the credentials of nodes and of pods away
-there: 169.254.169.254 everywhere, 169.254.170.23 and fd00:ec2::23 of EKS Pod Identity (Amazon EKS User Guide, Set up the
-Amazon EKS Pod Identity Agent), fd00:ec2::254 (Amazon EC2 User Guide, Use IMDS). A host of the configuration that is a
-name may resolve to any of them.
+there: 169.254.169.254 everywhere, 169.254.170.23 and fd00:ec2::23 of EKS Pod Identity (Amazon EKS User Guide, Set up
+the Amazon EKS Pod Identity Agent), fd00:ec2::254 (Amazon EC2 User Guide, Use IMDS). A host of the configuration that is
+a name may resolve to any of them.
 """
 ANY_TCP = (Port(None),)
 

@@ -55,7 +55,7 @@ def problems(path: Path, pod: Placed) -> Iterator[Problem]:
     """
     yield from scheduling.affinity(path / "affinity", pod.affinity)
     constraints = [_topology_spread(constraint, {}) for constraint in pod.topology_spread_constraints]
-    yield from scheduling.spread(path / "topologySpreadConstraints", constraints)
+    yield from scheduling.topology_spread(path / "topologySpreadConstraints", constraints)
     if "nodeAffinity" not in pod.affinity:
         return
     at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity["nodeAffinity"]

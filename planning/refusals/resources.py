@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from models.paths import Path
 from models.problems import Problem
-from models.vocabulary import is_quantity, amount
+from models.vocabulary import amount, is_quantity
 from planning.refusals.tables import rules
 
 _LARGEST = Decimal(2**63 - 1)
@@ -48,7 +48,10 @@ def _wrong(name: str, quantity: str) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with an amount, each with a remedy."""
     known = rules().resources
     if name.startswith(known.quota_prefix):
-        yield f"is a name of quotas, and no resource of a container ({name})", f"write {name.removeprefix(known.quota_prefix)}"
+        yield (
+            f"is a name of quotas, and no resource of a container ({name})",
+            f"write {name.removeprefix(known.quota_prefix)}",
+        )
     if "/" not in name and name not in known.standard and not name.startswith(known.huge_pages):
         yield f"is no resource of a container ({name})", f"write {_NAMES}"
     number = amount(quantity)
@@ -78,6 +81,8 @@ def _check_request(at: Path, name: str, request: str, limit: str | None) -> Iter
     elif not is_quantity(request) or not is_quantity(limit):
         return
     elif _is_exact(name) and amount(request) != amount(limit):
-        yield Problem(at, f"differs from its limit ({request}, {limit})", "write the same amount, or remove the request")
+        yield Problem(
+            at, f"differs from its limit ({request}, {limit})", "write the same amount, or remove the request"
+        )
     elif amount(request) > amount(limit):
         yield Problem(at, f"is above its limit ({request}, {limit})", "raise the limit")

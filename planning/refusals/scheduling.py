@@ -25,7 +25,7 @@ def affinity(at: Path, value: object) -> Iterator[Problem]:
             yield from _pod_term(here / "podAffinityTerm", mapping(preference.get("podAffinityTerm")))
 
 
-def spread(at: Path, constraints: object) -> Iterator[Problem]:
+def topology_spread(at: Path, constraints: object) -> Iterator[Problem]:
     """Yield a problem for each rule that topology spread constraints break."""
     known, pairs = rules().scheduling, dict[tuple[object, object], Path]()
     for here, constraint in trees(at, constraints):

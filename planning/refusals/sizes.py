@@ -14,8 +14,8 @@ _ROOM = 4096
 """Bytes for annotations besides those that users write: this program's, the provider's, and those that controllers add
 when they copy annotations of a workload to its ReplicaSets."""
 _OWN_SHARE = 2 / 3
-"""Share of a request to etcd that the manifest may take. The rest is for what the API server adds, above all who manages
-each field."""
+"""Share of a request to etcd that the manifest may take. The rest is for what the API server adds, above all who
+manages each field."""
 
 
 def annotations(at: Path, written: Mapping[str, str], inherited: Mapping[str, str] = _NOTHING) -> Iterator[Problem]:

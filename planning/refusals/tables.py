@@ -18,7 +18,7 @@ class Resources(Sourced):
     huge_pages: str
     """Beginning of a name of huge pages; the size of a page follows."""
     native_domain: str
-    """Domain of resources whose requests may be below their limits. Other names with a domain are extended resources."""
+    """Domain of resources whose requests may be below their limits. All others with a domain are extended."""
     quota_prefix: str
     """Beginning of names that only quotas may have."""
 
