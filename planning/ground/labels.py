@@ -26,7 +26,7 @@ JOB = "batch.kubernetes.io/job-name"
 """Label with the name of the Job. The Job controller puts this label on every pod of the Job."""
 _PROVIDER = "pulumi.com/"
 """Prefix of the annotations that Pulumi's Kubernetes provider obeys: whether and how long a run waits for an object,
-how the object is deleted, and who manages its fields (pulumi-kubernetes f47bc2d6f199, provider/pkg: annotations.go of
+how the object is deleted, and who manages its fields (pulumi-kubernetes v4.25.0, provider/pkg: annotations.go of
 `metadata`, which `await` and `provider` read)."""
 _FORCE = f"{_PROVIDER}patchForce"
 """The only such annotation that users may write. With the value "false", an update fails with a conflict instead of

@@ -11,7 +11,7 @@ OBEYED = (
     *("autonamed", "skipAwait", "waitFor", "timeoutSeconds", "replaceUnready", "patchFieldManager"),
     "deletionPropagationPolicy",
 )
-"""pulumi-kubernetes f47bc2d6f199, provider/pkg/metadata/annotations.go, without patchForce."""
+"""pulumi-kubernetes v4.25.0, provider/pkg/metadata/annotations.go, without patchForce."""
 PLACES = {
     "annotations": lambda written: {"annotations": written},
     "pod.annotations": lambda written: {"pod": {"annotations": written}},
