@@ -35,6 +35,15 @@ def problems(at: Path, requests: Amounts, limits: Amounts, *, computes: bool) ->
         yield Problem(at, f"has huge pages without cpu or memory ({pages[0]})", "add cpu or memory")
 
 
+def uncountable(amounts: Amounts) -> str | None:
+    """Return the first amount that is more than Kubernetes can count; None if there is none."""
+    return next((quantity for name, quantity in amounts.items() if _is_uncountable(name, quantity)), None)
+
+
+def _is_uncountable(name: str, quantity: str) -> bool:
+    return amount(quantity) > (_LARGEST / 1000 if name == "cpu" else _LARGEST)
+
+
 def _is_exact(name: str) -> bool:
     """Tell whether a request of a resource must be equal to its limit: extended resources and huge pages."""
     return name.startswith(rules().resources.huge_pages) or ("/" in name and not _is_native(name))
@@ -55,7 +64,7 @@ def _wrong(name: str, quantity: str) -> Iterator[tuple[str, str]]:
     if "/" not in name and name not in known.standard and not name.startswith(known.huge_pages):
         yield f"is no resource of a container ({name})", f"write {_NAMES}"
     number = amount(quantity)
-    if number > (_LARGEST / 1000 if name == "cpu" else _LARGEST):
+    if _is_uncountable(name, quantity):
         yield f"is more than Kubernetes can count ({quantity})", "write the amount that is needed"
     if name.startswith(known.huge_pages):
         yield from _wrong_pages(name.removeprefix(known.huge_pages), number, quantity)
