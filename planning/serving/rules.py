@@ -85,9 +85,9 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
 
     The default limit follows from the number of devices, which may be larger than any that exists.
     """
-    offload, own = context.variant.spec.kv_cache.cpu_offload, context.role.resources
-    requests, limits = resources.engine(own, context.layout.devices_per_pod, offload)
-    defaults = {name: size for name, size in (requests | limits).items() if name not in own.requests | own.limits}
+    offload, written = context.variant.spec.kv_cache.cpu_offload, context.role.resources
+    requests, limits = resources.engine(written, context.layout.devices_per_pod, offload)
+    defaults = {name: size for name, size in (requests | limits).items() if name not in written.requests | written.limits}
     if (size := uncountable(defaults)) is not None:
         what = f"gives a pod more than Kubernetes can count ({context.layout.devices_per_pod} devices, {size})"
         yield Problem(context.path / "parallelism", what, "write the numbers of devices that nodes have")
