@@ -18,6 +18,8 @@ GRANT = ("interceptor-role", "interceptor-binding")
 """Objects that go with metering, which a service with prefill cannot have (defects A26)."""
 UNMETERED = "split-3790d-decode-network-policy"
 """Policy that admits the interceptor no longer."""
+NARROWED = {f"{name}-network-policy" for name in ("qwen-decode", "qwen-canary-decode", "split-fill-81d2213d")}
+"""Policies of pods that ask outside of the cluster, which get exceptions for link-local addresses (defects H24)."""
 COMPONENT = "inference-stack"
 PARENT = "::inference-stacks:index:InferenceStack"
 FIRST, LATEST = "d953a59", "a0f2ada"
@@ -95,10 +97,10 @@ def is_grant(name):
     return name.endswith(GRANT)
 
 
-def test_an_upgrade_from_the_latest_version_changes_metadata_alone(restored):
-    """See defects A26."""
+def test_an_upgrade_from_the_latest_version_changes_metadata_and_policies_alone(restored):
+    """See defects A26, H24."""
     deployment, namespace, changes = restored(LATEST)
-    assert {name for name, sections in changes.items() if sections != {"metadata"}} == {UNMETERED}
+    assert {name for name, sections in changes.items() if sections != {"metadata"}} == {UNMETERED, *NARROWED}
     done, gone, new = deployed(deployment, namespace)
     assert {op for name, op in done.items() if not is_grant(name)} == {"update"}
     assert {op for name, op in done.items() if is_grant(name)} == {"delete"}
