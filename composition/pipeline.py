@@ -140,7 +140,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         facts = target.facts(loaded.stack.cluster, needed)
         waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
         components = _name(marking.mark(await_routes(rendered, plan, waits.routes), name), instance)
-        validation.check(objects(components))
+        validation.check(objects(components), Owners.of(loaded.merged.tree, plan).paths)
     except (ConfigError, SchemaError) as error:
         complete = files.complete(error.problems) if isinstance(error, ConfigError) else error
         return Refusal(complete, source_warnings, plan_warnings)

@@ -1,6 +1,7 @@
 """NetworkPolicies for the pods of each role, and for the picker's pods. They deny all flows except the planned ones."""
 
-from collections.abc import Iterator, Mapping
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from manifests import about
@@ -61,10 +62,17 @@ def _port(port: Port) -> dict[str, Any]:
 def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
     """Yield the peers of a rule. Labels and namespace are in one peer, because two peers would be alternatives."""
     if isinstance(end, Addresses):
-        yield from ({"ipBlock": {"cidr": cidr}} for cidr in end.ranges)
+        yield from ({"ipBlock": _block(cidr, end.excluded)} for cidr in end.ranges)
         return
     pods = {"podSelector": {"matchLabels": dict(end.labels)}} if end.labels else {}
     if end.namespace == namespace:
         yield pods or {"podSelector": {}}
     else:
         yield {"namespaceSelector": {"matchLabels": {_NAMESPACE: end.namespace}}, **pods}
+
+
+def _block(cidr: str, excluded: Iterable[str]) -> dict[str, Any]:
+    """Render a range without the excluded ranges of its IP version. The API server refuses any other exception."""
+    version = ipaddress.ip_network(cidr).version
+    inside = [inner for inner in excluded if ipaddress.ip_network(inner).version == version]
+    return compact({"cidr": cidr, "except": inside})

@@ -5,9 +5,9 @@ server drops it from objects of custom kinds. Every object is therefore checked 
 built-in kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`. What the
 API server demands of single fields beyond these schemas is in `constraints.yaml`.
 
-`manifests.admission` checks rules about pods that no schema has. A mistake in what a user wrote, such as a patch, is
-reported with its path in the configuration. Any other mistake is an internal error. Messages never contain values of
-environment variables or arguments.
+`manifests.admission` and `manifests.server_rules` check rules that no schema has. A mistake in what a user wrote, such
+as a patch, is reported with its path in the configuration. Any other mistake is an internal error. Messages never
+contain values of environment variables or arguments.
 
 Exception
 └── SchemaError    rendered objects that do not fit their schemas
@@ -25,13 +25,15 @@ from typing import Any, cast
 
 import jsonschema_rs
 
-from manifests import admission
+from manifests import admission, server_rules
 from manifests.objects import Manifest, Rendered
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from planning.ground import yaml_text
+from planning.refusals import sizes
 
 _KUBERNETES = "v1.36.0"
+_NO_OWNERS: Mapping[str, Path] = {}
 _DEFINITIONS = "_definitions.json"
 _DEFINITIONS_URI = f"https://kubernetes.io/api/{_DEFINITIONS}"
 _NOUNS = {
@@ -70,8 +72,10 @@ class _Misfit:
     remedy: str
 
 
-def check(objects: Iterable[Rendered]) -> None:
-    """Check every object against the schema of its kind, and every pod by the rules of `manifests.admission`.
+def check(objects: Iterable[Rendered], owners: Mapping[str, Path] = _NO_OWNERS) -> None:
+    """Check every object against the schema of its kind, and by the rules that no schema has.
+
+    `owners` has the path in the configuration of each owner of objects. An object that is too large is reported there.
 
     Raises `ConfigError` with all mistakes in what users wrote (`Rendered.origins`). If there are only other mistakes,
     raises `SchemaError` with them.
@@ -90,7 +94,10 @@ def check(objects: Iterable[Rendered]) -> None:
                 internal_errors.append(f"{_name(manifest)}: {misfit.at or 'the object'}: {misfit.what}")
             else:
                 problems.append(Problem(config_path, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
-        for problem in admission.problems(manifest, restricted):
+        too_large = sizes.manifest(manifest)
+        if too_large is not None:
+            problems.append(Problem(owners.get(rendered.id.owner, Path()), *too_large))
+        for problem in (*admission.problems(manifest, restricted), *server_rules.problems(manifest)):
             config_path = _configuration_path(rendered.origins, problem.path)
             if config_path is None:
                 internal_errors.append(f"{_name(manifest)}: {problem}")

@@ -2,11 +2,11 @@
 
 from typing import Annotated, cast
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 from pydantic_core import PydanticKnownError
 
 from models.base import Spec
-from models.vocabulary import QUALIFIED_NAME, Divisor, DnsLabel, DnsSubdomain, Shape, refuse
+from models.vocabulary import LONGEST_ARGUMENT, QUALIFIED_NAME, Divisor, DnsLabel, DnsSubdomain, Shape, refuse
 
 EnvName = Annotated[
     str,
@@ -24,6 +24,17 @@ _FIELDS = (
     rf"metadata\.(name|namespace|uid|(labels|annotations)\['{QUALIFIED_NAME}'\])"
     r"|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?)"
 )
+_LONGEST_NAME = 253
+EnvText = Annotated[
+    str,
+    Shape(
+        "has a NUL character",
+        r"[^\x00]*",
+        "remove it: no variable of a process may contain NUL",
+        LONGEST_ARGUMENT - _LONGEST_NAME - len("="),
+    ),
+]
+"""Text of a variable. A process gets it as one text with the name of the variable."""
 FieldPath = Annotated[
     str,
     Shape(
@@ -101,6 +112,9 @@ class EnvSource(Spec):
         return self
 
 
+_TEXT = TypeAdapter(EnvText)
+
+
 def _text_or_source(value: object) -> str | EnvSource:
     """Validate a variable's value by the value's YAML type.
 
@@ -109,7 +123,9 @@ def _text_or_source(value: object) -> str | EnvSource:
     """
     if isinstance(value, dict):
         return EnvSource.model_validate(cast("dict[str, object]", value))
-    if isinstance(value, str | EnvSource):
+    if isinstance(value, str):
+        return _TEXT.validate_python(value)
+    if isinstance(value, EnvSource):
         return value
     raise PydanticKnownError("string_type")
 

@@ -46,6 +46,8 @@ def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
         return "write it with type"
     if required:
         return f"write it with {' and '.join(required)}"
+    if specs and str in _types_at(at):
+        return "write '' for an empty text"
     is_map = any(typing.get_origin(annotation) is dict for annotation in _types_at(at))
     if (specs or is_map) and (field is None or not field.is_required()):
         return "write {} for its defaults"

@@ -14,6 +14,7 @@ from models.vocabulary import (
     Duration,
     Port,
     Shape,
+    check_authority,
     milliseconds,
     refuse,
 )
@@ -49,6 +50,7 @@ HostPort = Annotated[
         r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[1-9][0-9]{0,4}",
         "write an address such as valkey.metering:6379; an address with a password belongs in settingsSecret",
     ),
+    AfterValidator(check_authority),
 ]
 StreamName = Annotated[
     str, Shape("is not the name of a stream", r"[A-Za-z0-9:._-]+", "write a name such as phoebe:metering", 128)

@@ -85,4 +85,5 @@ class NetworkPolicies(Spec):
     default."""
     egress_cidrs: Items[Cidr] = Field(default=(), alias="egressCIDRs", examples=[["203.0.113.0/24"]])
     """Addresses outside the cluster from which models are fetched and to which traces are sent. They are allowed on
-    port 443, and on the ports of the URLs in this configuration. Absent: any address."""
+    port 443, and on the ports of the URLs in this configuration. Absent: any address, except link-local addresses and
+    fd00:ec2::/32, at which clouds give credentials away."""

@@ -239,7 +239,7 @@ class EndpointPicker(Spec):
     )
     """The latency predictor. Required if the preset is predicted-latency or config predicts latency, refused
     otherwise."""
-    flags: dict[FlagName, str] = Field(default={}, examples=[{"drain-timeout": "60s"}])
+    flags: dict[FlagName, Argument] = Field(default={}, examples=[{"drain-timeout": "60s"}])
     """Further flags of the picker, by their names without leading dashes. Flags that other keys set are refused."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/endpoint-picker:v0.10.0"])
     """Image of the picker; absent: the release channel's image."""

@@ -17,9 +17,9 @@ from models.vocabulary import (
     Hostname,
     Items,
     LabelKey,
+    ModelName,
     Port,
     Shape,
-    Text,
     Within,
     refuse,
 )
@@ -168,7 +168,7 @@ class Objective(Spec):
 class RewriteTarget(Spec):
     """A model that answers requests for the rewritten name."""
 
-    model: Annotated[Text, Field(examples=["Qwen/Qwen3-0.6B"])]
+    model: Annotated[ModelName, Field(examples=["Qwen/Qwen3-0.6B"])]
     """Name of the model in the engine: the service's model or one of its adapters."""
     weight: Annotated[int, Within(1, 1_000_000, "write 1 to 1000000")] | None = Field(default=None, examples=[90])
     """Share of the requests, relative to the weights of the other targets. Set it on all targets or on none."""
@@ -177,7 +177,7 @@ class RewriteTarget(Spec):
 class Rewrite(Spec):
     """Another name for served models."""
 
-    model: Annotated[Text, Field(examples=["qwen-latest"])]
+    model: Annotated[ModelName, Field(examples=["qwen-latest"])]
     """Name that clients send as `model`."""
     targets: Annotated[Items[RewriteTarget], Entries(1, None, "write at least one")] = Field(
         examples=[[{"model": "Qwen/Qwen3-0.6B"}]]

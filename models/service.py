@@ -26,6 +26,7 @@ from models.vocabulary import (
     Items,
     LabelKey,
     LabelValue,
+    ModelName,
     Port,
     ResourceId,
     Text,
@@ -104,7 +105,7 @@ class Model(Source):
 
     model_config = ConfigDict(json_schema_extra=_make_source_optional)
 
-    name: Text | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
+    name: ModelName | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
     """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim with the

@@ -8,7 +8,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from models.vocabulary import IMAGE, Shape, refuse
+from models.vocabulary import IMAGE, Shape, check_authority, refuse
 
 _LONGEST = 512
 _REPOSITORY = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
@@ -57,6 +57,8 @@ SCHEMES = {
         "write image://registry/repository with a tag or digest, such as image://ghcr.io/org/model-server:v1",
     ),
 }
+_AT_REGISTRIES = frozenset({"kit", "image"})
+"""Schemes of sources that begin with the address of a registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ def _check_source(value: str) -> str:
         raise refuse(f"is not {scheme.noun}", scheme.remedy)
     if len(value) > _LONGEST:
         raise refuse(f"is {len(value)} characters long", f"write at most {_LONGEST}", echoed=False)
+    if name in _AT_REGISTRIES:
+        check_authority(rest)
     return value
 
 

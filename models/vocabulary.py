@@ -4,7 +4,9 @@ Units are written in the value, such as `10s` or `16Gi`, not in the name of a ke
 Gateway API, quantities follow the grammar of Kubernetes.
 """
 
+import ipaddress
 import re
+import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -148,6 +150,62 @@ def check_unit(quantity: str) -> str:
     return quantity
 
 
+def _check_hostname(host: str) -> str:
+    """Reject an IP address, which the Gateway API refuses, and labels that DNS cannot have.
+
+    Sources: kubernetes-sigs/gateway-api v1.5.1, apis/v1/shared_types.go, `Hostname` ("IPs are not allowed");
+    RFC 1035, 2.3.4 (labels of at most 63 octets).
+    """
+    try:
+        ipaddress.ip_address(host.removeprefix("*."))
+    except ValueError:
+        _check_labels(host)
+        return host
+    raise refuse("is an IP address", "write a name such as llm.example.com, or remove it to serve every host")
+
+
+def check_authority(address: str) -> str:
+    """Reject an address (`host`, `host:port`, or either with a path) whose port or host cannot exist."""
+    host, _, port = address.partition("/")[0].partition(":")
+    if port and not 1 <= int(port) <= LARGEST_PORT:
+        raise refuse(f"has a port that is not from 1 to {LARGEST_PORT}", "write a port that exists, such as 8000")
+    _check_labels(host)
+    return address
+
+
+def _check_url(url: str) -> str:
+    check_authority(url.partition("://")[2])
+    return url
+
+
+def _check_labels(host: str) -> None:
+    longest = max(map(len, host.split(".")))
+    if longest > _LONGEST_LABEL:
+        what = f"has a part of {longest} characters between dots"
+        raise refuse(what, f"write parts of at most {_LONGEST_LABEL} characters")
+
+
+def _check_text(text: str) -> str:
+    """Reject text with a character that ends lines or controls terminals, and text with blanks around it."""
+    if any(unicodedata.category(char) in _CONTROLS for char in text):
+        raise refuse("has a line break or another control character", "write the text in a single line")
+    if text.strip() and text != text.strip():
+        raise refuse("begins or ends with a blank", "remove the blank")
+    return text
+
+
+def _check_model_name(name: str) -> str:
+    """Reject a name that nobody can type: clients must send the name of a model byte for byte."""
+    hidden = next((char for char in name if unicodedata.category(char) in _INVISIBLE), None)
+    if hidden is not None:
+        what = f"has an invisible character (U+{ord(hidden):04X})"
+        raise refuse(what, "remove it: clients would have to send the character, too", echoed=False)
+    if not unicodedata.is_normalized("NFC", name):
+        remedy = "write each letter with its accent as one character: clients would have to send the same characters"
+        raise refuse("is not in Unicode's composed form NFC", remedy)
+    return name
+
+
 Item = TypeVar("Item")
 Items = Annotated[tuple[Item, ...], Field(strict=False)]
 """A list in YAML, read as a tuple."""
@@ -165,7 +223,13 @@ STACK_PATH = rf"({_STACK_PART}/)?{_STACK_PART}/{_STACK_PART}"
 """Pattern of the name of a stack: project/stack or organization/project/stack."""
 FULL_STACK_PATH = rf"{_STACK_PART}/{_STACK_PART}/{_STACK_PART}"
 """Pattern of organization/project/stack."""
-_LONGEST_ARGUMENT = 2**17 - 1
+_LONGEST_LABEL = 63
+LARGEST_PORT = 65535
+_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
+"""Unicode categories of control characters, and of separators of lines and paragraphs."""
+_INVISIBLE = frozenset({"Cf", "Cs"})
+"""Unicode categories of characters without a shape: of zero width, marks of the direction of text, and surrogates."""
+LONGEST_ARGUMENT = 2**17 - 1
 """Longest argument that a process can get on Linux, in bytes (execve(2), MAX_ARG_STRLEN)."""
 LARGEST = 2**31 - 1
 """Largest count that Kubernetes accepts."""
@@ -187,6 +251,7 @@ Hostname = Annotated[
     Shape(
         "is not a hostname", rf"(\*\.)?{_LABEL}(\.{_LABEL})*", "write a name such as llm.example.com, or *.example.com"
     ),
+    AfterValidator(_check_hostname),
 ]
 Duration = Annotated[
     str,
@@ -215,6 +280,7 @@ ImageRef = Annotated[
         "write registry/repository with a tag or digest, such as ghcr.io/org/name:v1",
         512,
     ),
+    AfterValidator(check_authority),
 ]
 LabelKey = Annotated[
     str,
@@ -252,6 +318,7 @@ Url = Annotated[
     Shape(
         "is not a URL", r"https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~/-]*)?", "write http(s)://host:port/path", 512
     ),
+    AfterValidator(_check_url),
 ]
 HeaderName = Annotated[
     str,
@@ -260,12 +327,13 @@ HeaderName = Annotated[
 HeaderValue = Annotated[
     str, Shape("is not a header value", r"[!-~]([ -~]*[!-~])?", "write printable ASCII without outer blanks", 4096)
 ]
-Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
+Text = Annotated[str, AfterValidator(_check_text), Shape("is empty", r"\S(.*\S)?", "write some text")]
+ModelName = Annotated[Text, AfterValidator(_check_model_name)]
 Argument = Annotated[
     str,
-    Shape("has a NUL character", r"[^\x00]*", "remove it: no argument of a process may contain NUL", _LONGEST_ARGUMENT),
+    Shape("has a NUL character", r"[^\x00]*", "remove it: no argument of a process may contain NUL", LONGEST_ARGUMENT),
 ]
-Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
+Port = Annotated[int, Within(1, LARGEST_PORT, "write a port number, such as 8000")]
 Count = Annotated[int, Within(1, LARGEST, "write 1 or more")]
 Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
 CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
@@ -273,6 +341,7 @@ CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
 KubernetesObject = dict[str, JsonValue]
 """Fields of a Kubernetes object, with the names of the API. The rendered object is checked against the API's schema."""
 
+_READABLE = re.compile(_QUANTITY)
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _SECOND = 1000
 """A second in milliseconds: the shortest `Interval`."""
@@ -305,6 +374,11 @@ def seconds(duration: str) -> int:
 def lacks_unit(quantity: str) -> bool:
     """Return whether a number of bytes is so small that its unit must be missing. Zero needs no unit."""
     return 0 < amount(quantity) < _SMALLEST and not quantity.endswith(("k", "Ki"))
+
+
+def is_quantity(text: object) -> bool:
+    """Return whether `amount` can read a text, which a user may have written in another form of Kubernetes."""
+    return isinstance(text, str) and _READABLE.fullmatch(text) is not None
 
 
 @lru_cache(4096)

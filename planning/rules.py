@@ -12,6 +12,8 @@ from models.vocabulary import amount, lacks_unit
 from planning import hardware, interceptor, money, network, picker, serving, variant, weights
 from planning.ground import labels, patch
 from planning.hardware import accelerators
+from planning.refusals import resources as container_resources
+from planning.refusals import sizes
 from planning.releases import Release, channels
 from planning.resolve import Resolved
 from planning.variant import ConfiguredVariant, VariantContext
@@ -40,6 +42,7 @@ def problems(resolved: Resolved) -> list[Problem]:
     found += [
         *_reserved_label_problems(stack, variants),
         *_reserved_annotation_problems(stack, variants),
+        *_annotation_size_problems(stack, variants),
         *network.problems(stack),
         *_mutable_image_problems(stack, variants),
         *pins.problems(stack, variants),
@@ -98,10 +101,16 @@ def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[
 def _container_problems(
     path: Path, resources: Resources, devices: frozenset[str], *, device_remedy: str = ""
 ) -> Iterator[Problem]:
-    """Reject bytes without a unit, requests above their limits, and devices, whose number follows from parallelism.
+    """Reject what Kubernetes refuses, bytes without a unit, and devices, whose number follows from parallelism.
 
-    `device_remedy` is the remedy for a device in a container other than the engine; empty for the engine.
+    `device_remedy` is the remedy for a device in a container other than the engine; empty for the engine. An engine has
+    cpu and memory by default.
     """
+    requests, limits = (
+        {name: quantity for name, quantity in amounts.items() if name not in devices}
+        for amounts in (resources.requests, resources.limits)
+    )
+    yield from container_resources.problems(path, requests, limits, computes=not device_remedy)
     for group, values in (("requests", resources.requests), ("limits", resources.limits)):
         for name in sorted(devices & values.keys()):
             what = f"sets a device that parallelism decides ({name}: {values[name]})"
@@ -110,10 +119,6 @@ def _container_problems(
             if lacks_unit(values[name]):
                 what = f"is {amount(values[name]).normalize():f} bytes"
                 yield Problem(path / group / name, what, "write the number with its unit, such as 16Gi")
-    for name in sorted(resources.requests.keys() & resources.limits.keys()):
-        request, limit = resources.requests[name], resources.limits[name]
-        if amount(request) > amount(limit):
-            yield Problem(path / "requests" / name, f"is above its limit ({request}, {limit})", "raise the limit")
 
 
 def _release_problems(stack: Stack) -> Iterator[Problem]:
@@ -162,10 +167,17 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
 
 
 def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
-    """Reject users' annotations with this program's domain: readers would take them for annotations of this program."""
+    """Reject users' annotations that are decided by this program.
+
+    They have this program's domain, or Pulumi's provider obeys them, and a run would not wait as this program decides.
+    """
     annotation_sets: list[tuple[_Field, Mapping[str, str]]] = [
         ((Path("services"), (key, "route", "annotations")), service.route.annotations)
         for key, service in stack.services.items()
+    ]
+    annotation_sets += [
+        ((Path("catalogue", "profiles"), (key, "service", "pod", "annotations")), profile.service.pod.annotations)
+        for key, profile in stack.catalogue.profiles.items()
     ]
     for configured in variants:
         path, spec = configured.path, configured.spec
@@ -173,6 +185,24 @@ def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVar
         annotation_sets.append(((path, ("endpointPicker", "pod", "annotations")), spec.endpoint_picker.pod.annotations))
         annotation_sets += [((at, ("pod", "annotations")), role.pod.annotations) for _, at, role in configured.roles]
     yield from _decided_keys(annotation_sets, labels.is_ours)
+    for (at, keys), values in annotation_sets:
+        for key in filter(labels.is_providers, values):
+            yield Problem(Path(*at, *keys, key), f"is obeyed by Pulumi's provider ({key})", patch.PROVIDER_REMEDY)
+
+
+def _annotation_size_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    """Reject annotations that are too long together for objects that have them."""
+    for key, service in stack.services.items():
+        at = Path("services", key, "route", "annotations")
+        yield from sizes.annotations(at, service.route.annotations, inherited=service.annotations)
+    for configured in variants:
+        path, spec = configured.path, configured.spec
+        yield from sizes.annotations(path / "annotations", spec.annotations)
+        yield from sizes.annotations(
+            path / "endpointPicker" / "pod" / "annotations", spec.endpoint_picker.pod.annotations
+        )
+        for _, at, role in configured.roles:
+            yield from sizes.annotations(at / "pod" / "annotations", role.pod.annotations, inherited=spec.annotations)
 
 
 def _decided_keys(

@@ -66,6 +66,14 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
     return tuple(placed.values())
 
 
+def literal(text: str) -> str:
+    """Return an argument, or the value of a variable, that Kubernetes expands to `text` itself.
+
+    Source: k8s.io/kubernetes v1.36.3, third_party/forked/golang/expansion/expand.go (`$$` stands for `$`).
+    """
+    return text.replace("$", "$$")
+
+
 def problems(
     path: Path, generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue], reserved: Mapping[str, str]
 ) -> list[Problem]:

@@ -18,7 +18,6 @@ _API_SERVER = (HTTPS_PORT, 6443)
 A policy has to allow these ports instead of the port of the Service `kubernetes`, because most network plugins apply
 policies after they have replaced the address and port of the Service by those of an API server.
 """
-_EVERYWHERE = ("0.0.0.0/0", "::/0")
 _ADDRESS = re.compile(r"(?:(https?)://)?(?:[^/@]*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?(?:/.*)?")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -37,6 +36,8 @@ class Addresses:
 
     ranges: tuple[str, ...]
     """Ranges in CIDR notation. Empty for any address, including the addresses of pods."""
+    excluded: tuple[str, ...] = ()
+    """Smaller ranges, which do not belong to `ranges` although they are inside of them."""
 
 
 End = Pods | Addresses
@@ -51,6 +52,14 @@ class Port:
     protocol: Literal["TCP", "UDP"] = "TCP"
 
 
+_OUTSIDE = Addresses(("0.0.0.0/0", "::/0"), excluded=("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32"))
+"""Addresses outside of the cluster, without those that a node itself answers.
+
+Link-local addresses (RFC 3927, RFC 4291) never leave a network. Clouds give the credentials of nodes and of pods away
+there: 169.254.169.254 everywhere, 169.254.170.23 and fd00:ec2::23 of EKS Pod Identity (Amazon EKS User Guide, Set up
+the Amazon EKS Pod Identity Agent), fd00:ec2::254 (Amazon EC2 User Guide, Use IMDS). A host of the configuration that is
+a name may resolve to any of them.
+"""
 ANY_TCP = (Port(None),)
 
 
@@ -129,10 +138,22 @@ def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int,
         match = _ADDRESS.fullmatch(url)
         if match is None:
             continue
-        scheme, host, explicit = match.groups()
-        port = int(explicit) if explicit else HTTPS_PORT if scheme == "https" else HTTP_PORT
-        for end in _ends(host, pods.namespace, stack, is_https=port == HTTPS_PORT):
-            yield Edge(pods, end, tcp(port, *(further if isinstance(end, Addresses) else ())))
+        number = _port(match)
+        for end in _ends(match[2], pods.namespace, stack, is_https=number == HTTPS_PORT):
+            yield Edge(pods, end, tcp(number, *(further if isinstance(end, Addresses) else ())))
+
+
+def port(url: str) -> int | None:
+    """Return the port that a URL leads to; None for a text without a host."""
+    match = _ADDRESS.fullmatch(url)
+    return None if match is None else _port(match)
+
+
+def _port(match: re.Match[str]) -> int:
+    scheme, _, explicit = match.groups()
+    if explicit:
+        return int(explicit)
+    return HTTPS_PORT if scheme == "https" else HTTP_PORT
 
 
 def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterator[End]:
@@ -159,7 +180,7 @@ def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterato
         case _:
             pass
     spec = stack.network_policies
-    yield Addresses((spec.egress_cidrs if spec is not None else ()) or _EVERYWHERE)
+    yield Addresses(spec.egress_cidrs) if spec is not None and spec.egress_cidrs else _OUTSIDE
 
 
 def _address_range(host: str) -> str | None:

@@ -24,6 +24,13 @@ GROUP = "leaderworkerset.sigs.k8s.io/name"
 """Label with the name of the LeaderWorkerSet. The set's controller puts this label on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"
 """Label with the name of the Job. The Job controller puts this label on every pod of the Job."""
+_PROVIDER = "pulumi.com/"
+"""Prefix of the annotations that Pulumi's Kubernetes provider obeys: whether and how long a run waits for an object,
+how the object is deleted, and who manages its fields (pulumi-kubernetes v4.25.0, provider/pkg: annotations.go of
+`metadata`, which `await` and `provider` read)."""
+_FORCE = f"{_PROVIDER}patchForce"
+"""The only such annotation that users may write. With the value "false", an update fails with a conflict instead of
+taking over a field that somebody else has changed."""
 POD_SECURITY_LEVEL = "pod-security.kubernetes.io/enforce"
 """Label of a namespace; its value is the pod security level that the API server enforces there."""
 POD_SECURITY_VERSION = "pod-security.kubernetes.io/enforce-version"
@@ -116,6 +123,11 @@ def worker(names: Names, role: str) -> dict[str, str]:
 def is_ours(key: str) -> bool:
     """Tell whether the key of a label or annotation begins with this program's domain. Users may not set such keys."""
     return key.startswith(f"{_OURS}/")
+
+
+def is_providers(key: str) -> bool:
+    """Tell whether Pulumi's provider obeys the annotation `key`. Users may not set such annotations."""
+    return key.startswith(_PROVIDER) and key != _FORCE
 
 
 def is_reserved(key: str) -> bool:

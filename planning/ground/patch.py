@@ -23,21 +23,24 @@ _Tree = Mapping[str, Any]
 
 _RESERVED_PREFIX = labels.SERVICE.partition("/")[0] + "/"
 """Prefix of the labels and annotations that this program sets."""
-_TEMPLATES = (
+TEMPLATES = (
     Path("spec", "template"),
     Path("spec", "leaderWorkerTemplate", "leaderTemplate"),
     Path("spec", "leaderWorkerTemplate", "workerTemplate"),
 )
 """Pod templates of a Deployment or a LeaderWorkerSet."""
-_METADATA = (Path("metadata"), *(template / "metadata" for template in _TEMPLATES))
+_METADATA = (Path("metadata"), *(template / "metadata" for template in TEMPLATES))
 _LABELLED = frozenset(at / field for at in _METADATA for field in ("labels", "annotations"))
-_POD_SPECS = frozenset(template / "spec" for template in _TEMPLATES)
+_POD_SPECS = frozenset(template / "spec" for template in TEMPLATES)
 _REQUIRED = frozenset(
-    {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
+    {Path("spec"), Path("spec", "leaderWorkerTemplate"), *TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
 )
 """Maps that no patch may remove. A patch may remove keys below these maps."""
 _LABELS = frozenset(at / "labels" for at in _METADATA)
+_ANNOTATIONS = frozenset(at / "annotations" for at in _METADATA)
 _IDENTITY = "is part of the object's identity"
+PROVIDER_REMEDY = "remove it: this program decides how a run waits for its objects, and how they are deleted"
+"""Remedy for an annotation that Pulumi's provider obeys."""
 _DECIDED: Mapping[Path, tuple[str, str]] = {
     Path("apiVersion"): (_IDENTITY, "remove it"),
     Path("kind"): (_IDENTITY, "remove it"),
@@ -235,6 +238,8 @@ def _check_key(at: Path, target: Target) -> _Verdict:
         return f"is a directive of another patch format ({key})", remedy
     if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_RESERVED_PREFIX):
         return f"is reserved ({_RESERVED_PREFIX})", "remove it, or use a key of your own"
+    if at.parent in _ANNOTATIONS and isinstance(key, str) and labels.is_providers(key):
+        return f"is obeyed by Pulumi's provider ({key})", PROVIDER_REMEDY
     if at.parent in _LABELS and isinstance(key, str) and labels.is_reserved(key):
         return f"is decided by this program ({key})", "remove it, or use another key"
     return _DECIDED.get(at) or target.decided.get(at)

@@ -8,6 +8,7 @@ from models.paths import Path
 from models.problems import Problem
 from models.role import Placed
 from planning.hardware.accelerators import AcceleratorClass
+from planning.refusals import scheduling
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 """Key below `nodeAffinity`. A pod runs only on nodes that match one of the terms below this key."""
@@ -48,7 +49,13 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
 
 
 def problems(path: Path, pod: Placed) -> Iterator[Problem]:
-    """Check that a required node affinity has terms, because rendering adds the accelerator class's labels to them."""
+    """Check affinity and spread by the rules of Kubernetes, and the shape of a required node affinity.
+
+    A required node affinity needs terms, because rendering adds the accelerator class's labels to them.
+    """
+    yield from scheduling.affinity(path / "affinity", pod.affinity)
+    constraints = [_topology_spread(constraint, {}) for constraint in pod.topology_spread_constraints]
+    yield from scheduling.topology_spread(path / "topologySpreadConstraints", constraints)
     if "nodeAffinity" not in pod.affinity:
         return
     at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity["nodeAffinity"]

@@ -25,12 +25,14 @@ from planning.picker import (
     loader,
     replication,
     shapes,
+    sizing,
 )
 from planning.picker.containers import PICKER_CONTAINER
 from planning.picker.demands import Scope
 from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reading
+from planning.refusals.resources import uncountable
 from planning.releases import PickerFacts, Release, channel, other_line
 from planning.variant import kv_cache
 from planning.variant.context import VariantContext
@@ -70,7 +72,7 @@ def _picker_problems(variant: VariantContext) -> list[Problem]:
     variant_facts = config.variant_facts(spec, release, variant.kv_cache)
     found = [*_images(path, spec, release), *_flags(at, picker.flags, release)]
     found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
-    found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod), *_traffic(at, picker)]
+    found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod), *_traffic(at, variant)]
     found += [*_environment(at, variant), *_containers(at, variant), *_patch(at, variant)]
     found += replication.problems(at, variant)
     if picker.preset == "custom" and picker.config is not None:
@@ -163,9 +165,17 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
     yield from containers.problems(at / "containers", picker, servers)
 
 
-def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Reject `resources` together with `traffic`, because requests and limits follow from `traffic`."""
-    if picker.traffic is not None and "resources" in picker.model_fields_set:
+def _traffic(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Reject `resources` together with `traffic`, from which they follow, and traffic that no container can take."""
+    picker = variant.spec.endpoint_picker
+    if picker.traffic is None:
+        return
+    sized = sizing.resources(variant)
+    size = uncountable({**sized.requests, **sized.limits})
+    if size is not None:
+        what = f"needs more than Kubernetes can count ({size})"
+        yield Problem(at / "traffic", what, "write the traffic of a busy second")
+    if "resources" in picker.model_fields_set:
         remedy = "keep one of them, or write resources: null beside traffic to drop inherited resources"
         yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
 

@@ -25,6 +25,7 @@ from models.stack import PrometheusAuthentication
 from models.vocabulary import seconds
 from planning.ground import lifecycle
 from planning.picker import config as picker_config
+from planning.refusals import autoscaling as refusals
 from planning.releases import EngineMetric, PickerSeries
 from planning.serving import formulas
 from planning.variant.context import RoleContext, VariantContext
@@ -212,9 +213,14 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
         yield Problem(at / "minReplicas", what, remedy, (at / "maxReplicas",))
     if spec.min_replicas == 0:
         yield from _check_wakeable(at / "minReplicas", spec.type, variant)
+    yield from refusals.behavior(at / "behavior", spec.behavior)
     yield from _picker_problems(at, spec, variant)
     if isinstance(spec, KedaAutoscaling):
         yield from _keda_problems(at, spec, variant)
+        return
+    for index, metric in enumerate(spec.metrics):
+        if isinstance(metric, CustomMetric):
+            yield from refusals.metric(at / "metrics" / index / "spec", metric.spec)
 
 
 def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> Iterator[Problem]:

@@ -226,9 +226,10 @@ def _flag_values(context: RoleContext) -> dict[str, object]:
     """Return the values of flags of the form `--flag=value`, by flag; None for a flag that is left out."""
     spec, role, layout = context.variant.spec, context.role, context.layout
     has_devices, traces = layout.devices_per_pod > 0, context.variant.stack.observability.tracing
+    name = served_name(spec.model.name, spec.model.source)
     return {
         "port": context.engine_port,
-        "served-model-name": served_name(spec.model.name, spec.model.source),
+        "served-model-name": None if name is None else environment.literal(name),
         "tensor-parallel-size": layout.tensor if layout.tensor > 1 else None,
         "pipeline-parallel-size": layout.pipeline if layout.pipeline > 1 else None,
         "data-parallel-size": layout.data if layout.data > 1 else None,

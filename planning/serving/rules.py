@@ -17,6 +17,7 @@ from planning.ground.names import PRIMARY
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
+from planning.refusals.resources import uncountable
 from planning.serving import autoscaling, engine, fit_rules, listeners, load_balancing, shared_memory, version_rules
 from planning.serving.workload import Workload
 from planning.variant import images, kv_cache
@@ -81,8 +82,16 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
-    """Reject an offloaded cache that does not fit the container's memory limit, which includes it."""
-    offload = context.variant.spec.kv_cache.cpu_offload
+    """Reject an offloaded cache that does not fit the container's memory limit, which includes it.
+
+    The default limit follows from the number of devices, which may be larger than any that exists.
+    """
+    offload, written = context.variant.spec.kv_cache.cpu_offload, context.role.resources
+    requests, limits = resources.engine(written, context.layout.devices_per_pod, offload)
+    defaults = {name: size for name, size in (requests | limits).items() if name not in written.requests | written.limits}
+    if (size := uncountable(defaults)) is not None:
+        what = f"gives a pod more than Kubernetes can count ({context.layout.devices_per_pod} devices, {size})"
+        yield Problem(context.path / "parallelism", what, "write the numbers of devices that nodes have")
     if offload is None:
         return
     limit = _memory_limit(context)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from models.service import Variant
 from models.source import served_name
+from planning.ground import environment
 from planning.releases import Release
 
 BLOCK_SIZE = 64
@@ -73,7 +74,8 @@ def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
 
     The topic of each event contains the pod's IP, the port and the model. So the picker knows which pod sent an event.
     """
-    values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
+    name = served_name(spec.model.name, spec.model.source)
+    values = {"port": spec.engine.port, "model": None if name is None else environment.literal(name)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value
         for key, value in release.engine.kv_events.items()

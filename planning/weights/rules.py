@@ -13,13 +13,13 @@ from models.service import Adapter, Model
 from models.source import scheme, served_name
 from models.stack import Stack
 from models.storage import MODEL_MOUNT, Cache, Dedicated, Ephemeral, Existing, Fill, Shared
-from models.vocabulary import amount
-from planning.ground import environment, names
+from models.vocabulary import LARGEST_PORT, amount
+from planning.ground import environment, flows, names
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
 from planning.variant.context import ConfiguredVariant, Contexts, RoleContext, VariantContext, max_replicas
-from planning.weights import claims
+from planning.weights import claims, sources
 from planning.weights.claims import FillRequest
 
 _RESERVED = (
@@ -222,6 +222,11 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
     yield from environment.problems(
         path / "env", cast("dict[str, environment.EnvValue]", generated), explicit, reserved
     )
+    for name, value in explicit.items():
+        port = flows.port(value) if isinstance(value, str) and sources.names_server(name) else None
+        if port is not None and not 1 <= port <= LARGEST_PORT:
+            what = f"has a port that is not from 1 to {LARGEST_PORT}"
+            yield Problem(path / "env" / name, what, "write a port that exists, such as 3128")
 
 
 def _check_variant(variant: VariantContext) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from models.source import hub, place, scheme
 from models.stack import Images
 from models.storage import FETCHING
 from planning.ground import resources
-from planning.ground.environment import EnvValue, Variable, container_variables
+from planning.ground.environment import EnvValue, Variable, container_variables, literal
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
@@ -310,6 +310,11 @@ def _urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[s
             yield value
 
 
+def names_server(variable: str) -> bool:
+    """Return whether a variable of a container that fetches weights has the URL of the source or of a proxy."""
+    return variable.upper() in _PROXIES or any(variable == name for name, _ in _ENDPOINTS.values())
+
+
 def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
     explicit, defaults = source.images, source.release.images
     if not kit:
@@ -352,7 +357,10 @@ def _kit_env(item: _Item, model: Model) -> dict[str, EnvValue]:
     }
     if isinstance(model.verify, KeyVerification):
         return env | {"COSIGN_KEY": f"{PUBLIC_KEY}/{_KEY_FILE}"}
-    return env | {"COSIGN_CERT_IDENTITY": model.verify.identity, "COSIGN_CERT_OIDC_ISSUER": model.verify.issuer}
+    return env | {
+        "COSIGN_CERT_IDENTITY": literal(model.verify.identity),
+        "COSIGN_CERT_OIDC_ISSUER": model.verify.issuer,
+    }
 
 
 def _address(source: str) -> str:
@@ -382,7 +390,7 @@ def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     return {
         **({"awsAnonymousCredential": "true"} if secret is None and not identity else {}),
         **({} if access.endpoint is None else {"AWS_ENDPOINT_URL": access.endpoint}),
-        **({} if access.region is None else {"AWS_DEFAULT_REGION": access.region}),
+        **({} if access.region is None else {"AWS_DEFAULT_REGION": literal(access.region)}),
         **({} if secret is None else {key: _key(secret, key) for key in _AWS_KEYS}),
     }
 

@@ -156,6 +156,44 @@ def test_every_edge_lets_its_flow_through(ask):
     assert ask(objects).refused(policies(objects), EDGES) == []
 
 
+NEAR = {
+    "metadata": Peer("169.254.169.254"),
+    "pod identity": Peer("169.254.170.23"),
+    "pod identity by IPv6": Peer("fd00:ec2::23"),
+    "neighbour by IPv6": Peer("fe80::1"),
+    "dns of a node of kubespray": Peer("169.254.25.10"),
+    "hub by IPv6": Peer("2001:db8::7"),
+}
+
+
+def fetching_in_clear(ask, **settings):
+    """Return a judge and policies for pods that fetch by HTTP from a name that may have any address."""
+    service = {"model": {"name": "a", "source": "hf://org/m", "endpoint": "http://hub.example.com"}}
+    objects = rendered(tree(qwen=service) | {"networkPolicies": settings})
+    network = ask(objects)
+    return Network(network.judge, {**network.peers, **NEAR}), policies(objects)
+
+
+def test_no_name_leads_to_the_metadata_of_a_node_and_dns_servers_on_nodes_are_asked(ask):
+    """See defects H24."""
+    near = [name for name in NEAR if "dns" not in name and "hub" not in name]
+    network, given = fetching_in_clear(ask)
+    flows = to({name: [80, 443] for name in near}, "qwen-decode")
+    assert network.refused(given, flows) == [*map(str, flows)]
+    outside = to({"hub": [80, 443], "elsewhere": [80], "hub by IPv6": [80]}, "qwen-decode")
+    local = [Flow("qwen-decode", name, 53, "UDP") for name in ("dns of a node", "metadata")]
+    assert network.refused(given, [*outside, *local]) == []
+    network, given = fetching_in_clear(ask, dnsCIDRs=["169.254.25.10/32"])
+    kubespray = [Flow("qwen-decode", "dns of a node of kubespray", 53, protocol) for protocol in ("UDP", "TCP")]
+    assert network.refused(given, kubespray) == []
+
+
+def test_addresses_that_are_written_are_allowed_as_they_are(ask):
+    network, given = fetching_in_clear(ask, egressCIDRs=["169.254.170.23/32", "fd00:ec2::23/128"])
+    assert network.refused(given, to({"pod identity": [80], "pod identity by IPv6": [80]}, "qwen-decode")) == []
+    assert network.refused(given, to({"metadata": [80], "hub": [80]}, "qwen-decode")) != []
+
+
 def test_what_is_no_edge_is_refused(ask):
     objects = rendered(stack())
     assert sorted({*map(str, NO_EDGES)} - {*ask(objects).refused(policies(objects), NO_EDGES)}) == []

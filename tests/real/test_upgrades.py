@@ -18,6 +18,8 @@ GRANT = ("interceptor-role", "interceptor-binding")
 """Objects that go with metering, which a service with prefill cannot have (defects A26)."""
 UNMETERED = "split-3790d-decode-network-policy"
 """Policy that admits the interceptor no longer."""
+NARROWED = {f"{name}-network-policy" for name in ("qwen-decode", "qwen-canary-decode", "split-fill-81d2213d")}
+"""Policies of pods that ask outside of the cluster, which get exceptions for link-local addresses (defects H24)."""
 COMPONENT = "inference-stack"
 PARENT = "::inference-stacks:index:InferenceStack"
 FIRST, LATEST = "d953a59", "a0f2ada"
@@ -100,12 +102,13 @@ def is_grant(name):
     return name.endswith(GRANT)
 
 
-def test_an_upgrade_from_the_latest_version_restarts_the_pickers_and_changes_metadata_alone(restored):
-    """See defects A26, H8."""
+def test_an_upgrade_from_the_latest_version_restarts_the_pickers_and_changes_policies_and_metadata_alone(restored):
+    """See defects A26, H8, H24."""
     deployment, namespace, changes = restored(LATEST)
     assert {name for name, sections in changes.items() if sections != {"metadata"}} == {
         UNMETERED,
         *PICKER_DEPLOYMENTS,
+        *NARROWED,
     }
     done, gone, new = deployed(deployment, namespace)
     assert {op for name, op in done.items() if not is_grant(name)} == {"update"}

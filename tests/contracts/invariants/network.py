@@ -15,6 +15,10 @@ from tests.contracts.invariants.world import Place, World, marks, same
 ANY, DNS = {"protocol": "TCP"}, [{"protocol": protocol, "port": 53} for protocol in ("TCP", "UDP")]
 ENGINE_METRICS = {"queue-size", "running-requests", "kv-cache-utilization"}
 VENDORS = {"hf": ("HF_ENDPOINT", "https://huggingface.co"), "s3": ("AWS_ENDPOINT_URL", "https://s3.amazonaws.com")}
+OUTSIDE = [
+    {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.0.0/16"]}},
+    {"ipBlock": {"cidr": "::/0", "except": ["fe80::/10", "fd00:ec2::/32"]}},
+]
 Peers = list[dict[str, Any]]
 _text = json.JSONEncoder(sort_keys=True).encode
 
@@ -295,8 +299,8 @@ def _asked(stack: Mapping[str, Any], namespace: str, url: str, *further: int) ->
         inside = namespace if len(parts) == 1 else parts[1]
         yield _rule(_in(inside, namespace), _tcp(port))
     if len(parts) > 1 and "svc" not in parts:
-        ranges = stack["networkPolicies"].get("egressCIDRs") or ["0.0.0.0/0", "::/0"]
-        yield _rule(_blocks(*ranges), _tcp(*sorted({port, *further})))
+        written = stack["networkPolicies"].get("egressCIDRs")
+        yield _rule(_blocks(*written) if written else OUTSIDE, _tcp(*sorted({port, *further})))
 
 
 def the_job_of_a_variant_may_ask_for_its_weights(world: World) -> Iterator[str]:

@@ -8,7 +8,7 @@ from tests.support.stacks import find, rendered, tree
 from tests.support.traffic.flows import policies
 
 PODS = Pods("models", {"app": "fetching"})
-OUTSIDE = Addresses(("0.0.0.0/0", "::/0"))
+OUTSIDE = Addresses(("0.0.0.0/0", "::/0"), excluded=("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32"))
 
 
 @pytest.mark.parametrize(

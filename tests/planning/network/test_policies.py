@@ -12,7 +12,7 @@ from tests.support.stacks.varied import PROMETHEUS
 from tests.support.traffic.flows import policies
 
 PODS = Pods("models", {"app": "one"})
-OUTSIDE = Addresses(("0.0.0.0/0", "::/0"))
+OUTSIDE = Addresses(("0.0.0.0/0", "::/0"), excluded=("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32"))
 KEPT = {"model": {"name": "org/m", "source": "s3://bucket/m", "size": "1Gi"}, "storage": {"type": "dedicated"}}
 SPANNING = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}, "prefill": {}}
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manifests import validation
+from models.problems import ConfigError
 from tests.support.stacks import as_rendered
 
 
@@ -27,6 +28,6 @@ def ours(manifest: Mapping[str, Any]) -> bool:
     """Say whether our schemas take it."""
     try:
         validation.check([as_rendered(manifest)])
-    except validation.SchemaError:
+    except (validation.SchemaError, ConfigError):
         return False
     return True

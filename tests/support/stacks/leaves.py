@@ -12,6 +12,8 @@ from tests.support.stacks import SERVICE
 
 Place = tuple[str | int, ...]
 """Place of a value; `*` is any name of a map that is the user's, `[]` any item of a list."""
+NAMES = dict.fromkeys(("requests", "limits"), "ephemeral-storage")
+"""Names that may be new in a map, by its key, where not every name is allowed."""
 OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
 """Keys that no canary has."""
 
@@ -59,7 +61,8 @@ def places(stack: Any, at: Place, before: Place = ()) -> Iterator[Place]:
     part, rest = at[0], at[1:]
     names: list[str | int] = [part]
     if part == "*":
-        names = [*(stack or {}), *([] if rest else ["edited"])]
+        new = NAMES.get(str(before[-1]), "edited")
+        names = [*(stack or {}), *([] if rest else [new])]
     elif part == "[]":
         names = [*range(len(stack or []))]
     for name in names:
