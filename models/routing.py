@@ -90,9 +90,11 @@ class RouteMatch(Spec):
     """Conditions on a request. The request must meet all of them."""
 
     path: PathTemplate | None = Field(default=None, examples=["/{.metadata.labels['team']}/{.metadata.name}"])
-    """Path prefix. Placeholders stand for values of the service: {.metadata.name}, {.metadata.namespace},
-    {.metadata.labels['key']}, {.metadata.annotations['key']}, and {.spec.…} for any key of the service after merging.
-    Absent: every path."""
+    """Path prefix, served as it is written; paths are case-sensitive. Refused is what gateways change before they
+    compare paths: percent escapes, empty segments, '.' and '..'. Placeholders stand for values of the service:
+    {.metadata.name}, {.metadata.namespace}, {.metadata.labels['key']}, {.metadata.annotations['key']}, and {.spec.…}
+    for any key of the service after merging. Values are in lower case, with '-' for characters that a DNS label cannot
+    have. Absent: every path."""
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
     """Headers that a request must have, each with its exact value."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
