@@ -145,7 +145,8 @@ class Route(Spec):
     replace_prefix_match: AbsolutePath = "/"
     """Prefix that replaces the path of the match before a request reaches the engine."""
     set_headers: Headers = Field(default={}, examples=[{"x-tier": "gold"}])
-    """Headers that the gateway sets on requests; they replace those that clients send."""
+    """Headers that the gateway sets on requests; they replace those that clients send. Values are sent as they are
+    written. A character with which the gateway's proxies begin a command, such as % of Envoy, is refused."""
     remove_headers: Annotated[Items[HeaderName], Entries(0, MAX_HEADERS, "write at most 16")] = Field(
         default=(), examples=[["x-debug"]]
     )
