@@ -1,12 +1,14 @@
 """Defects of what a stack does to a gateway that it shares, and to the requests of other teams there."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning.ground.cluster_facts import LiveRoute, ParentRef, RouteMatch, Routes, Unknown
+from composition import Given, compose
+from planning.ground.cluster_facts import NOTHING_READ, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
 from planning.ground.marks import NO_MARK, Identity, Mark
 from planning.routes import acceptance, nesting, precedence
 from planning.routes.crowds import Crowd
@@ -187,6 +189,23 @@ def test_without_routes_of_the_cluster_nothing_is_compared():
     """See defects H9."""
     planned = plan(tree(b=at("/chat"))).routes
     assert [*nesting.cluster_problems(planned, Identity(NAME), Unknown("late"), "strict")] == []
+
+
+@pytest.mark.parametrize("place", ["/team-a/a", "/team-a/a/v1"])
+def test_formerly_opens_no_route_of_a_stack_that_lives_on(place):
+    """See defects H9."""
+    facts = replace(NOTHING_READ, routes=Routes((live("/team-a/a"),)))
+
+    def errors(**keys):
+        return lines(compose(tree(b=at(place)) | keys, Given(facts), NAME).preflight, "error")
+
+    (refusal,) = errors()
+    assert THEIRS in refusal
+    (living,) = errors(formerly=["chat/prod"])
+    assert living.startswith(
+        "formerly: HTTPRoute team-a/a exists with the mark of acme/chat/prod, which is another stack"
+    )
+    assert errors(formerly=["chat/prod"], allow=["takeover"]) == [refusal]
 
 
 def by_headers(count, **shared):
