@@ -84,7 +84,21 @@ def service_of(headers, paths):
     return {"route": {"setHeaders": headers, "matches": matches}, "endpointPicker": {"enabled": False}}
 
 
-STACK = tree(**{name: service_of(*written) for name, written in WRITTEN.items()}) | {"namespace": NAMESPACE}
+MATCHED = {
+    "x-a": "100%",
+    "x-b": "%REQ(x-a)%",
+    "x-c": "50% off",
+    "x-d": "%%",
+    "x-e": "".join(PRINTABLE[1:]),
+    "x-f": ".*",
+}
+"""Headers that a request on `/matched` has to have."""
+MATCHED_SERVICE = {
+    "route": {"matches": [{"path": "/matched", "headers": MATCHED}]},
+    "endpointPicker": {"enabled": False},
+}
+STACK = tree(matched=MATCHED_SERVICE, **{name: service_of(*written) for name, written in WRITTEN.items()})
+STACK |= {"namespace": NAMESPACE}
 
 
 class Front:
@@ -93,11 +107,13 @@ class Front:
     def __init__(self, istio, plane, manifests, server):
         self.istio, self.plane, self.manifests, self.server = istio, plane, manifests, server
 
-    def ask(self, path, host=HOST):
+    def ask(self, path, headers=None):
         """Return the status, and what the server saw of the request."""
         connection = http.client.HTTPConnection("127.0.0.1", self.istio.port, timeout=30)
         with contextlib.closing(connection):
-            connection.request("POST", path, json.dumps({"model": "m", "prompt": "why"}), {"Host": host})
+            connection.request(
+                "POST", path, json.dumps({"model": "m", "prompt": "why"}), {"Host": HOST} | (headers or {})
+            )
             response = connection.getresponse()
             body = response.read()
         return response.status, json.loads(body)["seen"] if response.status == http.HTTPStatus.OK else None
@@ -145,6 +161,7 @@ def front(new_plane, tools, tmp_path_factory):
         found = Front(istio, plane, manifests, server)
         for _, paths in WRITTEN.values():
             eventually(lambda path=paths[-1]: found.ask(f"{path}/v1/completions")[0] == http.HTTPStatus.OK)
+        eventually(lambda: found.ask("/matched/v1/completions", MATCHED)[0] == http.HTTPStatus.OK)
         yield found
 
 
@@ -185,6 +202,13 @@ def test_no_other_path_leads_there(front):
     )
     others -= {*ROUTE_PATHS}
     assert {path for path in others if front.ask(f"{path}/v1/completions")[0] != 404} == set()
+
+
+def test_a_header_that_is_matched_is_no_command(front):
+    """See defects H3."""
+    assert front.ask("/matched/v1/completions", MATCHED)[0] == 200
+    for name, value in MATCHED.items():
+        assert front.ask("/matched/v1/completions", MATCHED | {name: f"{value}x"})[0] == 404
 
 
 @pytest.mark.parametrize(("value", "sent"), [("100%%", "100%"), ("%PROTOCOL%", "HTTP/1.1")])
