@@ -73,12 +73,15 @@ class _Index:
                     yield _Losers(wider, path, crowd, members)
 
     def _equal(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Losers]:
+        """Yield the claims on the path and host of `claim` that have fewer conditions."""
         match, crowd = claim.match, self._crowds.get((parent.gateway, host, claim.match.path))
         if crowd is None:
             return
         members = crowd.meeting(claim, parent) & ~crowd.conditional
         if match.type == _PREFIX and not match.more:
             members &= crowd.with_fewer(len(match.headers))
+        if match.path == _ROOT and host == EVERY_HOST:
+            members &= ~crowd.with_fewer(1)
         if members:
             yield _Losers(host, match.path, crowd, members)
 

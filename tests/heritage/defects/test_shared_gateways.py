@@ -157,6 +157,8 @@ def test_a_route_of_somebody_else_is_as_safe_as_one_of_a_stack():
         (at("/v1", HOST), live("/"), 0),
         (at("/v1", HOST), live("/", "*.example.com"), 0),
         (at("/v1/x"), live("/v1", HOST), 0),
+        (at("/", headers={"x-a": "1"}), live("/", mark=NO_MARK), 0),
+        (at("/", HOST, headers={"x-a": "1"}), live("/", HOST, mark=NO_MARK), 1),
         (at("/v1/x"), live("/v1", mark=Mark(stack=str(NAME))), 0),
         (at("/v1/x"), live("/v1", kind="RegularExpression"), 0),
         (at("/v1/x"), live("/v1", kind="Exact"), 0),
