@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from manifests.assembly import Component
 from models.paths import Path
 from models.problems import Problem, gap
-from planning.ground.cluster_facts import LiveObjects, Unknown
+from planning.ground.cluster_facts import LiveObjects, Routes, Unknown
 from planning.ground.instances import Instance
 from planning.ground.marks import Identity as Owner
 from planning.ground.order import Id
@@ -43,12 +43,16 @@ class Continuity:
     """Problems of the cluster and of takeovers."""
     used: frozenset[Cause] = frozenset()
     """Causes of which `allow` lets this inference stack pass."""
+    owner: Owner | None = None
+    """The stack, without earlier names of which it shows that they are names of other stacks. None if nothing was
+    compared."""
 
 
 def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared with
     components: Collection[Component],
     state: Recorded | Unknown,
     live: LiveObjects | Unknown,
+    routes: Routes | Unknown,
     instance: Instance,
     owner: Owner,
     cluster_name: str,
@@ -56,7 +60,8 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
 ) -> Continuity:
     """Compare the components of an inference stack with Pulumi's state and with the objects in the cluster.
 
-    `cluster_name` is the name of the cluster of this run. `allowed` are the words in `allow`.
+    `routes` are the HTTPRoutes of all namespaces. `cluster_name` is the name of the cluster of this run. `allowed` are
+    the words in `allow`.
     """
     if isinstance(state, Unknown):
         return Continuity(problems=(gap(Path(), _CHECK, state.reason),))
@@ -67,14 +72,17 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     former = earlier or ClusterRecord("", "" if provider is None else state.providers[provider])
     places = {state_object.place for state_object in state.objects}
     of_cluster = clusters.problems(former, matches, live, cluster_name, allowed)
-    taken = [*takeovers.problems((planned_object.place for planned_object in objects), places, live, owner)]
-    returned = takeovers.returns((planned_object.place for planned_object in objects), places, live, owner)
+    planned = {planned_object.place for planned_object in objects}
+    strangers = takeovers.strangers(planned, places, live, routes, owner)
+    taken = [*takeovers.problems(planned, places, live, owner), *takeovers.living(strangers)]
+    returned = takeovers.returns(planned, places, live, owner)
     problems = (*of_cluster, *(taken if Cause.TAKEOVER not in allowed else ()), *returned)
     causes = {Cause.CLUSTER: of_cluster, Cause.TAKEOVER: taken}
     used = frozenset(cause for cause, found in causes.items() if found)
     present = _cluster(earlier, live, cluster_name)
     former_urn = state.instances.get(instance.name)
-    return Continuity(state, _aliases(components, matches), former_urn, provider, present, problems, used)
+    aliases, names = _aliases(components, matches), takeovers.without_living(owner, strangers)
+    return Continuity(state, aliases, former_urn, provider, present, problems, used, names)
 
 
 def planned_objects(components: Iterable[Component]) -> list[PlannedObject]:

@@ -37,7 +37,7 @@ from planning.plans import ServicePlan, StackPlan
 from planning.preflight.owners import Owners
 from planning.report import Present
 from planning.rights import Options, Purpose
-from planning.routes import acceptance, collisions, precedence
+from planning.routes import acceptance, collisions, nesting, precedence
 from planning.routes.acceptance import Waits
 
 if TYPE_CHECKING:
@@ -167,13 +167,13 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     stack, plan, facts, components = made.stack, made.plan, made.facts, made.components
     live = _live_objects(stack, facts, components, target)
     name = cluster_name(stack, target)
-    continuity = compare(components, state(), live, instance, plan.identity, name, stack.allow)
+    continuity = compare(components, state(), live, facts.routes, instance, plan.identity, name, stack.allow)
     made = replace(made, continuity=continuity)
     if errors(continuity.problems):
         return replace(made, preflight=continuity.problems)
     problems = (
         *continuity.problems,
-        *_preflight(loaded, plan, facts, needed, target),
+        *_preflight(loaded, made, needed, target),
         *_resource_id_problems(plan, components),
         *warnings,
         *_ownership(stack, plan, components, live, instance),
@@ -207,19 +207,18 @@ def _name(components: tuple[Component, ...], instance: Instance) -> tuple[Compon
     return tuple(replace(component, name=f"{instance.prefix}{component.name}") for component in components)
 
 
-def _preflight(
-    loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Needs, target: Target
-) -> tuple[Problem, ...]:
+def _preflight(loaded: Loaded, made: Composition, needed: Needs, target: Target) -> tuple[Problem, ...]:
     """Return the problems of the stack in this cluster.
 
     The order is: origin and changes of the facts; kinds, versions and metrics that the cluster lacks; missing objects;
     routes of others that collide with routes of the stack; facts that could not be read.
     """
     stack, earlier = loaded.stack, target.earlier_facts()
+    plan, facts, identity = made.plan, made.facts, made.continuity.owner or made.plan.identity
     cluster, now = target.name(stack.cluster), datetime.now(UTC)
     mode, owners = stack.checks.preflight, Owners.of(loaded.merged.tree, plan)
     references = (
-        *preflight.namespaces(needed, facts, owners, plan.identity, mode),
+        *preflight.namespaces(needed, facts, owners, identity, mode),
         *preflight.levels(needed, facts, owners, mode),
         *preflight.listeners(plan.routes, needed, facts, owners, mode),
         *preflight.classes(needed, facts, owners, mode),
@@ -229,14 +228,15 @@ def _preflight(
     return (
         *preflight.origin(facts, cluster, now),
         *preflight.origin(earlier, cluster, now, preflight.EARLIER),
-        *preflight.changes(earlier, facts, needed, plan.identity),
+        *preflight.changes(earlier, facts, needed, identity),
         *preflight.kinds(needed.kinds, facts, mode),
         *(preflight.bundles(plan, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),
         *preflight.metrics(plan, facts, mode),
         *preflight.metering(plan, facts, mode),
         *loaded.locate(references),
-        *collisions.cluster_problems(plan.routes, plan.identity, facts.routes, mode),
+        *collisions.cluster_problems(plan.routes, identity, facts.routes, mode),
+        *nesting.cluster_problems(plan.routes, identity, facts.routes, mode),
         *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
         *preflight.gaps(needed, facts, mode),
     )

@@ -90,9 +90,11 @@ class RouteMatch(Spec):
     """Conditions on a request. The request must meet all of them."""
 
     path: PathTemplate | None = Field(default=None, examples=["/{.metadata.labels['team']}/{.metadata.name}"])
-    """Path prefix. Placeholders stand for values of the service: {.metadata.name}, {.metadata.namespace},
-    {.metadata.labels['key']}, {.metadata.annotations['key']}, and {.spec.…} for any key of the service after merging.
-    Absent: every path."""
+    """Path prefix, served as it is written; paths are case-sensitive. Refused is what gateways change before they
+    compare paths: percent escapes, empty segments, '.' and '..'. Placeholders stand for values of the service:
+    {.metadata.name}, {.metadata.namespace}, {.metadata.labels['key']}, {.metadata.annotations['key']}, and {.spec.…}
+    for any key of the service after merging. Values are in lower case, with '-' for characters that a DNS label cannot
+    have. Absent: every path."""
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
     """Headers that a request must have, each with its exact value."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
@@ -143,7 +145,8 @@ class Route(Spec):
     replace_prefix_match: AbsolutePath = "/"
     """Prefix that replaces the path of the match before a request reaches the engine."""
     set_headers: Headers = Field(default={}, examples=[{"x-tier": "gold"}])
-    """Headers that the gateway sets on requests; they replace those that clients send."""
+    """Headers that the gateway sets on requests; they replace those that clients send. Values are sent as they are
+    written. A character with which the gateway's proxies begin a command, such as % of Envoy, is refused."""
     remove_headers: Annotated[Items[HeaderName], Entries(0, MAX_HEADERS, "write at most 16")] = Field(
         default=(), examples=[["x-debug"]]
     )

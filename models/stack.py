@@ -101,8 +101,8 @@ class Checks(Spec):
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
     """Check that the cluster has the kinds, namespaces, classes and listeners that the stack needs, and that the
-    stack's routes collide with no other routes. A problem that only a person can solve is an error (strict) or a
-    warning (warn); with skip, none of this is checked."""
+    stack's routes collide with no other routes, and take no requests from them by a longer path. A problem that only a
+    person can solve is an error (strict) or a warning (warn); with skip, none of this is checked."""
     capacity: Literal["strict", "warn", "skip"] = "warn"
     """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,
@@ -222,7 +222,8 @@ class Stack(Spec):
     """The cluster to deploy to."""
     formerly: Items[StackPath] = Field(default=(), examples=[["inference-stacks/staging"]])
     """Earlier names of this stack, as project/stack or organization/project/stack. Objects that are marked with an
-    earlier name belong to this stack: add the old name here after `pulumi stack rename`."""
+    earlier name belong to this stack: add the old name here after `pulumi stack rename`. The name of a stack that lives
+    on is refused."""
     allow: Items[Literal["cluster", "name", "namespace", "release", "removal", "takeover"]] = Field(
         default=(), examples=[["removal"]]
     )

@@ -306,6 +306,7 @@ def decide(
             *interceptor.warnings(stack, metering),
             *weights.cache_warnings(stack),
             *routes.precedence_warnings(resolved.routes.values()),
+            *routes.nesting_warnings(resolved.routes.values()),
         ),
     )
 

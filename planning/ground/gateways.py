@@ -28,6 +28,13 @@ class Timeouts(Sourced):
     """Whether the timeouts of routes have an effect."""
 
 
+class HeaderCommands(Sourced):
+    """Commands that an implementation replaces or refuses in the values of headers that a route sets."""
+
+    mark: str
+    """Character with which a command begins."""
+
+
 class Proxies(Sourced):
     """Proxies outside of the cluster. No selector finds them, because they are not pods."""
 
@@ -64,6 +71,8 @@ class GatewayFacts(Spec):
     """None if no version is known to reach more than one target port."""
     timeouts: Timeouts | None = None
     """None if the effect of timeouts is unknown."""
+    header_commands: HeaderCommands | None = None
+    """None if the values of headers are sent as routes state them."""
     proxies: Proxies | None = None
     """None if the proxies are pods in the gateway's namespace."""
 
@@ -88,6 +97,15 @@ def facts(gateway: Gateway) -> GatewayFacts | None:
 def payload_processors() -> PayloadProcessors:
     """Return the facts of payload processors."""
     return _table().payload_processors
+
+
+def command_mark(gateway: Gateway) -> str | None:
+    """Return the character with which a gateway begins commands in the values of headers, or None.
+
+    An unknown implementation may be made from Envoy, as Istio's is.
+    """
+    commands = (facts(gateway) or _table().providers["istio"]).header_commands
+    return None if commands is None else commands.mark
 
 
 def asks_each_picker(gateway: Gateway) -> bool:

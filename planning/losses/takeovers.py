@@ -1,18 +1,25 @@
 """Check of objects that exist in the cluster, and not in Pulumi's state.
 
 If another Pulumi stack has them in its state, both stacks could change and delete them. If they have the mark of this
-stack, the state lost them: a run was killed, or a refresh led to another cluster.
+stack, the state lost them: a run was killed, or a refresh led to another cluster. If they have an earlier name of this
+stack, and this stack does not plan them either, the name is that of a stack that lives on.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground.cluster_facts import LiveObjects, Place, Unknown
+from planning.ground import marks
+from planning.ground.api_groups import GATEWAY_GROUP
+from planning.ground.cluster_facts import LiveObjects, Place, Routes, Unknown
 from planning.ground.marks import NO_MARK, Identity, Mark, Verdict
 from planning.losses.causes import Cause
 
 _AT = Path("formerly")
+_ROUTE = "HTTPRoute"
+_RUNNING = frozenset({"Deployment", "InferencePool", "LeaderWorkerSet", _ROUTE})
+"""Kinds of objects that a stack has while it lives. Objects of other kinds may stay after a stack has ended."""
 
 
 def problems(
@@ -53,6 +60,51 @@ def returns(
     if lost:
         what = f"{_words(lost)} in the cluster, but not in the state; this run takes them back as they are"
         yield warning(Path(), what)
+
+
+def strangers(
+    planned: Collection[Place],
+    recorded: Collection[Place],
+    live: LiveObjects | Unknown,
+    routes: Routes | Unknown,
+    identity: Identity,
+) -> dict[Place, Mark]:
+    """Return the marks of running objects with an earlier name of the stack that are neither planned nor in its state.
+
+    After `pulumi stack rename`, the state has all objects of the earlier stack.
+    """
+    running = dict[Place, Mark]()
+    if not isinstance(live, Unknown):
+        contents = {place: live_object.content for place, live_object in live.objects.items() if place[1] in _RUNNING}
+        running |= {place: marks.read(content["metadata"]) for place, content in contents.items()}
+    if not isinstance(routes, Unknown):
+        running |= {(GATEWAY_GROUP, _ROUTE, route.namespace, route.name): route.mark for route in routes.routes}
+    return {
+        place: mark
+        for place, mark in running.items()
+        if place not in planned and place not in recorded and _is_of_earlier_name(mark, identity)
+    }
+
+
+def living(others: Mapping[Place, Mark]) -> Iterator[Problem]:
+    """Yield an error if there are objects of `strangers`."""
+    if others:
+        owner, whose = others[min(others)].owner, "neither this stack nor its state has"
+        pronoun = "it" if len(others) == 1 else "them"
+        what = f"{_words([*others])} with the mark of {owner}, which is another stack: {whose} {pronoun}"
+        some = f"write allow: [{Cause.TAKEOVER}] for one run that takes other objects of that stack"
+        yield Problem(_AT, what, f"remove {owner} from formerly, or {some}")
+
+
+def without_living(identity: Identity, others: Mapping[Place, Mark]) -> Identity:
+    """Return the identity of a stack without the earlier names that marks of `strangers` have."""
+    present = replace(identity, formerly=())
+    names = [
+        name
+        for name in identity.formerly
+        if all(replace(present, formerly=(name,)).verdict(mark) is not Verdict.OURS for mark in others.values())
+    ]
+    return replace(present, formerly=tuple(names))
 
 
 def _words(places: Sequence[Place]) -> str:

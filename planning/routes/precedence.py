@@ -6,22 +6,17 @@ equally long, the longest path decides, then the largest number of headers, then
 - A route with a narrower host takes requests even from routes with longer paths, if these routes lack the host.
 - If two routes have equally many headers on one path, a request with the headers of both goes to the older route.
 
-An index finds conflicting claims by lookups. Only claims on the same host and path with different header names are
-compared in pairs, and such claims are few.
+Claims with the same rank are a crowd, so that no pairs are compared. Claims that tie get one warning, however many they
+are.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from models.problems import Problem, warning
-from planning.ground.cluster_facts import GatewayRef, ParentRef, RouteMatch, Routes, Unknown
-from planning.routes.collisions import (
-    EVERY_HOST,
-    RequestClaim,
-    live_route_claims,
-    parents_and_hosts,
-    route_claims,
-)
+from planning.ground.cluster_facts import GatewayRef, ParentRef, Routes, Unknown
+from planning.routes.collisions import RequestClaim, live_route_claims, parents_and_hosts, route_claims
+from planning.routes.crowds import Crowd, covering_hosts, header_names, lowest, shorter_paths
 from planning.routes.records import Route
 
 _PREFIX, _EXACT = "PathPrefix", "Exact"
@@ -30,49 +25,36 @@ _Claim = tuple[RequestClaim, ParentRef, str]
 _Rank = tuple[GatewayRef, str, str, str, tuple[str, ...], int]
 """Gateway, host, type of path, path, further conditions and number of headers of a claim."""
 _MAX_NAMES = 3
-"""Maximum number of services that a warning names. Of all other services, the warning states only the number."""
+"""Maximum number of names in a warning. Of all other names, the warning states only the number."""
+_PAIR = 2
 
 
 class _Index:
-    """Two indices of claims: `_narrower` by gateway, wildcard host and path; `_equal` by rank, then by header names."""
+    """Index of claims by gateway, wildcard above their host, and path."""
 
     def __init__(self, claims: Iterable[RequestClaim]) -> None:
         self._narrower = dict[tuple[GatewayRef, str, str], list[_Claim]]()
-        self._equal = dict[_Rank, dict[tuple[str, ...], list[_Claim]]]()
         for claim in claims:
+            if claim.match.type != _PREFIX or claim.match.more:
+                continue
             for parent, host in parents_and_hosts(claim):
-                if claim.match.type == _PREFIX and not claim.match.more:
-                    for wider in _covering_hosts(host):
-                        key = parent.gateway, wider, claim.match.path
-                        self._narrower.setdefault(key, []).append((claim, parent, host))
-                names = self._equal.setdefault(_rank(claim, parent, host), {})
-                names.setdefault(_header_names(claim.match), []).append((claim, parent, host))
+                for wider in covering_hosts(host):
+                    key = parent.gateway, wider, claim.match.path
+                    self._narrower.setdefault(key, []).append((claim, parent, host))
 
     def narrower(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Claim]:
         """Yield the claims on hosts below `host` that take requests from `claim` despite the longer path of `claim`."""
-        for path in _shorter_paths(claim.match):
+        for path in shorter_paths(claim.match.path) if claim.match.type in {_PREFIX, _EXACT} else ():
             for other, listener, narrow in self._narrower.get((parent.gateway, host, path), ()):
                 is_apart = narrow in claim.hostnames or other.holder == claim.holder
                 if not is_apart and _meet(parent, listener) and {*other.match.headers} <= {*claim.match.headers}:
                     yield other, listener, narrow
 
-    def ties(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Claim]:
-        """Yield the claims with the rank of `claim` that require other headers, but may match the same request."""
-        own_names = _header_names(claim.match)
-        for names, claims in self._equal.get(_rank(claim, parent, host), {}).items():
-            if names == own_names:
-                continue
-            for other, listener, same_host in claims:
-                if other.holder != claim.holder and _meet(parent, listener) and _compatible(claim.match, other.match):
-                    yield other, listener, same_host
-
 
 def warnings(routes: Iterable[Route]) -> tuple[Problem, ...]:
     """Return a warning for each surprising precedence between services of a stack."""
     claims = tuple(chain.from_iterable(map(route_claims, routes)))
-    index = _Index(claims)
-    ties = (tie for tie in _ties(claims, index) if str(tie[1].holder) < str(tie[0].holder))
-    return (*_losses(claims, index), *dict.fromkeys(_tie(claim, other) for claim, other in ties))
+    return (*_losses(claims, _Index(claims)), *dict.fromkeys(_ties(claims)))
 
 
 def cluster_warnings(routes: Iterable[Route], live: Routes | Unknown) -> tuple[Problem, ...]:
@@ -84,9 +66,8 @@ def cluster_warnings(routes: Iterable[Route], live: Routes | Unknown) -> tuple[P
     others = (route for route in live.routes if (route.namespace, route.name) not in names)
     theirs = tuple(chain.from_iterable(map(live_route_claims, others)))
     ours = tuple(chain.from_iterable(map(route_claims, planned)))
-    their_index = _Index(theirs)
-    ties = dict.fromkeys(_tie(claim, other) for claim, other in _ties(ours, their_index))
-    return (*_losses(ours, their_index), *_losses(theirs, _Index(ours)), *ties)
+    ties = dict.fromkeys(_ties(ours, theirs))
+    return (*_losses(ours, _Index(theirs)), *_losses(theirs, _Index(ours)), *ties)
 
 
 def _losses(claims: Iterable[RequestClaim], index: _Index) -> Iterator[Problem]:
@@ -101,16 +82,66 @@ def _losses(claims: Iterable[RequestClaim], index: _Index) -> Iterator[Problem]:
         yield warning(taker.at, what, f"add {host} to the hostnames of these routes, or use another path")
 
 
-def _ties(claims: Iterable[RequestClaim], index: _Index) -> Iterator[tuple[RequestClaim, RequestClaim]]:
+def _ties(ours: Iterable[RequestClaim], theirs: Iterable[RequestClaim] | None = None) -> Iterator[Problem]:
+    """Yield a warning for each group of claims that tie: `ours` among themselves, or `ours` with `theirs`."""
+    crowds = dict[_Rank, Crowd]()
+    _fill(crowds, ours)
+    of_ours = {rank: crowd.everybody for rank, crowd in crowds.items()}
+    _fill(crowds, theirs or ())
+    for rank, crowd in crowds.items():
+        side = of_ours.get(rank, 0)
+        for group in _groups(crowd, side, crowd.everybody if theirs is None else crowd.everybody & ~side):
+            yield _tie(crowd.claims(group & side), crowd.claims(group))
+
+
+def _fill(crowds: dict[_Rank, Crowd], claims: Iterable[RequestClaim]) -> None:
+    """Add each claim to the crowds of its rank on its gateways and hosts."""
     for claim in claims:
         for parent, host in parents_and_hosts(claim):
-            yield from ((claim, other) for other, _, _ in index.ties(claim, parent, host))
+            match = claim.match
+            rank = parent.gateway, host, match.type, match.path, match.more, len(match.headers)
+            crowds.setdefault(rank, Crowd()).add(claim, parent)
 
 
-def _tie(claim: RequestClaim, other: RequestClaim) -> Problem:
-    """Return the warning about a tie. The message has no header values, because these may be credentials."""
-    names = sorted({name for _, name, _ in (*claim.match.headers, *other.match.headers)})
-    what = f"ties with {other.holder} for requests that have the headers {', '.join(names)}: the older route wins"
+def _groups(crowd: Crowd, side: int, opposite: int) -> Iterator[int]:
+    """Yield the sets of members that tie, directly or by others: members of `side` with members of `opposite`."""
+    remaining = crowd.everybody
+    while remaining:
+        group, unvisited = 0, remaining & -remaining
+        while unvisited:
+            bit = unvisited & -unvisited
+            group |= bit
+            allowed = (opposite if bit & side else 0) | (side if bit & opposite else 0)
+            unvisited = (unvisited | _ties_of(crowd, lowest(bit)) & allowed) & ~group
+        remaining &= ~group
+        if group.bit_count() > 1:
+            yield group
+
+
+def _ties_of(crowd: Crowd, index: int) -> int:
+    """Return the members that require other headers than a member, but may match the same request.
+
+    Regular expressions count as never met.
+    """
+    claim, parent = crowd.members[index].claim, crowd.members[index].parent
+    if not crowd.exact & 1 << index:
+        return 0
+    return crowd.meeting(claim, parent) & crowd.exact & ~crowd.with_names(header_names(claim))
+
+
+def _tie(ours: Sequence[RequestClaim], group: Sequence[RequestClaim]) -> Problem:
+    """Return the warning about a group of claims that tie, at the last of `ours`.
+
+    The message has no header values, because these may be credentials.
+    """
+    claim = max(ours, key=lambda claim: str(claim.holder))
+    others = tuple(dict.fromkeys(str(other.holder) for other in group if other is not claim))
+    names = tuple(sorted({name for member in group for name in header_names(member)}))
+    if len(group) == _PAIR:
+        what = f"ties with {others[0]} for requests that have the headers {', '.join(names)}: the older route wins"
+    else:
+        headers = f"for requests that have several of the headers {_name_list(names)}"
+        what = f"is one of {len(group)} matches that tie {headers}: the oldest route wins ({_name_list(others)})"
     return warning(claim.at, what, "use another path, or require all of these headers in one of the routes")
 
 
@@ -119,43 +150,7 @@ def _name_list(names: tuple[str, ...]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _rank(claim: RequestClaim, parent: ParentRef, host: str) -> _Rank:
-    """Return the key that claims share if only the age of their routes decides between them."""
-    match = claim.match
-    return parent.gateway, host, match.type, match.path, match.more, len(match.headers)
-
-
-def _header_names(match: RouteMatch) -> tuple[str, ...]:
-    return tuple(name for _, name, _ in match.headers)
-
-
-def _compatible(first: RouteMatch, second: RouteMatch) -> bool:
-    """Tell whether a request can meet the headers of both matches. Regular expressions count as never met."""
-    if any(kind != _EXACT for kind, _, _ in (*first.headers, *second.headers)):
-        return False
-    values = {name: value for _, name, value in first.headers}
-    return all(values.get(name, value) == value for _, name, value in second.headers)
-
-
 def _meet(first: ParentRef, second: ParentRef) -> bool:
     """Tell whether two parents share a listener. A `section_name` or `port` of None fits all listeners."""
     sections, ports = {first.section_name, second.section_name}, {first.port, second.port}
     return (len(sections) == 1 or None in sections) and (len(ports) == 1 or None in ports)
-
-
-def _shorter_paths(match: RouteMatch) -> Iterator[str]:
-    """Yield the shorter paths that are prefixes of a match's path in whole segments."""
-    path = match.path
-    while match.type in {_PREFIX, _EXACT} and path != "/":
-        path = path.rpartition("/")[0] or "/"
-        yield path
-
-
-def _covering_hosts(host: str) -> Iterator[str]:
-    """Yield the wildcards that cover a host: for `x.a.b` these are `*.a.b`, `*.b` and `*`."""
-    if host == EVERY_HOST:
-        return
-    rest = host.removeprefix("*.")
-    while rest := rest.partition(".")[2]:
-        yield f"*.{rest}"
-    yield EVERY_HOST

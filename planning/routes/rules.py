@@ -95,6 +95,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
         return None, [*_without_gateway(spec, at), *mirror_problems]
     matches, match_problems = _matches(variant, gateway)
     found = [*_version(variant, gateway), *match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
+    found += _header_commands(spec, at, gateway)
     found += _repeated_hostnames(spec, at)
     if not spec.enabled:
         # A mistake in a disabled route counts only in keys that the service writes, not in inherited keys.
@@ -246,6 +247,19 @@ def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
             other = "is in setHeaders, too" if name.lower() in added else "is listed twice"
             yield Problem(at / "removeHeaders" / index, f"{other} ({name})", "keep one of them", (at / "setHeaders",))
         removed.add(name.lower())
+
+
+def _header_commands(spec: RouteSpec, at: Path, gateway: Gateway) -> Iterator[Problem]:
+    """Reject values with commands of the gateway. The message has no values, which may be credentials."""
+    mark, facts = gateways.command_mark(gateway), gateways.facts(gateway)
+    if mark is None:
+        return
+    proxies = "proxies made from Envoy" if facts is None else facts.title
+    for name, value in spec.set_headers.items():
+        if mark in value:
+            what = f"has {mark!r}, with which a command for {proxies} begins"
+            depends_on = Path("gateway"), at / "gateway"
+            yield Problem(at / "setHeaders" / name, what, "write the value without it", depends_on)
 
 
 def _timeouts(spec: RouteSpec, at: Path, gateway: Gateway) -> Iterator[Problem]:

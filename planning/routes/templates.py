@@ -7,7 +7,7 @@ The template language is aim-engine's. An expression is written in braces. It is
 (`{.metadata.name}`, `{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted
 text, and must have exactly one value. The value becomes one path segment: in lower case, with `-` for characters that a
 DNS label cannot have. Only the value of an annotation, read as `.metadata.annotations['key']`, keeps its slashes and
-may become several segments.
+may become several segments. What stands outside of expressions is served as it is written, or refused.
 
 Exception
 └── TemplateError    a template that yields no path
@@ -21,7 +21,18 @@ _MAX_BYTES = 200
 """Maximum length of a path in bytes."""
 _MAX_SEGMENT = 63
 """Maximum length of a DNS label."""
-_EXPRESSION = re.compile(r"\{([^{}]+)\}")
+_SHOWN = 40
+"""Maximum number of characters of a path in a message."""
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+_SLASHES = re.compile(r"/+")
+_LITERAL = re.compile(r"[A-Za-z0-9/._~!$&'()*+,;=:@-]")
+"""Characters that `HTTPPathMatch` allows in a path (gateway-api v1.6.0, apis/v1/httproute_types.go), without `%`.
+
+Envoy as Istio configures it (`normalize_path`) decodes some escapes of a request before it compares paths, and keeps
+others as they are, capitals included.
+"""
+_DOTTED = (".", "..")
+"""Segments that proxies resolve before they compare paths. `HTTPPathMatch` refuses them."""
 _TEXT = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _STEP = re.compile(
     r"\.(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\.(?P<any>\*)|\[(?P<each>\*)\]|\[(?P<index>-?[0-9]+)\]"
@@ -46,28 +57,38 @@ def path(template: str, record: Mapping[str, Any]) -> str:
     """Return the path prefix that a template yields for a record.
 
     Raises `TemplateError` for an expression without exactly one value, for a brace without its counterpart, and for a
-    path that is empty or too long.
+    path that is empty, too long, or none that a route can have.
     """
-    # In aim-engine, `{}` is text and not an expression. `normalize` treats the braces as invalid characters.
-    rest = _EXPRESSION.sub("", template.replace("{}", ""))
-    if "{" in rest or "}" in rest:
-        raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
-    return normalize(_EXPRESSION.sub(lambda expression: _value(expression[1].strip(), record), template))
-
-
-def normalize(rendered: str) -> str:
-    """Return a path in its normal form: it begins with `/`, and each segment is a DNS label.
-
-    Raises `TemplateError` for a path that is empty or longer than 200 bytes.
-    """
-    text = rendered.strip()
-    if not text:
+    if not template.strip():
         raise TemplateError("the template", "yields an empty path")
-    absolute = text if text.startswith("/") else f"/{text}"
-    trimmed = absolute.rstrip("/") or "/"
-    _within_limit(trimmed)
-    segments = filter(None, map(segment, trimmed.split("/")))
-    return _within_limit(f"/{'/'.join(segments)}")
+    _check_literals(template)
+    rendered = _EXPRESSION.sub(lambda expression: _value(expression[1].strip(), record), template)
+    # A value may be empty, so that slashes of the template meet. A slash at the end changes no prefix.
+    whole = _SLASHES.sub("/", f"/{rendered}").rstrip("/") or "/"
+    for dotted in _DOTTED:
+        if dotted in whole.split("/"):
+            raise TemplateError(_shorten(template), f"has the segment {dotted}", "write the path to which it leads")
+    return _within_limit(whole)
+
+
+def _check_literals(template: str) -> None:
+    """Raise `TemplateError` unless what is written outside of expressions can be in the path of a route."""
+    shown, literals = _shorten(template), _EXPRESSION.sub("x", template)
+    if "{" in literals or "}" in literals:
+        raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
+    for character in literals:
+        if not _LITERAL.fullmatch(character):
+            remedy = "use letters, digits, '-', '_', '.' and '~'"
+            raise TemplateError(shown, f"has {character!r}, which no path of a route may have", remedy)
+    if not template.startswith(("/", "{")):
+        raise TemplateError(shown, "does not begin with '/'", f"write /{shown}")
+    if "//" in literals:
+        raise TemplateError(shown, "has an empty segment", f"write {_SLASHES.sub('/', shown)}")
+
+
+def _shorten(text: str) -> str:
+    """Return a text as messages show it."""
+    return f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
 
 
 def segment(text: str) -> str:
@@ -82,7 +103,7 @@ def _within_limit(url_path: str) -> str:
     """Return the path unchanged. Raises `TemplateError` if it is too long."""
     length = len(url_path.encode())
     if length > _MAX_BYTES:
-        shown = f"{url_path[:40]}…"
+        shown = _shorten(url_path)
         raise TemplateError(shown, f"{length} bytes of at most {_MAX_BYTES}", "shorten the template, or its values")
     return url_path
 
@@ -100,7 +121,9 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
         return "true" if value else "false"
     if not isinstance(value, str | int | float):
         raise TemplateError(shown, "is neither text nor a number", "name a key below it")
-    return str(value) if _ANNOTATION.fullmatch(expression) else segment(str(value))
+    if _ANNOTATION.fullmatch(expression):
+        return "/".join(filter(None, map(segment, str(value).split("/"))))
+    return segment(str(value))
 
 
 def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> object:
