@@ -7,7 +7,7 @@ import pytest
 from facts import hub
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Unusable, Wanted
-from tests.support.traffic.weight_servers import serve
+from tests.support.traffic.weight_servers import serve, transport
 
 COMMIT = "a" * 40
 FILES = [{"rfilename": "model.safetensors", "size": 70}, {"rfilename": "original/model.pth", "size": 900}]
@@ -28,7 +28,7 @@ def answering(server, answer, status=200, config=CONFIG):
         return status, {}, body.encode()
 
     server.answer = answered
-    return hub.ask(Wanted("hf://org/model", server.url, ignored=("original/",)), 5)
+    return hub.ask(Wanted("hf://org/model", server.url, ignored=("original/",)), transport())
 
 
 def test_a_repository_has_the_bytes_of_the_files_that_are_fetched(server):

@@ -9,7 +9,7 @@ from facts import registry as reader
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Size, Unusable, Wanted
 from tests.support.traffic.registries import KIT, KITFILE, PACK
-from tests.support.traffic.weight_servers import ask, serve
+from tests.support.traffic.weight_servers import ask, serve, transport
 
 LAYERS = (
     (f"{KIT}.model.v1.tar", 1000),
@@ -222,7 +222,7 @@ def test_a_login_does_not_follow_a_redirect(registry, tmp_path):
 
 def test_credentials_are_not_sent_to_a_plain_address_of_a_secure_registry(registry):
     given = f'Bearer realm="{registry.server.url}/token"'
-    repository = reader._Repository(f"{registry.server.host}/org/kit:v1", Wanted("kit://x/y:z"), 1)
+    repository = reader._Repository(f"{registry.server.host}/org/kit:v1", Wanted("kit://x/y:z"), transport())
     with pytest.raises(reader._UnknownSizeError, match="denied"):
         repository._authorize(given)
     assert registry.server.seen == []
@@ -260,7 +260,7 @@ def test_an_answer_that_is_no_manifest_is_unknown(registry, body):
 def test_an_image_is_told_with_its_digest_and_an_absent_one_is_a_mistake(registry):
     digest = registry.push("v1", LAYERS)
     image = f"image://{registry.server.host}/{registry.repository}"
-    found = reader.content(Wanted(f"{image}:v1", insecure=True), 5)
+    found = reader.content(Wanted(f"{image}:v1", insecure=True), transport())
     assert (found.source, found.bytes, found.origin) == (f"{image}@{digest}", None, registry.server.host)
-    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True), 5), Unusable)
-    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True, private=True), 5), Unknown)
+    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True), transport()), Unusable)
+    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True, private=True), transport()), Unknown)

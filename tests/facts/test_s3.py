@@ -3,6 +3,7 @@
 import pytest
 
 from facts import s3
+from facts.transport import Run
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Size, Unusable, Wanted
 from tests.support.traffic.weight_servers import ask, s3_error
@@ -69,7 +70,7 @@ def test_without_credentials_the_request_is_anonymous(server):
 def test_an_ambient_endpoint_is_not_the_pods(server, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    assert "amazonaws.com" in s3.Clients(1).client(Wanted("s3://models/llama")).meta.endpoint_url
+    assert "amazonaws.com" in s3.Clients(Run(1)).client(Wanted("s3://models/llama")).meta.endpoint_url
 
 
 def test_a_failing_endpoint_is_asked_twice_and_unknown(server, credentials):

@@ -14,12 +14,14 @@ from models.problems import ConfigError
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Unusable, Wanted, questions
 from tests.support.stacks import NAME
+from tests.support.traffic.sources import trust
 from tests.support.traffic.weight_servers import ANSWERS_SOON, ask, s3_error, serve
 
 
 @pytest.mark.parametrize("source", ["s3://models/llama", "kit://{host}/org/kit:v1"])
-def test_a_closed_port_is_unknown(source):
+def test_a_closed_port_is_unknown(source, monkeypatch):
     closed = serve()
+    trust(monkeypatch, closed.url)
     closed.shutdown()
     closed.server_close()
     found = ask(Wanted(source.format(host=closed.host), endpoint=closed.url, insecure=True))
