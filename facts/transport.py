@@ -86,7 +86,9 @@ class Transport:
     def _watch(self, url: str) -> None:
         """Note the server of the next request, which may follow from a redirect. Raises RefusedAddressError."""
         server = hosts.origin(url)
-        if server is None or hosts.is_refused(server.host):
+        if server is None:
+            raise OSError
+        if hosts.is_refused(server.host):
             raise RefusedAddressError
         self._asks_known = self._is_known(server)
 

@@ -1,38 +1,50 @@
 """Sizes of weights in a bucket: a real S3 server on loopback, and no failed read taken for "0 bytes"."""
 
+import hashlib
+
 import pytest
 
-from facts import s3
+from facts import public_buckets, s3
+from facts.source_sizes import contents
 from facts.transport import Run
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Size, Unusable, Wanted
+from tests.support.traffic.sources import put, trust
 from tests.support.traffic.weight_servers import ask, s3_error
 
 
+@pytest.fixture(params=["boto3", "nobody"])
+def endpoint(request, moto, monkeypatch):
+    """Return the endpoint, which is read as boto3 reads what is trusted, and as everything else is read."""
+    if request.param == "boto3":
+        trust(monkeypatch, moto)
+    return moto
+
+
 @pytest.mark.parametrize("source", ["s3://models/llama", "s3://models/llama/"])
-def test_a_prefix_is_the_sum_of_its_files_and_not_of_a_longer_name(moto, bucket, source):
-    assert ask(Wanted(source, endpoint=moto)) == Size(3210, digest=None)
+def test_a_prefix_is_the_sum_of_its_files_and_not_of_a_longer_name(endpoint, bucket, source):
+    assert ask(Wanted(source, endpoint=endpoint)) == Size(3210, digest=None)
 
 
-def test_every_page_of_a_listing_counts(moto, bucket, monkeypatch):
+def test_every_page_of_a_listing_counts(endpoint, bucket, monkeypatch):
     monkeypatch.setattr(s3, "_PAGE", 2)
-    assert ask(Wanted("s3://models/llama", endpoint=moto)) == Size(3210, digest=None)
+    assert ask(Wanted("s3://models/llama", endpoint=endpoint)) == Size(3210, digest=None)
 
 
-def test_an_archive_alone_under_a_prefix_is_unpacked_to_more(moto, bucket):
-    assert ask(Wanted("s3://models/packed", endpoint=moto)) == Size(40, digest=None, packed=True)
-    assert ask(Wanted("s3://models/beside", endpoint=moto)) == Size(42, digest=None)
+def test_an_archive_alone_under_a_prefix_is_unpacked_to_more(endpoint, bucket):
+    assert ask(Wanted("s3://models/packed", endpoint=endpoint)) == Size(40, digest=None, packed=True)
+    assert ask(Wanted("s3://models/beside", endpoint=endpoint)) == Size(42, digest=None)
 
 
 @pytest.mark.parametrize("prefix", ["lla", "hollow", "llama/config.json"])
-def test_a_prefix_without_content_is_a_mistake_and_not_0_bytes(moto, bucket, prefix):
-    found = ask(Wanted(f"s3://models/{prefix}", endpoint=moto))
+def test_a_prefix_without_content_is_a_mistake_and_not_0_bytes(endpoint, bucket, prefix):
+    found = ask(Wanted(f"s3://models/{prefix}", endpoint=endpoint))
     assert isinstance(found, Unusable)
     assert (found.field, found.what) == ("source", f"holds no objects with content (s3://models/{prefix})")
 
 
-def test_a_bucket_that_does_not_exist_is_a_mistake(moto):
-    found = ask(Wanted("s3://nowhere/llama", endpoint=moto))
+def test_a_bucket_that_does_not_exist_is_a_mistake(endpoint):
+    found = ask(Wanted("s3://nowhere/llama", endpoint=endpoint))
     assert isinstance(found, Unusable)
     assert found.what == "is in a bucket that does not exist (nowhere)"
 
@@ -65,6 +77,42 @@ def test_without_credentials_the_request_is_anonymous(server):
     server.answer = lambda *_: (403, {}, s3_error("AccessDenied"))
     ask(Wanted("s3://models/llama", endpoint=server.url))
     assert {header for _, header in server.seen} == {None}
+
+
+def test_an_endpoint_of_the_configuration_alone_gets_no_identity_and_nobody_looks_for_one(
+    unknown_server, credentials, monkeypatch
+):
+    """See defects H5. The look-up of credentials may ask the metadata of a machine."""
+    monkeypatch.setattr(s3.Clients, "client", None)
+    unknown_server.answer = lambda *_: (404, {}, s3_error("NoSuchBucket"))
+    assert isinstance(ask(Wanted("s3://models/llama", endpoint=unknown_server.url)), Unusable)
+    assert [header for _, header in unknown_server.seen] == [None]
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+@pytest.mark.parametrize("body", [b"", b"<html>", s3_error("AccessDenied")])
+def test_a_private_endpoint_says_in_one_way_that_it_could_not_be_read(unknown_server, status, body):
+    """See defects H5."""
+    unknown_server.answer = lambda *_: (status, {}, body)
+    found = ask(Wanted("s3://models/llama", endpoint=unknown_server.url))
+    assert found == Unknown(
+        "neither size nor existence of s3://models/llama was checked: its server could not be read; "
+        "list the server in INFERENCE_STACKS_TRUSTED_ENDPOINTS to read why"
+    )
+
+
+def test_an_endless_listing_is_not_read(unknown_server, monkeypatch):
+    monkeypatch.setattr(public_buckets, "_LARGEST", 100)
+    unknown_server.answer = lambda *_: (200, {}, b"x" * 101)
+    assert isinstance(ask(Wanted("s3://models/llama", endpoint=unknown_server.url)), Unknown)
+
+
+def test_names_of_objects_are_read_as_they_are(bucket, moto, endpoint):
+    put(moto, "odd/a b+c%20ä&.bin", b"x" * 5)
+    assert ask(Wanted("s3://models/odd", endpoint=endpoint)) == Size(5, digest=None)
+    (content,) = contents([Wanted("s3://models/odd", endpoint=endpoint)]).values()
+    expected = {"a b+c%20ä&.bin": s3.Object(5, hashlib.md5(b"x" * 5).hexdigest())}
+    assert content.digest == s3.listing_digest(expected)
 
 
 def test_an_ambient_endpoint_is_not_the_pods(server, monkeypatch):
