@@ -23,7 +23,7 @@ class RefusedAddressError(OSError):
 
 
 class Run:
-    """What all requests of a run share: the time of its end, and one TLS context."""
+    """The end of a run and its TLS context, which all its requests share."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds

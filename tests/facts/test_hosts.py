@@ -1,4 +1,4 @@
-"""Which servers get whose identity, as the environment of the caller says."""
+"""Servers that get an identity, as the environment of the caller says."""
 
 import pytest
 

@@ -53,9 +53,9 @@ def silent():
 def test_many_silent_servers_end_at_the_deadline_and_cost_little(silent, source):
     """See defects H5."""
     endpoint = f"http://{silent}"
-    wanted = [Wanted(source.format(host=silent, number=number), endpoint=endpoint) for number in range(1500)]
+    asked = [Wanted(source.format(host=silent, number=number), endpoint=endpoint) for number in range(1500)]
     threads, begin, cpu = threading.active_count(), time.monotonic(), time.process_time()
-    found = sizes(wanted, 1.0)
+    found = sizes(asked, 1.0)
     assert time.monotonic() - begin < 3
     assert time.process_time() - cpu < 1
     assert threading.active_count() - threads <= 16
@@ -70,9 +70,9 @@ def test_many_closed_ports_cost_little(source):
     closed = serve()
     closed.shutdown()
     closed.server_close()
-    wanted = [Wanted(source.format(host=closed.host, number=number), endpoint=closed.url) for number in range(1500)]
+    asked = [Wanted(source.format(host=closed.host, number=number), endpoint=closed.url) for number in range(1500)]
     cpu = time.process_time()
-    assert set(sizes(wanted).values()) == {each.unknown(UNTOLD) for each in wanted}
+    assert set(sizes(asked).values()) == {each.unknown(UNTOLD) for each in asked}
     assert time.process_time() - cpu < 10
 
 
@@ -102,27 +102,27 @@ print(time.monotonic() - begin)
 def test_a_private_server_that_is_no_registry_looks_like_a_closed_port(unknown_server, status):
     """See defects H5."""
     unknown_server.answer = lambda *_: (status, {}, b"<html>")
-    wanted = Wanted(f"kit://{unknown_server.host}/org/kit:v1", insecure=True)
-    assert ask(wanted) == wanted.unknown(UNTOLD)
+    question = Wanted(f"kit://{unknown_server.host}/org/kit:v1", insecure=True)
+    assert ask(question) == question.unknown(UNTOLD)
 
 
 def test_a_link_local_address_is_told(monkeypatch):
     """See defects H5."""
-    wanted = Wanted("kit://169.254.169.254/a/b:c", insecure=True)
+    question = Wanted("kit://169.254.169.254/a/b:c", insecure=True)
     reason = "it could not be reached or read (link-local addresses and those of clouds' metadata are never asked)"
-    assert ask(wanted) == wanted.unknown(reason)
+    assert ask(question) == question.unknown(reason)
 
 
 def test_an_offline_run_asks_nobody(server, monkeypatch):
     """See defects H5."""
     monkeypatch.setenv(hosts.OFFLINE, "true")
-    wanted = [
+    asked = [
         Wanted("s3://models/llama", server.url),
         Wanted("s3://models/llama"),
         Wanted(f"kit://{server.host}/org/kit:v1", insecure=True),
         Wanted("hf://org/model", server.url),
     ]
-    assert contents(wanted) == {each: each.unknown("this run is offline") for each in wanted}
+    assert contents(asked) == {each: each.unknown("this run is offline") for each in asked}
     assert contents([Wanted("pvc://claim")])[Wanted("pvc://claim")].source == "pvc://claim"
     assert server.seen == []
 

@@ -97,8 +97,8 @@ def test_reasons_are_told_of_public_and_known_servers_alone(names, connections):
             with pytest.raises(urllib.error.URLError):
                 get(f"https://{name}", transport)
             telling[name, known] = transport.is_telling
-    assert {name for (name, known), told in telling.items() if told and not known} == {"public.example"}
-    assert all(told for (_, known), told in telling.items() if known)
+    assert {name for (name, known), is_telling in telling.items() if is_telling and not known} == {"public.example"}
+    assert all(is_telling for (_, known), is_telling in telling.items() if known)
 
 
 def test_what_a_private_server_hides_stays_hidden(unknown_server, names, connections):
