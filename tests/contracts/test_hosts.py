@@ -16,13 +16,12 @@ from cli import commands
 from facts import hosts
 from local import main as local
 from tests.support.traffic import world
-from tests.support.traffic.world import BUCKET, LOGIN
+from tests.support.traffic.world import BUCKET, IDENTITY, METADATA, MODELS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hosts.md"
 NOBODY = "nobody"
 GITLAB = "gitlab.acme.example"
-METADATA = "169.254.169.254"
 REASONS = {
     BUCKET: "`s3://` on AWS",
     "minio.acme.example": "`s3://` with an endpoint that the environment names",
@@ -59,25 +58,6 @@ BY_HAND = {"down", "setup", "tools", "try", "up"}
 """Commands of `python -m local` that the page describes: they start programs of others."""
 
 
-def sources():
-    """Return models, one for each kind of server."""
-    s3 = {"source": "s3://models/llama", "region": "eu-central-1"}
-    hub = {"source": "hf://org/model", "size": "1Gi"}
-    return {
-        "aws": s3,
-        "ours": {**s3, "endpoint": "https://minio.acme.example"},
-        "theirs": {**s3, "endpoint": "https://minio.example"},
-        "kit": {"source": "kit://registry.acme.example/org/kit:v1"},
-        "public": {"source": "kit://registry.example/org/kit:v1"},
-        "hub": hub,
-        "mirror": {**hub, "endpoint": "https://hub.acme.example"},
-        "strange": {**hub, "endpoint": "https://hub.example"},
-        "image": {"source": "image://images.example/org/server:v1"},
-        "elsewhere": {"source": "kit://elsewhere.example:5000/org/kit:v1"},
-        "metadata": {"source": f"kit://{METADATA}/org/kit:v1", "insecure": True},
-    }
-
-
 def storage(model):
     return {} if model["source"].startswith("image") else {"storage": {"type": "dedicated"}}
 
@@ -86,7 +66,7 @@ def write(folder, name, *keys):
     """Write the stack file of a stack with some of the sources."""
     services = {
         key: {"model": {"name": f"org/{key}", **model}, "accelerator": "nvidia", **storage(model)}
-        for key, model in sources().items()
+        for key, model in MODELS.items()
         if key in keys
     }
     gateway = {"name": "gateway", "namespace": "gateways", "provider": "istio", "version": "1.31.2"}
@@ -104,7 +84,7 @@ def project(folder, authority):
     """Write a project whose user has an identity for everything, and return the variables of that user."""
     for stack in ("elsewhere", "metadata"):
         write(folder, stack, stack)
-    write(folder, "all", *(sources().keys() - {"elsewhere", "metadata"}))
+    write(folder, "all", *(MODELS.keys() - {"elsewhere", "metadata"}))
     write(folder, "aws", "aws")
     write(folder, "theirs", "theirs", "public", "strange")
     chosen = {"namespace": "models", "services": {"chat": {"model": {"name": "Qwen/Qwen3-32B"}}}}
@@ -112,8 +92,6 @@ def project(folder, authority):
     (folder / "Pulumi.yaml").write_text("name: inference-stacks\n", encoding="utf-8")
     (folder / "events.json").write_text("", encoding="utf-8")
     (folder / "report.md").write_text("### one\n", encoding="utf-8")
-    auths = {"auths": {"registry.acme.example": {"auth": LOGIN}}}
-    (folder / "config.json").write_text(json.dumps(auths), encoding="utf-8")
     cluster = {"server": "https://cluster.acme.example:6443", "certificate-authority": str(authority)}
     kubeconfig = {
         "current-context": "acme",
@@ -126,26 +104,11 @@ def project(folder, authority):
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "PYTHONPATH": str(ROOT),
-        "SSL_CERT_FILE": str(authority),
-        "AWS_CA_BUNDLE": str(authority),
-        "AWS_CONFIG_FILE": str(folder / "aws"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "aws"),
-        "DOCKER_CONFIG": str(folder),
+        **world.files(folder, authority),
         "KUBECONFIG": str(folder / "kubeconfig"),
         "GITHUB_REPOSITORY": "acme/models",
         "GITHUB_REF": "refs/pull/7/merge",
     }
-
-
-IDENTITY = {
-    "HF_TOKEN": "hf_mine",
-    "HF_ENDPOINT": "https://hub.acme.example",
-    "AWS_ACCESS_KEY_ID": "AKIAMINE",
-    "AWS_SECRET_ACCESS_KEY": "of-my-key",
-    "AWS_SESSION_TOKEN": "of-my-session",
-    "AWS_ENDPOINT_URL_S3": "https://minio.acme.example",
-    "GITHUB_TOKEN": "ghs_mine",
-}
 
 
 class Record:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from tests.support.cluster import certificates
@@ -23,6 +24,33 @@ NAMES = (
     "images.example",
     *("cluster.acme.example", "api.github.com", "gitlab.acme.example"),
 )
+METADATA = "169.254.169.254"
+_BUCKET = {"source": "s3://models/llama", "region": "eu-central-1"}
+_HUB = {"source": "hf://org/model", "size": "1Gi"}
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    "aws": _BUCKET,
+    "ours": {**_BUCKET, "endpoint": "https://minio.acme.example"},
+    "theirs": {**_BUCKET, "endpoint": "https://minio.example"},
+    "kit": {"source": "kit://registry.acme.example/org/kit:v1"},
+    "public": {"source": "kit://registry.example/org/kit:v1"},
+    "hub": _HUB,
+    "mirror": {**_HUB, "endpoint": "https://hub.acme.example"},
+    "strange": {**_HUB, "endpoint": "https://hub.example"},
+    "image": {"source": "image://images.example/org/server:v1"},
+    "elsewhere": {"source": "kit://elsewhere.example:5000/org/kit:v1"},
+    "metadata": {"source": f"kit://{METADATA}/org/kit:v1", "insecure": True},
+}
+"""Models, one for each kind of server. The last two are on no stand-in."""
+IDENTITY = {
+    "HF_TOKEN": "hf_mine",
+    "HF_ENDPOINT": "https://hub.acme.example",
+    "AWS_ACCESS_KEY_ID": "AKIAMINE",
+    "AWS_SECRET_ACCESS_KEY": "of-my-key",
+    "AWS_SESSION_TOKEN": "of-my-session",
+    "AWS_ENDPOINT_URL_S3": "https://minio.acme.example",
+    "GITHUB_TOKEN": "ghs_mine",
+}
+"""Variables of a user with an identity for everything."""
 LOGIN = base64.b64encode(b"me:mine").decode()
 IDENTITIES = {
     "hf_mine": "`HF_TOKEN`",
@@ -105,6 +133,19 @@ def _registry(host: str, path: str, authorization: str | None) -> Answer:
 
 def _kit() -> tuple[bytes, Mapping[str, bytes]]:
     return modelkit([(f"{KIT}.model.v1.tar", 1000)])
+
+
+def files(folder: Path, authority: Path) -> Mapping[str, str]:
+    """Write the files of a user who trusts the stand-ins, and return the variables that name the files."""
+    auths = {"auths": {"registry.acme.example": {"auth": LOGIN}}}
+    (folder / "config.json").write_text(json.dumps(auths), encoding="utf-8")
+    return {
+        "SSL_CERT_FILE": str(authority),
+        "AWS_CA_BUNDLE": str(authority),
+        "AWS_CONFIG_FILE": str(folder / "aws"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "aws"),
+        "DOCKER_CONFIG": str(folder),
+    }
 
 
 class World:
