@@ -100,7 +100,7 @@ def _refusal(question: Wanted, base: str, error: urllib.error.HTTPError, *, is_t
     if status == http.HTTPStatus.NOT_FOUND and (is_telling or "X-Error-Code" in error.headers):
         return Unusable("source", f"is not on its hub ({question.source})", "correct the name or the revision")
     if status in _DENIED and not hosts.gets_hub_token(base):
-        reason = f"access was denied to an anonymous request; HF_TOKEN goes to {hosts.HUB} and to HF_ENDPOINT alone"
+        reason = f"access was denied to an anonymous request; HF_TOKEN goes to {hosts.HUB} and HF_ENDPOINT, by https"
         return question.unknown(reason)
     if status in _DENIED:
         return question.unknown("access was denied to the user of this program; set HF_TOKEN, or correct the name")

@@ -9,10 +9,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
-from typing import Any
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING, Any
 
 from facts.transport import RefusedAddressError, Transport
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _ATTEMPTS = 2
 _LARGEST = 8 * 2**20
@@ -77,10 +79,8 @@ class PublicBucket:
 
 def _page(body: bytes) -> dict[str, Any]:
     """Return a page of a listing; without `IsTruncated` if the answer is no listing."""
-    try:
-        # Of a document type, expat 2.4.1 and later expands little more than the text has.
-        root = ET.fromstring(body)  # noqa: S314, as above
-    except ET.ParseError:
+    root = _root(body)
+    if root is None:
         return {}
     fields = {_name(child): child.text or "" for child in root}
     if _name(root) != "ListBucketResult" or "IsTruncated" not in fields:
@@ -98,15 +98,23 @@ def _page(body: bytes) -> dict[str, Any]:
 
 def _response(error: urllib.error.HTTPError) -> Mapping[str, Any]:
     """Return an error in the form of boto3. Its code is the HTTP status if the body names no code."""
-    try:
-        root = ET.fromstring(error.read(_LARGEST))  # noqa: S314, as above
-        fields = {_name(child): child.text or "" for child in root}
-    except (ET.ParseError, OSError):
-        fields = dict[str, str]()
+    root = _root(error.read(_LARGEST))
+    fields = dict[str, str]() if root is None else {_name(child): child.text or "" for child in root}
     headers = {name.lower(): value for name, value in error.headers.items()}
     meta = {"HTTPStatusCode": error.code, "HTTPHeaders": headers}
     return {"Error": {"Code": str(error.code), **fields}, "ResponseMetadata": meta}
 
 
-def _name(element: ET.Element) -> str:
+def _root(body: bytes) -> "Element | None":
+    """Return the root of an XML document; None if a text is no XML."""
+    from xml.etree import ElementTree as ET  # noqa: PLC0415, the import is slow, and most stacks do not need it
+
+    try:
+        # expat limits by itself how much larger than its text a document becomes (since version 2.4.1).
+        return ET.fromstring(body)  # noqa: S314, as above
+    except ET.ParseError:
+        return None
+
+
+def _name(element: "Element") -> str:
     return element.tag.rpartition("}")[2]

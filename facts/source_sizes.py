@@ -78,17 +78,19 @@ def _answers(
                 question = pending.get_nowait()
             except queue.Empty:
                 return
-            results.put((question, _answer(question, clients, transports[question], reader)))
+            answer = _answer(question, clients, transports[question], reader)
+            # Requests end with the run, so that a failure after the end says nothing of a server.
+            if run.seconds_left():
+                results.put((question, answer))
 
     for _ in range(min(_THREADS, len(transports))):
         threading.Thread(target=work, daemon=True).start()
     answers = dict[Wanted, _Answer | Unknown]()
     while len(answers) < len(transports):
         try:
-            question, answer = results.get(timeout=run.seconds_left())
+            answers.update([results.get(timeout=run.seconds_left())])
         except queue.Empty:
             break
-        answers[question] = answer
     late = f"there was no answer within {deadline:g} seconds"
     return {
         question: answers.get(question) or question.unknown(late if transport.is_telling else _UNTOLD)

@@ -92,7 +92,7 @@ def test_a_hub_that_gets_no_token_is_told(server, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_mine")
     found = answering(server, {}, 401)
     words = (
-        "access was denied to an anonymous request; HF_TOKEN goes to https://huggingface.co and to HF_ENDPOINT alone"
+        "access was denied to an anonymous request; HF_TOKEN goes to https://huggingface.co and HF_ENDPOINT, by https"
     )
     assert found.reason.endswith(words)
     assert "hf_mine" not in found.reason

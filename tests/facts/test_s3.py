@@ -13,40 +13,44 @@ from tests.support.traffic.sources import put, trust
 from tests.support.traffic.weight_servers import ask, s3_error
 
 
-@pytest.fixture(params=["boto3", "nobody"])
-def endpoint(request, moto, monkeypatch):
-    """Return the endpoint, which is read as boto3 reads what is trusted, and as everything else is read."""
-    if request.param == "boto3":
-        trust(monkeypatch, moto)
-    return moto
-
-
 @pytest.mark.parametrize("source", ["s3://models/llama", "s3://models/llama/"])
-def test_a_prefix_is_the_sum_of_its_files_and_not_of_a_longer_name(endpoint, bucket, source):
-    assert ask(Wanted(source, endpoint=endpoint)) == Size(3210, digest=None)
+def test_a_prefix_is_the_sum_of_its_files_and_not_of_a_longer_name(moto, bucket, source):
+    assert ask(Wanted(source, endpoint=moto)) == Size(3210, digest=None)
 
 
-def test_every_page_of_a_listing_counts(endpoint, bucket, monkeypatch):
+def test_every_page_of_a_listing_counts(moto, bucket, monkeypatch):
     monkeypatch.setattr(s3, "_PAGE", 2)
-    assert ask(Wanted("s3://models/llama", endpoint=endpoint)) == Size(3210, digest=None)
+    assert ask(Wanted("s3://models/llama", endpoint=moto)) == Size(3210, digest=None)
 
 
-def test_an_archive_alone_under_a_prefix_is_unpacked_to_more(endpoint, bucket):
-    assert ask(Wanted("s3://models/packed", endpoint=endpoint)) == Size(40, digest=None, packed=True)
-    assert ask(Wanted("s3://models/beside", endpoint=endpoint)) == Size(42, digest=None)
+def test_an_archive_alone_under_a_prefix_is_unpacked_to_more(moto, bucket):
+    assert ask(Wanted("s3://models/packed", endpoint=moto)) == Size(40, digest=None, packed=True)
+    assert ask(Wanted("s3://models/beside", endpoint=moto)) == Size(42, digest=None)
 
 
 @pytest.mark.parametrize("prefix", ["lla", "hollow", "llama/config.json"])
-def test_a_prefix_without_content_is_a_mistake_and_not_0_bytes(endpoint, bucket, prefix):
-    found = ask(Wanted(f"s3://models/{prefix}", endpoint=endpoint))
+def test_a_prefix_without_content_is_a_mistake_and_not_0_bytes(moto, bucket, prefix):
+    found = ask(Wanted(f"s3://models/{prefix}", endpoint=moto))
     assert isinstance(found, Unusable)
     assert (found.field, found.what) == ("source", f"holds no objects with content (s3://models/{prefix})")
 
 
-def test_a_bucket_that_does_not_exist_is_a_mistake(endpoint):
-    found = ask(Wanted("s3://nowhere/llama", endpoint=endpoint))
+def test_a_bucket_that_does_not_exist_is_a_mistake(moto):
+    found = ask(Wanted("s3://nowhere/llama", endpoint=moto))
     assert isinstance(found, Unusable)
     assert found.what == "is in a bucket that does not exist (nowhere)"
+
+
+@pytest.mark.parametrize("source", ["models/llama", "models/packed", "models/beside", "models/hollow", "nowhere/llama"])
+def test_a_trusted_endpoint_is_read_by_boto3_and_answers_alike(moto, bucket, monkeypatch, source):
+    """See defects H5. Other endpoints are read without boto3."""
+    monkeypatch.setattr(s3, "_PAGE", 2)
+    question = Wanted(f"s3://{source}", endpoint=moto)
+    anonymous = ask(question)
+    monkeypatch.setattr(s3, "PublicBucket", None)
+    trust(monkeypatch, moto)
+    assert ask(question) == anonymous
+    assert isinstance(anonymous, Size | Unusable)
 
 
 def test_a_region_that_is_not_the_buckets_is_a_mistake_with_the_right_one(server, credentials):
@@ -107,10 +111,10 @@ def test_an_endless_listing_is_not_read(unknown_server, monkeypatch):
     assert isinstance(ask(Wanted("s3://models/llama", endpoint=unknown_server.url)), Unknown)
 
 
-def test_names_of_objects_are_read_as_they_are(bucket, moto, endpoint):
+def test_names_of_objects_are_read_as_they_are(bucket, moto):
     put(moto, "odd/a b+c%20ä&.bin", b"x" * 5)
-    assert ask(Wanted("s3://models/odd", endpoint=endpoint)) == Size(5, digest=None)
-    (content,) = contents([Wanted("s3://models/odd", endpoint=endpoint)]).values()
+    assert ask(Wanted("s3://models/odd", endpoint=moto)) == Size(5, digest=None)
+    (content,) = contents([Wanted("s3://models/odd", endpoint=moto)]).values()
     expected = {"a b+c%20ä&.bin": s3.Object(5, hashlib.md5(b"x" * 5).hexdigest())}
     assert content.digest == s3.listing_digest(expected)
 

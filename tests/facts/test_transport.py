@@ -124,6 +124,18 @@ def test_all_questions_of_a_run_share_one_tls_context(monkeypatch, connections, 
     assert len(made) == 1
 
 
+def test_a_proxy_of_the_environment_is_used_and_changes_no_judgement(unknown_server, monkeypatch):
+    """See defects H5. Behind a proxy no server is known to be public."""
+    monkeypatch.setenv("http_proxy", unknown_server.url)
+    unknown_server.answer = lambda *_: (200, {}, b"here")
+    transport = client()
+    assert get("http://public.example/x", transport) == b"here"
+    assert not transport.is_telling
+    with pytest.raises(RefusedAddressError):
+        get(f"http://{METADATA}/latest", client())
+    assert [path for path, _ in unknown_server.seen] == ["http://public.example/x"]
+
+
 def test_nothing_is_sent_after_the_end(unknown_server):
     with pytest.raises(TimeoutError):
         get(unknown_server.url, Transport(Run(0), lambda _: False))
