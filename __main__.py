@@ -8,7 +8,7 @@ from pulumi.runtime import config
 from components import InferenceStack, program, read_platform
 from composition import sources
 from models import config_keys
-from models.config_keys import KUBECONFIG, ROOT
+from models.config_keys import KUBECONFIG, ROOT, of_project
 from models.paths import Path
 from models.platform import Outputs
 from models.problems import Problem
@@ -33,15 +33,20 @@ async def _deploy_on_platform(tree: object) -> None:
 
 def _deploy(tree: object, platform: Outputs | None = None) -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource is registered."""
-    settings = pulumi.Config()
+    settings, project = pulumi.Config(), pulumi.get_project()
+    kubeconfig = settings.get("kubeconfig")
+    is_open = kubeconfig is not None and not pulumi.runtime.is_config_secret(of_project(KUBECONFIG, project))
     stack = InferenceStack(
         MAIN.name,
         tree,
-        kubeconfig=settings.get("kubeconfig"),
+        kubeconfig=kubeconfig,
         platform=platform,
         prefix=MAIN.prefix,
         previewed=settings.get("previewed"),
-        problems=config_keys.problems(_config_keys(), pulumi.get_project()),
+        problems=[
+            *config_keys.problems(_config_keys(), project),
+            *([config_keys.kubeconfig_problem(project)] if is_open else []),
+        ],
     )
     for name, value in stack.outputs.items():
         pulumi.export(name, value)

@@ -14,7 +14,7 @@ import sys
 from cli import affected, diagram, explain, fit, lint, lock, profiles, reference, rights, schema, summarize
 from cli.render import render, render_json
 from composition import defects
-from facts import cluster, facts_file
+from facts import cluster, facts_file, hosts
 from models.problems import ConfigError
 from planning.ground.cluster_facts import PARTS, Unknown
 from planning.ground.differences import differences
@@ -27,6 +27,8 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(before)
     if separator and options.command != "lint":
         options = _parser().parse_args(arguments)
+    if getattr(options, "offline", False):
+        os.environ[hosts.OFFLINE] = "true"
     try:
         return _run(options, after)
     except ConfigError as error:
@@ -122,7 +124,7 @@ def _add_render(parser: argparse.ArgumentParser) -> None:
         "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: from Pulumi.yaml and the file"
     )
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
-    _add_platform(parser)
+    _add_surroundings(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document: release, factsDigest, objects")
 
 
@@ -148,19 +150,19 @@ def _add_lock(parser: argparse.ArgumentParser) -> None:
         "--file", metavar="PATH", help="the lock that a program passes to InferenceStack; absent: the lock of the stack"
     )
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
-    _add_platform(parser)
+    _add_surroundings(parser)
 
 
 def _add_diagram(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `diagram`."""
     parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
-    _add_platform(parser)
+    _add_surroundings(parser)
 
 
 def _add_fit(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `fit`."""
     parser.add_argument("stack", nargs="?", metavar="FILE|STACK", help="a stack file, or the name of a stack")
-    _add_platform(parser)
+    _add_surroundings(parser)
     model = "without a stack: the name of a public model, or the path of a config.json"
     parser.add_argument("--model", metavar="NAME|FILE", help=model)
     parser.add_argument("--class", dest="accelerator", metavar="CLASS", help="class of the devices; absent: all")
@@ -191,7 +193,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: from Pulumi.yaml and the file"
     )
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
-    _add_platform(parser)
+    _add_surroundings(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document with all tables")
 
 
@@ -210,16 +212,19 @@ def _lock(options: argparse.Namespace) -> int:
     return lock.run(lock.Options(*inputs, is_check=options.check, file=options.file))
 
 
-def _add_platform(parser: argparse.ArgumentParser) -> None:
+def _add_surroundings(parser: argparse.ArgumentParser) -> None:
+    """Add the options about what is outside of a stack: outputs of its platform, and servers."""
     text = "outputs of the platform's stack, as `pulumi stack output --json` prints them"
     parser.add_argument("--platform", metavar="FILE", help=text)
+    offline = f"contact nobody, and say what went unchecked; {hosts.OFFLINE}=true says the same"
+    parser.add_argument("--offline", action="store_true", help=offline)
 
 
 def _add_rights(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `rights`."""
     parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
     parser.add_argument("--for", dest="purpose", choices=list(Purpose), required=True, help="purpose of the rights")
-    _add_platform(parser)
+    _add_surroundings(parser)
     parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
     parser.add_argument("--dry-run", action="store_true", help="let a preview send dry runs, which need write rights")
 
@@ -230,7 +235,7 @@ def _add_summarize(parser: argparse.ArgumentParser) -> None:
     log = "the file that `pulumi preview --event-log FILE` wrote; - for standard input"
     parser.add_argument("--events", dest="log", metavar="FILE", required=True, help=log)
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
-    _add_platform(parser)
+    _add_surroundings(parser)
     parser.add_argument("--format", choices=summarize.FORMATS, default="markdown", help="absent: markdown")
     drift = "report changes that a refresh found; the exit code is 7 if there are any"
     parser.add_argument("--drift", action="store_true", help=drift)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cli import forges
 from cli.forges import Forge
+from facts import hosts
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 
@@ -23,6 +24,8 @@ def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
 
     Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses the comment.
     """
+    if hosts.is_offline():
+        raise _mistake(hosts.OFFLINE, "forbids requests, which publish a comment", "unset it for this command")
     if not _ENVIRONMENT.fullmatch(environment):
         raise _mistake("--environment", "is no name of an environment", "write letters, digits, '.', '_' and '-'")
     try:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from facts import yaml_file
 from models import config_keys, engine_yaml
-from models.config_keys import ROOT
+from models.config_keys import KUBECONFIG, ROOT
 from models.engine_yaml import Document
 from models.paths import Path
 from models.problems import ConfigError, Problem
@@ -24,8 +24,8 @@ class StackFile:
     """Plain values below `inference-stacks:stack`."""
     document: Document
     """The whole file."""
-    unknown_keys: tuple[Problem, ...] = ()
-    """Problems of unknown keys of the namespace `inference-stacks`."""
+    mistaken_keys: tuple[Problem, ...] = ()
+    """Problems of keys of the namespace `inference-stacks`: unknown keys, and a kubeconfig that is not encrypted."""
 
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.
@@ -35,9 +35,9 @@ class StackFile:
         try:
             result = work(self.tree)
         except ConfigError as error:
-            raise ConfigError([*self.unknown_keys, *self.document.complete(error.problems)]) from None
-        if self.unknown_keys or self.document.ambiguities:
-            raise ConfigError([*self.unknown_keys, *self.document.ambiguities])
+            raise ConfigError([*self.mistaken_keys, *self.document.complete(error.problems)]) from None
+        if self.mistaken_keys or self.document.ambiguities:
+            raise ConfigError([*self.mistaken_keys, *self.document.ambiguities])
         return result
 
 
@@ -59,7 +59,10 @@ def parse(path: pathlib.Path) -> StackFile:
     """
     document = yaml_file.read(path, "name a stack file or a stack", _TREE)
     tree = document.tree
-    unknown = config_keys.problems(map(str, _mapping(_mapping(tree).get("config"))))
+    config = _mapping(_mapping(tree).get("config"))
+    mistaken = config_keys.problems(map(str, config))
+    if isinstance(config.get(KUBECONFIG), str):
+        mistaken.append(config_keys.kubeconfig_problem())
     for key in _TREE:
         tree = _mapping(tree).get(key)
     if engine_yaml.holds_secret(tree):
@@ -69,7 +72,7 @@ def parse(path: pathlib.Path) -> StackFile:
             "put a kubeconfig into inference-stacks:kubeconfig"
         )
         raise engine_yaml.mistake(ROOT, what, remedy)
-    return StackFile(tree, document, tuple(unknown))
+    return StackFile(tree, document, tuple(mistaken))
 
 
 def _mapping(value: object) -> dict[Any, object]:

@@ -1,7 +1,8 @@
 """Reader of repositories on a Hugging Face hub: their commit, size in bytes and configuration.
 
-If the environment variable HF_TOKEN is set, requests carry its value as the token. The requests follow huggingface_hub
-1.25: `HfApi.model_info` (/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
+If the environment variable HF_TOKEN is set, requests to huggingface.co and to the server of HF_ENDPOINT carry its value
+as the token. The requests follow huggingface_hub 1.25: `HfApi.model_info`
+(/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
 """
 
 import fnmatch
@@ -15,13 +16,14 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from facts import hosts
+from facts.transport import Transport
 from models.source import hub
 from planning.fit.configs import architecture
 from planning.ground.cluster_facts import Unknown
 from planning.weights.contents import Content
 from planning.weights.sizes import Unusable, Wanted
 
-_VENDOR = "https://huggingface.co"
 _DEFAULT_REVISION = "main"
 _CONFIG = "config.json"
 _LARGEST = 64 * 2**20
@@ -30,24 +32,25 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DENIED = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN})
 
 
-def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
+def ask(question: Wanted, transport: Transport) -> Content | Unusable | Unknown:
     """Return the commit, size and architecture of a repository, or why they are unknown or the source is unusable.
 
-    The size is None if the size of any file that pods fetch is unknown. `seconds` is the timeout of each request.
-    Raises OSError or ValueError if the hub's answer cannot be read.
+    The size is None if the size of any file that pods fetch is unknown. Raises OSError or ValueError if the hub's
+    answer cannot be read.
     """
     name, revision = hub(question.source)
-    base = (question.endpoint or _VENDOR).rstrip("/")
+    base = (question.endpoint or hosts.HUB).rstrip("/")
     place = f"{base}/api/models/{name}/revision/{urllib.parse.quote(revision or _DEFAULT_REVISION, safe='')}"
     try:
-        answer = cast("dict[str, Any]", json.loads(_get(f"{place}?blobs=true", seconds)))
+        answer = cast("dict[str, Any]", json.loads(_get(f"{place}?blobs=true", transport)))
     except urllib.error.HTTPError as error:
-        return _refusal(question, error.code)
+        with error:
+            return _refusal(question, base, error, is_telling=transport.is_telling)
     commit, files = str(answer.get("sha")), _files(answer)
     if _COMMIT.fullmatch(commit) is None:
         return question.unknown("the hub names no commit")
     sizes = [size for path, size in files.items() if not _is_ignored(path, question.ignored)]
-    config = _config(f"{base}/{name}/resolve/{commit}/{_CONFIG}", seconds) if _CONFIG in files else None
+    config = _config(f"{base}/{name}/resolve/{commit}/{_CONFIG}", transport) if _CONFIG in files else None
     known = [size for size in sizes if size is not None]
     total = sum(known) if len(known) == len(sizes) else 0
     return Content(f"hf://{name}@{commit}", bytes=total or None, architecture=architecture(config), origin=base)
@@ -66,34 +69,39 @@ def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatch(path, f"{pattern}*" if pattern.endswith("/") else pattern) for pattern in patterns)
 
 
-def _config(url: str, seconds: float) -> object:
+def _config(url: str, transport: Transport) -> object:
     """Return the configuration of a model; None if it cannot be read."""
     try:
-        return json.loads(_get(url, seconds))
+        return json.loads(_get(url, transport))
     except (OSError, ValueError):
         return None
 
 
-def _get(url: str, seconds: float) -> bytes:
+def _get(url: str, transport: Transport) -> bytes:
     """Return the body of the answer to a GET request. If the request is redirected, the new request has no token."""
     request = urllib.request.Request(url)  # noqa: S310, the endpoint is a URL of http or https
     token = os.environ.get("HF_TOKEN")
-    if token:
+    if token and hosts.gets_hub_token(url):
         request.add_unredirected_header("Authorization", f"Bearer {token}")
-    with urllib.request.urlopen(request, timeout=seconds) as response:  # noqa: S310, as above
-        body = cast("bytes", response.read(_LARGEST + 1))
+    with transport.open(request) as response:
+        body = response.read(_LARGEST + 1)
     if len(body) > _LARGEST:
         raise ValueError("the answer is too long")
     return body
 
 
-def _refusal(question: Wanted, status: int) -> Unusable | Unknown:
+def _refusal(question: Wanted, base: str, error: urllib.error.HTTPError, *, is_telling: bool) -> Unusable | Unknown:
     """Return the result for an error status.
 
-    A hub answers 401 for a private repository, and for a repository that does not exist. The remedy covers both.
+    A hub answers 401 for a private repository, and for a repository that does not exist. The remedy covers both. If
+    failures must not be told, the 404 of a server without a hub's header is no answer (`hf_raise_for_status`).
     """
-    if status == http.HTTPStatus.NOT_FOUND:
+    status = error.code
+    if status == http.HTTPStatus.NOT_FOUND and (is_telling or "X-Error-Code" in error.headers):
         return Unusable("source", f"is not on its hub ({question.source})", "correct the name or the revision")
+    if status in _DENIED and not hosts.gets_hub_token(base):
+        reason = f"access was denied to an anonymous request; HF_TOKEN goes to {hosts.HUB} and HF_ENDPOINT, by https"
+        return question.unknown(reason)
     if status in _DENIED:
         return question.unknown("access was denied to the user of this program; set HF_TOKEN, or correct the name")
     return question.unknown(f"the hub answered {status}")

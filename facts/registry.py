@@ -1,13 +1,12 @@
 """Reader of registries: it reads the sizes of ModelKits, and the digests of ModelKits and images.
 
-Requests are anonymous, or carry the registry's credentials from Docker's configuration.
+Requests are anonymous, or carry the registry's credentials from Docker's configuration. The credentials go to the
+registry, and to the server of tokens that the registry itself names, but never by plain http except on this machine.
 """
 
-import base64
 import hashlib
 import http
 import json
-import os
 import re
 import urllib.error
 import urllib.parse
@@ -15,10 +14,10 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPResponse
-from pathlib import Path
 from typing import Any, Self, cast
 
-from facts import kit_config
+from facts import docker_config, hosts, kit_config
+from facts.transport import Transport
 from models.source import SCHEMES, place, scheme
 from planning.fit.configs import architecture
 from planning.ground.cluster_facts import Unknown
@@ -28,6 +27,8 @@ from planning.weights.sizes import Answer, Size, Unusable, Wanted
 _ATTEMPTS = 2
 _LARGEST = 8 * 2**20
 """Maximum size of a manifest or Kitfile in bytes. It exceeds the 4 MiB that registries accept for a manifest."""
+_LONGEST_REASON = 2**16
+"""Bytes of an error that are read."""
 _LONGEST_CHAIN = 10
 """Maximum number of references in a chain of ModelKits. The command `kit` has the same limit."""
 _INDEXES = frozenset(
@@ -47,10 +48,8 @@ _TYPES = {
 """Types of layers that each value of `model.filter` selects, spelt as in media types of ModelKits and ModelPacks."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
 """Annotation with the Kitfile of a ModelPack that the command `kit` packed."""
-_ADDRESSES = {"docker.io": "registry-1.docker.io"}
+_ADDRESSES = {"docker.io": hosts.DOCKER_HUB}
 """Address of each registry whose address differs from its name."""
-_DOCKER_HUB = "index.docker.io"
-"""Name of docker.io in Docker's configuration."""
 _FINAL = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN, http.HTTPStatus.NOT_FOUND})
 """HTTP statuses after which a request is not repeated, because the answer would be the same."""
 
@@ -70,31 +69,31 @@ class _UnknownSizeError(Exception):
     """
 
 
-def ask(question: Wanted, seconds: float) -> Answer:
+def ask(question: Wanted, transport: Transport) -> Answer:
     """Return the number of bytes in the layers that `kit` would unpack.
 
-    The answer is `Unusable` if the source has a mistake, and `Unknown` if the size cannot be read. `seconds` is the
-    timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration cannot be read.
+    The answer is `Unusable` if the source has a mistake, and `Unknown` if the size cannot be read. Raises OSError or
+    ValueError if the registry or Docker's configuration cannot be read.
     """
     try:
-        return _size(question, _kits(question, seconds))
+        return _size(question, _kits(question, transport))
     except _UnusableError as error:
         return error.answer
     except _UnknownSizeError as error:
         return question.unknown(str(error))
 
 
-def content(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
+def content(question: Wanted, transport: Transport) -> Content | Unusable | Unknown:
     """Return the source with its digest, and for a ModelKit also size and architecture. Raises the errors of `ask`."""
     reference = _reference(question.source)
     host, bare = reference.partition("/")[0], _without_version(question.source)
     try:
         if scheme(question.source) == "kit":
-            kits = _kits(question, seconds)
+            kits = _kits(question, transport)
             size = _size(question, kits)
             numbers = architecture(_config(question, kits))
             return Content(f"{bare}@{size.digest}", None, size.bytes, size.packed, numbers, host)
-        _, digest = _Repository(reference, question, seconds).manifest()
+        _, digest = _Repository(reference, question, transport).manifest()
     except _UnusableError as error:
         return error.answer
     except _UnknownSizeError as error:
@@ -118,7 +117,7 @@ def _reference(source: str) -> str:
     return f"docker.io/{reference}" if slash else f"docker.io/library/{reference}"
 
 
-def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
+def _kits(question: Wanted, transport: Transport) -> "list[_Kit]":
     """Return the ModelKit that the source names, and the ModelKits to which that ModelKit leads by references.
 
     Instead of a model, a ModelKit may contain a reference to another ModelKit, whose model is then unpacked.
@@ -130,7 +129,7 @@ def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
             raise _UnusableError(
                 Unusable("source", what, "give one of these ModelKits a model.path that names its own files")
             )
-        kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
+        kits[reference] = kit = _Kit.read(_Repository(reference, question, transport))
         reference = kit.parent() if len(kits) > 1 or "model" in question.layers else None
     return list(kits.values())
 
@@ -174,15 +173,19 @@ class _Repository:
     After the first denied request, the client asks for an authorization. All later requests reuse this authorization.
     """
 
-    def __init__(self, reference: str, question: Wanted, seconds: float) -> None:
+    def __init__(self, reference: str, question: Wanted, transport: Transport) -> None:
         self.reference = reference
         self._host, _, path = reference.partition("/")
         self._has_digest = "@" in path
         self._name, _, self._tag_or_digest = path.partition("@" if self._has_digest else ":")
         self._name = self._name.partition(":")[0]
-        self._question, self._seconds = question, seconds
+        self._question, self._transport = question, transport
+        protocol = "http" if question.insecure else "https"
+        self._url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}"
+        self._server = hosts.origin(self._url)
         self._authorization: str | None = None
-        self._credentials = _docker_credentials(self._host)
+        is_confidential = self._server is not None and self._server.is_confidential
+        self._credentials = docker_config.credentials(self._host) if is_confidential else None
 
     def manifest(self) -> tuple[bytes, str]:
         """Return the manifest's text and digest.
@@ -195,7 +198,7 @@ class _Repository:
         except urllib.error.HTTPError as error:
             if error.code != http.HTTPStatus.NOT_FOUND:
                 raise
-            raise self._absence_error() from None
+            raise self._absence_error(error) from None
         digest = f"sha256:{hashlib.sha256(body).hexdigest()}"
         announced = claimed if (claimed or "").startswith("sha256:") else digest
         expected = self._tag_or_digest if self._has_digest else announced
@@ -216,11 +219,14 @@ class _Repository:
         """Return the first `length` bytes of the blob whose digest is `digest`, without verification of the digest."""
         return self._get(f"blobs/{digest}", "*/*", length)[0]
 
-    def _absence_error(self) -> Exception:
+    def _absence_error(self, answer: urllib.error.HTTPError) -> Exception:
         """Return the error for a manifest that the registry does not find.
 
-        A registry may also answer 404 if the manifest is private and the request is anonymous.
+        A registry may also answer 404 if the manifest is private and the request is anonymous. If failures must not be
+        told, the 404 of a server that is no registry is no answer.
         """
+        if not self._transport.is_telling and not _is_of_registry(answer):
+            return _UnknownSizeError("the server is no registry")
         if self._question.private and self._credentials is None:
             return _UnknownSizeError("an anonymous request did not find it; requests of the pods carry credentials")
         remedy = "push it, or correct the reference"
@@ -231,13 +237,14 @@ class _Repository:
 
         At most `length` bytes of the body are read. If `length` is None, the whole body is read.
         """
-        protocol = "http" if self._question.insecure else "https"
-        url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}/v2/{self._name}/{path}"
         try:
-            return self._open(url, accept, self._authorization, length)
+            return self._open(f"{self._url}/v2/{self._name}/{path}", accept, self._authorization, length)
         except urllib.error.HTTPError as error:
             if error.code not in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
                 raise
+            error.close()
+            if hosts.origin(error.url) != self._server:
+                raise _UnknownSizeError("access was denied by another server, to which the registry leads") from None
             challenge = error.headers.get("WWW-Authenticate", "")
         if self._authorization is None:
             self._authorization = self._authorize(challenge)
@@ -255,14 +262,27 @@ class _Repository:
         if kind.lower() != "bearer" or not realm.startswith(protocols):
             raise _UnknownSizeError("access was denied to an anonymous request; the pods may have other rights")
         query = {"service": fields.get("service", ""), "scope": fields.get("scope") or f"repository:{self._name}:pull"}
-        basic = None if self._credentials is None else f"Basic {self._credentials}"
+        basic = f"Basic {self._credentials}" if self._credentials and self._trusts(realm) else None
         url = f"{realm}{'&' if '?' in realm else '?'}{urllib.parse.urlencode(query)}"
         return f"Bearer {self._token(url, basic)}"
+
+    def _trusts(self, realm: str) -> bool:
+        """Return whether the registry's credentials may go to the server of tokens at `realm`.
+
+        A registry that is known by its certificate may name any server that is, too: it is asked with these credentials
+        itself if it wants them (Distribution, "Token Authentication Specification"). Without a certificate, anybody
+        may have named the server, so that only the registry itself is trusted.
+        """
+        server = hosts.origin(realm)
+        if self._server is None or server is None or not server.is_confidential:
+            return False
+        return server == self._server or "https" == self._server.scheme == server.scheme
 
     def _token(self, url: str, authorization: str | None) -> str:
         try:
             answer = json.loads(self._open(url, "application/json", authorization)[0])
         except urllib.error.HTTPError as error:
+            error.close()
             if error.code not in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
                 raise
             raise _UnknownSizeError("the user of this program got no token; the pods may have other rights") from None
@@ -278,13 +298,13 @@ class _Repository:
         for attempt in range(_ATTEMPTS):
             is_last = attempt == _ATTEMPTS - 1
             try:
-                with urllib.request.urlopen(request, timeout=self._seconds) as response:  # noqa: S310, as above
+                with self._transport.open(request) as response:
                     body = _body(response) if length is None else response.read(length)
                     return body, response.headers.get("Docker-Content-Digest")
             except urllib.error.HTTPError as error:
-                error.close()
                 if error.code in _FINAL:
                     raise
+                error.close()
                 if is_last:
                     raise _UnknownSizeError(f"the registry answered {error.code}") from None
             except OSError:
@@ -345,6 +365,16 @@ class _Kit:
         return path
 
 
+def _is_of_registry(answer: urllib.error.HTTPError) -> bool:
+    """Tell whether an error is in the form of registries (OCI Distribution Specification, "Error Codes")."""
+    if "Docker-Distribution-Api-Version" in answer.headers:
+        return True
+    try:
+        return isinstance(json.loads(answer.read(_LONGEST_REASON))["errors"], list)
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+
+
 def _body(response: HTTPResponse) -> bytes:
     """Return the body of an answer.
 
@@ -357,26 +387,3 @@ def _body(response: HTTPResponse) -> bytes:
     if len(body) < int(response.headers.get("Content-Length") or 0):
         raise ConnectionResetError
     return body
-
-
-def _docker_credentials(host: str) -> str | None:
-    """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
-
-    None if `auths` has no credentials for this registry. Credential helpers are not run. Raises OSError or ValueError
-    for a file that exists but cannot be read, because the file may contain credentials for this registry.
-    """
-    path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
-    try:
-        auths = cast("dict[str, dict[str, str]]", json.loads(path.read_text(encoding="utf-8")).get("auths") or {})
-    except FileNotFoundError:
-        return None
-    name = _DOCKER_HUB if host in _ADDRESSES else host
-    entry = next((auths[key] for key in auths if _host(key) == name), dict[str, str]())
-    if entry.get("auth") or not entry.get("username"):
-        return entry.get("auth")
-    return base64.b64encode(f"{entry['username']}:{entry.get('password', '')}".encode()).decode()
-
-
-def _host(key: str) -> str:
-    """Return the host in a key of `auths`. The key is a host or a URL, and may contain a path."""
-    return key.partition("://")[2].partition("/")[0] if "://" in key else key.partition("/")[0]

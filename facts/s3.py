@@ -1,13 +1,21 @@
-"""Reader of the size and the content of an S3 source. It uses the AWS credentials of the user who runs the program."""
+"""Reader of the size and the content of an S3 source.
+
+Requests to AWS, and to endpoints that the environment names, carry the AWS identity of the user who runs the program.
+Other endpoints are asked without it, and nobody is asked for credentials then: not even the metadata of a machine.
+"""
 
 import hashlib
 import http
 import importlib
 import json
 import threading
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
 
+from facts import hosts
+from facts.public_buckets import BucketError, PublicBucket
+from facts.transport import CONNECT_SECONDS, Run, Transport
 from models.source import place
 from planning.fit.configs import architecture
 from planning.ground.cluster_facts import Unknown
@@ -15,6 +23,8 @@ from planning.weights.contents import Content
 from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
+_SHORTEST_SECONDS = 0.1
+"""Shortest timeout of a request. Shorter timeouts are no numbers that boto3 takes."""
 _VENDOR = "https://s3.amazonaws.com"
 _CONFIG = "config.json"
 _LARGEST_CONFIG = 2**20
@@ -39,54 +49,111 @@ class Object(NamedTuple):
     """Entity tag (`ETag`). It changes with the content of the object."""
 
 
+class Bucket(Protocol):
+    """A bucket that can be read."""
+
+    def pages(self, prefix: str, length: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the pages of a listing, as boto3 gives them. Raises `BucketError`."""
+        ...
+
+    def content(self, key: str, length: int) -> bytes:
+        """Return the first bytes of an object. Raises `BucketError`."""
+        ...
+
+
 class Clients:
     """Factory of S3 clients for one run. The user's credentials are looked up once.
 
     If the user has no credentials, requests are anonymous.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, run: Run) -> None:
+        self._run = run
         self._lock = threading.Lock()
         self._session: Any = None
+        self._clients = dict[tuple[str | None, str], Any]()
+
+    def bucket(self, question: Wanted, transport: Transport) -> Bucket:
+        """Return the bucket of a source. Raises boto3's errors."""
+        name, _ = _address(question)
+        if question.endpoint is not None and not hosts.gets_aws_identity(question.endpoint):
+            return PublicBucket(question.endpoint, name, transport)
+        return _SignedBucket(self.client(question), name)
 
     def client(self, question: Wanted) -> Any:  # noqa: ANN401, the client is untyped
-        """Return a client for one source. Raises boto3's errors. The first call imports boto3, which takes 0.1 s."""
+        """Return a boto3 client for one source. Raises boto3's errors. The first call imports boto3, which takes 0.1 s.
+
+        The credentials may be those of a machine or a pod, which boto3 asks for at the address of its metadata.
+        """
+        place = question.endpoint, question.region or _DEFAULT_REGION
         with self._lock:
-            if self._session is None:
-                self._session = importlib.import_module("boto3.session").Session()
-            botocore = importlib.import_module("botocore")
-            signature = {} if self._session.get_credentials() else {"signature_version": botocore.UNSIGNED}
-            settings = importlib.import_module("botocore.config").Config(
-                connect_timeout=self._seconds,
-                read_timeout=self._seconds,
-                retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"},
-                ignore_configured_endpoint_urls=True,
-                **signature,
-            )
-            region = question.region or _DEFAULT_REGION
-            return self._session.client("s3", region_name=region, endpoint_url=question.endpoint, config=settings)
+            if place not in self._clients:
+                self._clients[place] = self._make(*place)
+            return self._clients[place]
+
+    def _make(self, endpoint: str | None, region: str) -> Any:  # noqa: ANN401, the client is untyped
+        if self._session is None:
+            self._session = importlib.import_module("boto3.session").Session()
+        botocore = importlib.import_module("botocore")
+        signature = {} if self._session.get_credentials() else {"signature_version": botocore.UNSIGNED}
+        seconds = max(_SHORTEST_SECONDS, self._run.seconds_left())
+        settings = importlib.import_module("botocore.config").Config(
+            connect_timeout=min(CONNECT_SECONDS, seconds),
+            read_timeout=seconds,
+            retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"},
+            ignore_configured_endpoint_urls=True,
+            **signature,
+        )
+        return self._session.client("s3", region_name=region, endpoint_url=endpoint, config=settings)
 
 
-def ask(question: Wanted, clients: Clients) -> Answer:
-    """Return the size of the objects that the downloader would fetch. Raises boto3's errors if no server answers."""
-    listing = _listing(question, clients.client(question))
+class _SignedBucket:
+    """A bucket that boto3 reads."""
+
+    def __init__(self, client: Any, name: str) -> None:  # noqa: ANN401, the client is untyped
+        self._client, self._name = client, name
+
+    def pages(self, prefix: str, length: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the pages of a listing. Raises `BucketError`."""
+        settings = {"PageSize": length}
+        with _errors():
+            paginator = self._client.get_paginator("list_objects_v2")
+            yield from paginator.paginate(Bucket=self._name, Prefix=prefix, PaginationConfig=settings)
+
+    def content(self, key: str, length: int) -> bytes:
+        """Return the first bytes of an object. Raises `BucketError`."""
+        with _errors():
+            return self._client.get_object(Bucket=self._name, Key=key)["Body"].read(length)
+
+
+@contextmanager
+def _errors() -> Generator[None]:
+    """Turn the errors of an endpoint into `BucketError`."""
+    try:
+        yield
+    except importlib.import_module("botocore.exceptions").ClientError as error:
+        raise BucketError(error.response) from None
+
+
+def ask(question: Wanted, clients: Clients, transport: Transport) -> Answer:
+    """Return the size of the objects that the downloader would fetch. Raises an error if no server answers."""
+    listing = _listing(question, clients.bucket(question, transport))
     return listing if not isinstance(listing, dict) else _size(listing)
 
 
-def content(question: Wanted, clients: Clients) -> Content | Unusable | Unknown:
+def content(question: Wanted, clients: Clients, transport: Transport) -> Content | Unusable | Unknown:
     """Return digest, size and architecture of what the downloader would fetch. Raises the errors of `ask`."""
-    client = clients.client(question)
-    listing = _listing(question, client)
+    bucket = clients.bucket(question, transport)
+    listing = _listing(question, bucket)
     if not isinstance(listing, dict):
         return listing
-    size, (bucket, prefix) = _size(listing), _address(question)
+    size, (_, prefix) = _size(listing), _address(question)
     return Content(
         question.source,
         digest=listing_digest(listing),
         bytes=size.bytes,
         packed=size.packed,
-        architecture=architecture(_config(client, bucket, prefix)) if _CONFIG in listing else None,
+        architecture=architecture(_config(bucket, prefix)) if _CONFIG in listing else None,
         origin=question.endpoint or _VENDOR,
     )
 
@@ -111,22 +178,22 @@ def _address(question: Wanted) -> tuple[str, str]:
     return bucket, f"{path.rstrip('/')}/"
 
 
-def _config(client: Any, bucket: str, prefix: str) -> object:  # noqa: ANN401, untyped
+def _config(bucket: Bucket, prefix: str) -> object:
     """Return the content of the model's `config.json`; None if the file cannot be read."""
     try:
-        body = client.get_object(Bucket=bucket, Key=f"{prefix}{_CONFIG}")["Body"].read(_LARGEST_CONFIG + 1)
+        body = bucket.content(f"{prefix}{_CONFIG}", _LARGEST_CONFIG + 1)
         return json.loads(body) if len(body) <= _LARGEST_CONFIG else None
-    except (importlib.import_module("botocore.exceptions").ClientError, OSError, ValueError):
+    except (BucketError, OSError, ValueError):
         return None
 
 
-def _listing(question: Wanted, client: Any) -> dict[str, Object] | Unusable | Unknown:  # noqa: ANN401, untyped
+def _listing(question: Wanted, bucket: Bucket) -> dict[str, Object] | Unusable | Unknown:
     """Return the objects that the downloader would fetch, by their names below the prefix."""
-    bucket, prefix = _address(question)
+    name, prefix = _address(question)
     try:
-        listing = _objects(client, bucket, prefix)
-    except importlib.import_module("botocore.exceptions").ClientError as error:
-        return _refusal(question, bucket, error.response)
+        listing = _objects(bucket, prefix)
+    except BucketError as error:
+        return _refusal(question, name, error.response)
     if listing is None:
         return question.unknown("the endpoint's answer is no listing of objects")
     if not listing:
@@ -135,13 +202,10 @@ def _listing(question: Wanted, client: Any) -> dict[str, Object] | Unusable | Un
     return listing
 
 
-def _objects(client: Any, bucket: str, prefix: str) -> dict[str, Object] | None:  # noqa: ANN401, untyped
+def _objects(bucket: Bucket, prefix: str) -> dict[str, Object] | None:
     """Return every non-empty object under a prefix, by name below the prefix; None if a response is no S3 listing."""
     listing = dict[str, Object]()
-    pages = client.get_paginator("list_objects_v2").paginate(
-        Bucket=bucket, Prefix=prefix, PaginationConfig={"PageSize": _PAGE}
-    )
-    for page in pages:
+    for page in bucket.pages(prefix, _PAGE):
         if "IsTruncated" not in page:
             return None
         files = (entry for entry in page.get("Contents", ()) if entry["Size"] and not entry["Key"].endswith("/"))

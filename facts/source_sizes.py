@@ -1,8 +1,8 @@
 """Reader of the sizes of s3:// and kit:// sources, and of the contents of sources for a lock.
 
-All sources are asked at the same time, within one deadline. Only s3:// and kit:// sources are asked for sizes. If a
-claim needs the size of an hf:// source, the user writes the size or a lock has it. Sizes of pvc:// and image:// sources
-are never needed, because their weights are not fetched.
+A few threads ask all sources within one deadline. In an offline run, nobody is asked. Only s3:// and kit:// sources are
+asked for sizes. If a claim needs the size of an hf:// source, the user writes the size or a lock has it. Sizes of
+pvc:// and image:// sources are never needed, because their weights are not fetched.
 
 Pods read sources with Secrets that this program does not see. A source may therefore deny access to the user who runs
 the program, and grant access to the pods. So an unknown size is no error.
@@ -10,12 +10,12 @@ the program, and grant access to the pods. So an unknown size is no error.
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
-from facts import s3
+from facts import docker_config, hosts, s3
+from facts.transport import RefusedAddressError, Run, Transport
 from models.load import Loaded
 from models.problems import Problem
 from models.source import scheme
@@ -26,6 +26,9 @@ from planning.weights.sizes import ASKED, Answer, Wanted, questions, with_answer
 _Answer = TypeVar("_Answer")
 DEADLINE_SECONDS = 15.0
 """Deadline for all sources together."""
+_THREADS = 16
+_UNTOLD = f"its server could not be read; list the server in {hosts.TRUSTED} to read why"
+"""Reason for a server that is neither public nor named by the environment, whatever has failed."""
 
 
 def add_sizes(
@@ -44,8 +47,8 @@ def add_sizes(
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
     """Answer all questions together within `deadline` seconds. A failed read does not raise; its answer is `Unknown`.
 
-    Equal questions are asked once. Each source is asked in a daemon thread, so that the program can end while a
-    credential plugin or a server hangs.
+    Equal questions are asked once. Sources are asked in daemon threads, so that the program can end while a credential
+    plugin or a server hangs.
     """
     return _answers(questions, deadline, _ask)
 
@@ -61,59 +64,90 @@ def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) ->
 def _answers(
     questions: Iterable[Wanted],
     deadline: float,
-    reader: Callable[[Wanted, s3.Clients, float], _Answer | Unknown],
+    reader: Callable[[Wanted, s3.Clients, Transport], _Answer | Unknown],
 ) -> dict[Wanted, _Answer | Unknown]:
-    distinct = dict.fromkeys(questions)
-    results = queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
-    clients = s3.Clients(deadline)
+    run = Run(deadline)
+    clients, transports = s3.Clients(run), {question: Transport(run, _is_known) for question in questions}
+    pending, results = queue.SimpleQueue[Wanted](), queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
+    for question in transports:
+        pending.put(question)
 
-    def ask(question: Wanted) -> None:
-        try:
-            answer = reader(question, clients, deadline)
-        except Exception as error:  # noqa: BLE001, after any failure the answer is unknown
-            answer = question.unknown(f"it could not be reached or read ({_reason(error)})")
-        results.put((question, answer))
+    def work() -> None:
+        while run.seconds_left():
+            try:
+                question = pending.get_nowait()
+            except queue.Empty:
+                return
+            answer = _answer(question, clients, transports[question], reader)
+            # Requests end with the run, so that a failure after the end says nothing of a server.
+            if run.seconds_left():
+                results.put((question, answer))
 
-    for question in distinct:
-        threading.Thread(target=ask, args=(question,), daemon=True).start()
-    answers, end = dict[Wanted, _Answer | Unknown](), time.monotonic() + deadline
-    while len(answers) < len(distinct):
+    for _ in range(min(_THREADS, len(transports))):
+        threading.Thread(target=work, daemon=True).start()
+    answers = dict[Wanted, _Answer | Unknown]()
+    while len(answers) < len(transports):
         try:
-            question, answer = results.get(timeout=max(0.0, end - time.monotonic()))
+            answers.update([results.get(timeout=run.seconds_left())])
         except queue.Empty:
             break
-        answers[question] = answer
-    reason = f"there was no answer within {deadline:g} seconds"
-    return {question: answers.get(question) or question.unknown(reason) for question in distinct}
+    late = f"there was no answer within {deadline:g} seconds"
+    return {
+        question: answers.get(question) or question.unknown(late if transport.is_telling else _UNTOLD)
+        for question, transport in transports.items()
+    }
 
 
-def _ask(question: Wanted, clients: s3.Clients, seconds: float) -> Answer:
+def _is_known(server: hosts.Origin) -> bool:
+    return hosts.is_known(server) or docker_config.names(server)
+
+
+def _answer(
+    question: Wanted,
+    clients: s3.Clients,
+    transport: Transport,
+    reader: Callable[[Wanted, s3.Clients, Transport], _Answer | Unknown],
+) -> _Answer | Unknown:
+    """Return the answer to one question. Its reason is left out if the reason says something of a private network."""
+    if hosts.is_offline() and scheme(question.source) != "pvc":
+        return question.unknown("this run is offline")
+    try:
+        answer = reader(question, clients, transport)
+    except Exception as error:  # noqa: BLE001, after any failure the answer is unknown
+        answer = question.unknown(f"it could not be reached or read ({_reason(error)})")
+    return question.unknown(_UNTOLD) if isinstance(answer, Unknown) and not transport.is_telling else answer
+
+
+def _ask(question: Wanted, clients: s3.Clients, transport: Transport) -> Answer:
     if scheme(question.source) == "s3":
-        return s3.ask(question, clients)
+        return s3.ask(question, clients, transport)
     if scheme(question.source) == "kit":
         from facts import registry  # noqa: PLC0415, it imports urllib, which is slow, and most stacks do not need it
 
-        return registry.ask(question, seconds)
+        return registry.ask(question, transport)
     return question.unknown("only s3:// and kit:// are asked")
 
 
-def _ask_content(question: Wanted, clients: s3.Clients, seconds: float) -> Answered:
+def _ask_content(question: Wanted, clients: s3.Clients, transport: Transport) -> Answered:
     match scheme(question.source):
         case "s3":
-            return s3.content(question, clients)
+            return s3.content(question, clients, transport)
         case "hf":
             from facts import hub  # noqa: PLC0415, as above
 
-            return hub.ask(question, seconds)
+            return hub.ask(question, transport)
         case "pvc":
             return Content(question.source, origin="nobody")
         case _:
             from facts import registry  # noqa: PLC0415, as above
 
-            return registry.content(question, seconds)
+            return registry.content(question, transport)
 
 
 def _reason(error: Exception) -> str:
     """Return the class name of an error or of its cause. The error's text may contain a credential."""
-    cause = getattr(error, "reason", None)
-    return type(cause if isinstance(cause, Exception) else error).__name__
+    reason = getattr(error, "reason", None)
+    cause = reason if isinstance(reason, Exception) else error
+    if isinstance(cause, RefusedAddressError):
+        return "link-local addresses and those of clouds' metadata are never asked"
+    return type(cause).__name__

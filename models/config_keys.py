@@ -38,6 +38,16 @@ def problems(keys: Iterable[str], project: str = NAMESPACE) -> list[Problem]:
     ]
 
 
+def kubeconfig_problem(project: str = NAMESPACE) -> Problem:
+    """Return the problem of a kubeconfig that is no encrypted value.
+
+    A kubeconfig names a server, and files and programs of the caller whose identity the server gets. Only somebody who
+    can encrypt values of the stack may write it.
+    """
+    key = of_project(KUBECONFIG, project)
+    return Problem(Path(key), "is not encrypted", f"run pulumi config set --secret {key}")
+
+
 def missing(project: str) -> Problem:
     """Return the problem of a project whose configuration has no value for the key of the stack."""
     key = of_project(ROOT, project)

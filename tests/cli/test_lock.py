@@ -14,7 +14,7 @@ from facts import source_sizes
 from models.problems import ConfigError
 from tests.support.traffic.hub import Hub
 from tests.support.traffic.registries import KIT, archive
-from tests.support.traffic.sources import put
+from tests.support.traffic.sources import put, trust
 from tests.support.traffic.weight_servers import serve
 
 COMMITS = ["a1" * 20, "b2" * 20]
@@ -44,6 +44,8 @@ def hub() -> Iterator[Hub]:
 def project(tmp_path, monkeypatch, registry, hub, moto, bucket, credentials):
     """Work in the folder of a project whose three services have weights of three kinds of sources."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_ENDPOINT", hub.server.url)
+    trust(monkeypatch, moto)
     Path("Pulumi.yaml").write_text("name: inference-stacks\n", encoding="utf-8")
     push(registry, 3 * 2**30)
     write(registry, hub, moto)

@@ -183,6 +183,16 @@ def test_a_message_is_one_line_of_printable_characters():
     assert str(Problem(Path("a\nb"), "is \x1b[31mred", "stop")) == "a?b: is ?[31mred; stop"
 
 
+def test_a_kubeconfig_that_is_not_encrypted_is_a_mistake(tmp_path):
+    """See defects H5."""
+    path = tmp_path / "stack.yaml"
+    for value, mistakes in (("{secure: AAAB}", 0), ("'kind: Config'", 1)):
+        path.write_text(f"config:\n  inference-stacks:kubeconfig: {value}\n  inference-stacks:stack: {{a: b}}\n")
+        assert len(stackfile.parse(path).mistaken_keys) == mistakes
+    with pytest.raises(ConfigError, match=r"^inference-stacks:kubeconfig: is not encrypted; run pulumi config set"):
+        stackfile.read(path)
+
+
 def test_an_unknown_key_beside_the_stack_is_reported_with_the_mistakes_in_it(tmp_path):
     """See defects B5."""
     path = tmp_path / "stack.yaml"

@@ -42,6 +42,16 @@ def test_a_key_that_the_engine_hands_over_counts(monkeypatch):
 
 
 @pytest.mark.usefixtures("_no_cluster")
+def test_a_kubeconfig_that_is_not_encrypted_ends_the_run(monkeypatch):
+    """See defects H5. It may name a server, and files or programs that give the caller's identity to the server."""
+    monkeypatch.setattr(pulumi.runtime, "is_config_secret", lambda _: False)
+    found = message(tree(), **{"inference-stacks:kubeconfig": "kind: Config"})
+    assert found.splitlines()[1:] == [
+        "  - inference-stacks:kubeconfig: is not encrypted; run pulumi config set --secret inference-stacks:kubeconfig"
+    ]
+
+
+@pytest.mark.usefixtures("_no_cluster")
 def test_it_is_reported_together_with_other_mistakes():
     """See defects B5."""
     found = message(tree(qwen={"replica": 2}), **{"inference-stacks:kubeconfg": "kind: Config"})

@@ -10,7 +10,7 @@ from facts import registry as reader
 from models.pins import Architecture
 from planning.weights.contents import Content
 from tests.support.traffic.registries import KIT, PACK, archive, sha256
-from tests.support.traffic.weight_servers import ANSWERS_SOON
+from tests.support.traffic.weight_servers import transport
 
 CONFIG = {"num_hidden_layers": 36, "hidden_size": 4096, "num_key_value_heads": 8, "torch_dtype": "bfloat16"}
 NUMBERS = Architecture.default(layers=36, hidden_size=4096, kv_heads=8, dtype="bfloat16")
@@ -20,7 +20,7 @@ WEIGHTS = b"w" * (2 * 2**20)
 
 
 def numbers(registry, **more):
-    content = reader.content(registry.wanted(**more), ANSWERS_SOON)
+    content = reader.content(registry.wanted(**more), transport())
     assert isinstance(content, Content)
     return content.architecture
 
@@ -86,7 +86,7 @@ def test_the_model_of_another_modelkit_has_the_file(registry):
 )
 def test_where_it_cannot_be_read_there_are_no_numbers_and_the_digest_is_known(registry, layer):
     digest = registry.push("v1", [(TAR, layer)])
-    content = reader.content(registry.wanted(), ANSWERS_SOON)
+    content = reader.content(registry.wanted(), transport())
     assert isinstance(content, Content)
     assert (content.architecture, content.source.partition("@")[2]) == (None, digest)
 

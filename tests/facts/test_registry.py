@@ -2,6 +2,7 @@
 
 import base64
 import json
+import socket
 
 import pytest
 
@@ -9,7 +10,7 @@ from facts import registry as reader
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Size, Unusable, Wanted
 from tests.support.traffic.registries import KIT, KITFILE, PACK
-from tests.support.traffic.weight_servers import ask, serve
+from tests.support.traffic.weight_servers import ask, serve, transport
 
 LAYERS = (
     (f"{KIT}.model.v1.tar", 1000),
@@ -222,10 +223,86 @@ def test_a_login_does_not_follow_a_redirect(registry, tmp_path):
 
 def test_credentials_are_not_sent_to_a_plain_address_of_a_secure_registry(registry):
     given = f'Bearer realm="{registry.server.url}/token"'
-    repository = reader._Repository(f"{registry.server.host}/org/kit:v1", Wanted("kit://x/y:z"), 1)
+    repository = reader._Repository(f"{registry.server.host}/org/kit:v1", Wanted("kit://x/y:z"), transport())
     with pytest.raises(reader._UnknownSizeError, match="denied"):
         repository._authorize(given)
     assert registry.server.seen == []
+
+
+@pytest.fixture
+def login(registry, tmp_path):
+    """Log in at a private registry, which is a name that leads to this machine, too."""
+    registry.push("v1", LAYERS)
+    registry.token, registry.password = "for-me", base64.b64encode(b"me:mine").decode()
+    port = registry.server.server_port
+    keys = (registry.server.host, f"registry.example:{port}")
+    docker_config(tmp_path, json.dumps({"auths": {key: {"auth": registry.password} for key in keys}}))
+    return registry
+
+
+def test_credentials_are_not_sent_by_plain_http_although_the_configuration_allows_it(login, monkeypatch):
+    """See defects H5."""
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *more, **options: resolve("127.0.0.1", *more, **options))
+    found = ask(Wanted(f"kit://registry.example:{login.server.server_port}/org/kit:v1", insecure=True))
+    assert isinstance(found, Unknown)
+    assert {header for _, header in login.server.seen} == {None}
+
+
+def test_a_registry_without_a_certificate_names_no_other_server_for_its_credentials(login):
+    """See defects H5. The other server is still asked for the token of anybody."""
+    other = serve()
+    other.answer = lambda *_: (200, {}, json.dumps({"token": "of-anybody"}).encode())
+    challenge = (401, {"WWW-Authenticate": f'Bearer realm="{other.url}/token",service="registry"'}, b"")
+    login.server.answer = lambda *_: challenge
+    assert isinstance(ask(login.wanted()), Unknown)
+    assert [header for _, header in other.seen] == [None]
+    other.shutdown()
+    other.server_close()
+
+
+@pytest.mark.parametrize("kind", ["Basic realm=", "Bearer service=x,realm="])
+def test_a_server_to_which_a_registry_leads_gets_no_credentials(login, kind):
+    """See defects H5. Whoever stores layers of a registry is not the registry."""
+    store = serve()
+    store.answer = lambda *_: (401, {"WWW-Authenticate": f'{kind}"{login.server.url}/token"'}, b"")
+    login.server.answer = lambda *_: (307, {"Location": f"{store.url}/manifest"}, b"")
+    found = ask(login.wanted())
+    assert isinstance(found, Unknown)
+    assert {header for _, header in (*store.seen, *login.server.seen)} == {None}
+    store.shutdown()
+    store.server_close()
+
+
+@pytest.mark.parametrize(
+    ("registry", "realm", "expected"),
+    [
+        ("registry.example", "https://auth.registry.example/token", True),
+        ("registry.example", "https://gitlab.example/jwt/auth", True),
+        ("registry.example", "http://registry.example/token", False),
+        ("registry.example", "http://auth.example/token", False),
+        ("127.0.0.1:5000", "https://127.0.0.1:5000/token", True),
+    ],
+)
+def test_a_registry_with_a_certificate_names_the_server_of_its_tokens(registry, realm, expected):
+    """See defects H5."""
+    repository = reader._Repository(f"{registry}/org/kit:v1", Wanted("kit://x/y:z"), transport())
+    assert repository._trusts(realm) is expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "kind"),
+    [
+        ({}, b"", Unknown),
+        ({}, b"[]", Unknown),
+        ({}, b'{"errors": [{"code": "MANIFEST_UNKNOWN"}]}', Unusable),
+        ({"Docker-Distribution-Api-Version": "registry/2.0"}, b"", Unusable),
+    ],
+)
+def test_the_404_of_a_private_server_is_an_answer_only_if_it_is_a_registrys(unknown_server, headers, body, kind):
+    """See defects H5."""
+    unknown_server.answer = lambda *_: (404, headers, body)
+    assert isinstance(ask(Wanted(f"kit://{unknown_server.host}/org/kit:v1", insecure=True)), kind)
 
 
 def test_plain_http_is_spoken_only_where_it_is_wanted(registry):
@@ -260,7 +337,7 @@ def test_an_answer_that_is_no_manifest_is_unknown(registry, body):
 def test_an_image_is_told_with_its_digest_and_an_absent_one_is_a_mistake(registry):
     digest = registry.push("v1", LAYERS)
     image = f"image://{registry.server.host}/{registry.repository}"
-    found = reader.content(Wanted(f"{image}:v1", insecure=True), 5)
+    found = reader.content(Wanted(f"{image}:v1", insecure=True), transport())
     assert (found.source, found.bytes, found.origin) == (f"{image}@{digest}", None, registry.server.host)
-    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True), 5), Unusable)
-    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True, private=True), 5), Unknown)
+    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True), transport()), Unusable)
+    assert isinstance(reader.content(Wanted(f"{image}:v2", insecure=True, private=True), transport()), Unknown)

@@ -1,10 +1,15 @@
 """Sizes of weights in a bucket: a real S3 server on loopback, and no failed read taken for "0 bytes"."""
 
+import hashlib
+
 import pytest
 
-from facts import s3
+from facts import public_buckets, s3
+from facts.source_sizes import contents
+from facts.transport import Run
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Size, Unusable, Wanted
+from tests.support.traffic.sources import put, trust
 from tests.support.traffic.weight_servers import ask, s3_error
 
 
@@ -34,6 +39,18 @@ def test_a_bucket_that_does_not_exist_is_a_mistake(moto):
     found = ask(Wanted("s3://nowhere/llama", endpoint=moto))
     assert isinstance(found, Unusable)
     assert found.what == "is in a bucket that does not exist (nowhere)"
+
+
+@pytest.mark.parametrize("source", ["models/llama", "models/packed", "models/beside", "models/hollow", "nowhere/llama"])
+def test_a_trusted_endpoint_is_read_by_boto3_and_answers_alike(moto, bucket, monkeypatch, source):
+    """See defects H5. Other endpoints are read without boto3."""
+    monkeypatch.setattr(s3, "_PAGE", 2)
+    question = Wanted(f"s3://{source}", endpoint=moto)
+    anonymous = ask(question)
+    monkeypatch.setattr(s3, "PublicBucket", None)
+    trust(monkeypatch, moto)
+    assert ask(question) == anonymous
+    assert isinstance(anonymous, Size | Unusable)
 
 
 def test_a_region_that_is_not_the_buckets_is_a_mistake_with_the_right_one(server, credentials):
@@ -66,10 +83,46 @@ def test_without_credentials_the_request_is_anonymous(server):
     assert {header for _, header in server.seen} == {None}
 
 
+def test_an_endpoint_of_the_configuration_alone_gets_no_identity_and_nobody_looks_for_one(
+    unknown_server, credentials, monkeypatch
+):
+    """See defects H5. The look-up of credentials may ask the metadata of a machine."""
+    monkeypatch.setattr(s3.Clients, "client", None)
+    unknown_server.answer = lambda *_: (404, {}, s3_error("NoSuchBucket"))
+    assert isinstance(ask(Wanted("s3://models/llama", endpoint=unknown_server.url)), Unusable)
+    assert [header for _, header in unknown_server.seen] == [None]
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+@pytest.mark.parametrize("body", [b"", b"<html>", s3_error("AccessDenied")])
+def test_a_private_endpoint_says_in_one_way_that_it_could_not_be_read(unknown_server, status, body):
+    """See defects H5."""
+    unknown_server.answer = lambda *_: (status, {}, body)
+    found = ask(Wanted("s3://models/llama", endpoint=unknown_server.url))
+    assert found == Unknown(
+        "neither size nor existence of s3://models/llama was checked: its server could not be read; "
+        "list the server in INFERENCE_STACKS_TRUSTED_ENDPOINTS to read why"
+    )
+
+
+def test_an_endless_listing_is_not_read(unknown_server, monkeypatch):
+    monkeypatch.setattr(public_buckets, "_LARGEST", 100)
+    unknown_server.answer = lambda *_: (200, {}, b"x" * 101)
+    assert isinstance(ask(Wanted("s3://models/llama", endpoint=unknown_server.url)), Unknown)
+
+
+def test_names_of_objects_are_read_as_they_are(bucket, moto):
+    put(moto, "odd/a b+c%20ä&.bin", b"x" * 5)
+    assert ask(Wanted("s3://models/odd", endpoint=moto)) == Size(5, digest=None)
+    (content,) = contents([Wanted("s3://models/odd", endpoint=moto)]).values()
+    expected = {"a b+c%20ä&.bin": s3.Object(5, hashlib.md5(b"x" * 5).hexdigest())}
+    assert content.digest == s3.listing_digest(expected)
+
+
 def test_an_ambient_endpoint_is_not_the_pods(server, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    assert "amazonaws.com" in s3.Clients(1).client(Wanted("s3://models/llama")).meta.endpoint_url
+    assert "amazonaws.com" in s3.Clients(Run(1)).client(Wanted("s3://models/llama")).meta.endpoint_url
 
 
 def test_a_failing_endpoint_is_asked_twice_and_unknown(server, credentials):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import planning
-from facts import s3
+from facts.source_sizes import contents
 from manifests.assembly import objects, render
 from models.load import load
 from models.lock import Lock
@@ -53,8 +53,8 @@ class Fetching:
         self.entrypoint = folder / "entrypoint"
 
     def digest(self):
-        content = s3.content(Wanted(SOURCE, self.moto, "us-east-1"), s3.Clients(10))
-        return content.digest
+        question = Wanted(SOURCE, self.moto, "us-east-1")
+        return contents([question])[question].digest
 
     def container(self, digest):
         """Return the container as it is rendered with a lock; without one if there is no digest."""

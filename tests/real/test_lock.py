@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from facts import hosts
 from models.lock import file_name
 from tests.support.cluster.buckets import CREDENTIALS
 from tests.support.cluster.deployments import ROOT, in_namespace, provide, told
@@ -36,8 +37,8 @@ ACCEPTED = [
 class Locked:
     """A deployment with the commands of a user who locks it."""
 
-    def __init__(self, deployment):
-        self.deployment = deployment
+    def __init__(self, deployment, trusted=""):
+        self.deployment, self.trusted = deployment, trusted
         self.path = deployment.project / file_name("dev")
 
     def lock(self, *arguments):
@@ -47,7 +48,7 @@ class Locked:
     def command(self, *arguments):
         """Run a command of the program in its folder."""
         variables = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(self.deployment.plane.kubeconfig)}
-        variables |= {**CREDENTIALS, "NO_PROXY": "127.0.0.1"}
+        variables |= {**CREDENTIALS, "NO_PROXY": "127.0.0.1", hosts.TRUSTED: self.trusted}
         return subprocess.run(
             [sys.executable, "-m", "cli", *arguments],
             cwd=self.deployment.project,
@@ -130,7 +131,7 @@ def locked(deploy, plane, hub, distribution, moto):
     claimed = {**model, "storage": {"type": "dedicated", "storageClassName": name}}
     pair = {**model, "prefill": {}, **UNMETERED}
     stack = in_namespace(name, plain=model, pair=pair, claimed=claimed, kit=kit, chat=chat)
-    deployment = Locked(deploy(stack))
+    deployment = Locked(deploy(stack), trusted=moto)
     deployment.deployment.up()
     done = deployment.lock()
     assert done.returncode == 0, done.stderr

@@ -32,7 +32,8 @@ class Certificates:
         return context
 
 
-def make(folder):
+def make(folder, names=(SERVER,)):
+    """Make certificates of an authority, of a server with some names, and of a client."""
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = _name("authority")
     root = _builder(issuer, issuer, authority)
@@ -40,10 +41,11 @@ def make(folder):
         root = root.add_extension(extension, critical=True)
     identifier = x509.SubjectKeyIdentifier.from_public_key(authority.public_key())
     _write(folder, "ca", authority, root.add_extension(identifier, critical=False), None)
-    names = x509.SubjectAlternativeName([x509.DNSName(SERVER), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    alternatives = x509.SubjectAlternativeName([*map(x509.DNSName, names), address])
     for name in ("server", "client"):
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(_name(name), issuer, key).add_extension(names, critical=False)
+        builder = _builder(_name(name), issuer, key).add_extension(alternatives, critical=False)
         signer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
         _write(folder, name, authority, builder.add_extension(signer, critical=False), key)
     return Certificates(folder)

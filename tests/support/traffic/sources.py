@@ -1,9 +1,11 @@
 """Nobody's credentials, a real S3 server and HTTP servers for tests that ask sources of weights."""
 
+import os
 from functools import cache
 
 import pytest
 
+from facts import hosts
 from tests.support.traffic.registries import Registry
 from tests.support.traffic.weight_servers import serve
 
@@ -12,6 +14,8 @@ from tests.support.traffic.weight_servers import serve
 def nobody(monkeypatch, tmp_path):
     """Run as somebody without credentials, who is on no cloud's machine."""
     for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "HF_ENDPOINT", hosts.OFFLINE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
@@ -86,13 +90,26 @@ def _owner(moto):
 
 
 @pytest.fixture
-def server():
+def unknown_server():
+    """Return a server that the environment does not name."""
     server = serve()
     yield server
     if server.hang is not None:
         server.hang.set()
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def server(unknown_server, monkeypatch):
+    """Return a server that the environment trusts."""
+    trust(monkeypatch, unknown_server.url)
+    return unknown_server
+
+
+def trust(monkeypatch, url):
+    """Add a server to those that the environment trusts."""
+    monkeypatch.setenv(hosts.TRUSTED, f"{url},{os.environ.get(hosts.TRUSTED, '')}")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import http.server
 import threading
 
 from facts.source_sizes import sizes
+from facts.transport import Run, Transport
 
 ANSWERS_SOON = 10
 """Seconds within which a server on loopback answers, however busy the machine is."""
@@ -12,6 +13,11 @@ ANSWERS_SOON = 10
 
 def ask(source, deadline=ANSWERS_SOON):
     return sizes([source], deadline)[source]
+
+
+def transport():
+    """Return a client that may tell of every server."""
+    return Transport(Run(ANSWERS_SOON), lambda _: True)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
