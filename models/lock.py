@@ -19,6 +19,7 @@ from models.base import Spec
 from models.paths import Path
 from models.pins import Pin, Time, plain
 from models.problems import ConfigError, Problem
+from models.profile import ProfileService
 from models.selection import LockedProfile
 from models.source import is_pin, scheme
 
@@ -226,6 +227,7 @@ def _block_problems(
     for path, values in _profile_values(at, cast("dict[str, Any]", block)):
         try:
             profiles[path] = LockedProfile.model_validate(values)
+            ProfileService.model_validate(_keys_of_profile(profiles[path].service))
         except ValidationError as error:
             problems += _shape_problems(at, error, file)
     return problems
@@ -233,8 +235,8 @@ def _block_problems(
 
 def _misshapen(block: Mapping[str, Any]) -> Iterator[str]:
     """Yield the keys of a block whose values are no mappings although they contain pins or profiles."""
-    for key in _INNER:
-        value = block.get(key, {})
+    for key in block.keys() & set(_INNER):
+        value = block[key]
         if not isinstance(value, dict):
             yield key
         elif key == _CANARY:
@@ -247,10 +249,24 @@ def _pin_problems(at: Path, pin: Pin, file: str) -> Iterator[Problem]:
     A check sum does not rule this out, because anybody can compute it.
     """
     if not is_pin(pin.source, pin.was):
+        is_same = pin.source == pin.was
         what = f"is pinned to another source ({pin.was} to {pin.source})"
+        what = f"is pinned to no commit or digest ({pin.source})" if is_same else what
         yield Problem(at / "source", what, _LET_WRITE, file=file)
     if (pin.digest is None) is (scheme(pin.was) == "s3"):
         yield _unwritten(at, ["digest"], file)
+
+
+def _keys_of_profile(service: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a locked profile as a profile has them: without the name of the model.
+
+    No other key of a service can be in a profile.
+    """
+    model = service.get("model")
+    if not isinstance(model, dict):
+        return dict(service)
+    named = cast("dict[str, Any]", model)
+    return {**service, "model": {key: value for key, value in named.items() if key != "name"}}
 
 
 def _profile_values(at: Path, block: object) -> Iterator[tuple[Path, object]]:
