@@ -73,14 +73,14 @@ def _leads(locked: Mapping[str, Any], reviewed: Mapping[str, Any]) -> Iterator[L
         if not _is_amount(at, value) and not _is_known(at, value, values):
             yield Lead(at, value, tuple(sorted(map(str, values))))
     for at, values in known.items():
-        if _is_guard(at) and at not in written:
+        if _is_guard(at) and at not in written and values != {None}:
             yield Lead(at, None, tuple(sorted(map(str, values))))
 
 
 def _is_amount(at: Path, value: object) -> bool:
     """Tell whether a value only tunes: a number, an amount, or a flag that names no place."""
     if not isinstance(value, str):
-        return not _is_guard(at)
+        return value is not None and not _is_guard(at)
     if at[0] in _TUNING or any(at.is_within(amount) for amount in _AMOUNTS):
         return True
     return at.is_within(_ARGUMENTS) and bool(_FLAG.fullmatch(value) or _NUMBER.fullmatch(value))
