@@ -67,15 +67,17 @@ def read(lock: LockFile | None, tree: object, name: StackName, outputs: "Outputs
         found = lock.read(Identity(name, _earlier_names(tree)))
     except ConfigError as error:
         return GivenLock(None, error.problems)
-    return GivenLock(found, outdated=tuple(_outdated(tree, outputs, found, f"python -m cli lock {name.stack}")))
+    return GivenLock(
+        found, outdated=tuple(_platform_problems(tree, outputs, found, f"python -m cli lock {name.stack}"))
+    )
 
 
-def _outdated(tree: object, outputs: "Outputs | None", lock: Lock | None, command: str) -> Iterator[Problem]:
+def _platform_problems(tree: object, outputs: "Outputs | None", lock: Lock | None, command: str) -> Iterator[Problem]:
     """Yield the problem of a lock whose values of the platform differ from `outputs`. `command` writes the lock."""
     named = _locked_platform(tree, lock)
     if named is None or outputs is None or lock is None or lock.cluster is None or named.output not in outputs.values:
         return
-    before, now = dict(_leaves(lock.cluster.platform)), dict(_leaves(outputs.values[named.output]))
+    before, now = _values(lock.cluster.platform), _values(outputs.values[named.output])
     keys = sorted(at for at in before.keys() | now.keys() if before.get(at) != now.get(at))
     is_secret = named.output in outputs.secrets
     texts = (str(at) if is_secret else f"{at}{_change(at, before.get(at), now.get(at))}" for at in keys)
@@ -90,7 +92,12 @@ def _change(at: Path, before: object, now: object) -> str:
     return f" {' to '.join(texts)}" if all(texts) else ""
 
 
-def _leaves(value: object, at: Path = Path()) -> Iterator[tuple[Path, object]]:
+def _values(tree: object) -> dict[Path, object]:
+    """Return every value of a tree by its path."""
+    return dict(_leaves(tree, Path()))
+
+
+def _leaves(value: object, at: Path) -> Iterator[tuple[Path, object]]:
     """Yield every value of a tree that is no mapping, by its path."""
     if not isinstance(value, dict):
         yield at, value

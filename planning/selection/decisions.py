@@ -79,10 +79,10 @@ class Decided:
         layers |= {path: Layer(_STAND_IN, Origin(path)) for path in failed}
         repaired = (at for path in failed for at in (path / "accelerator", path / "model" / "source"))
         chosen = {path: decision.chosen for path, decision in self.decisions.items()}
-        problems = (*self.asked.problems, *self._failures(), *self._misled())
+        problems = (*self.asked.problems, *self._failures(), *self._lead_problems())
         return Selected(layers, problems, tuple(repaired), chosen)
 
-    def _misled(self) -> Iterator[Problem]:
+    def _lead_problems(self) -> Iterator[Problem]:
         seats = {seat.path: seat for seat in self.asked.seats}
         for path, leads in self.misled.items():
             yield messages.lock_misled(seats[path], leads, self.file)

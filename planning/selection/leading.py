@@ -1,4 +1,4 @@
-"""Where a profile of the lock leads, compared with the profiles that the catalogue has for the same model.
+"""Comparison of a profile in the lock with the profiles that the catalogue has for the same model.
 
 A lock is read by few people, and anybody can compute its check sums. The catalogue is what people review. A locked
 profile may therefore have other numbers than the catalogue, and may lead nowhere else: to no other source, image,
@@ -44,7 +44,7 @@ class Lead:
     value: object
     """The value; None if it is absent."""
     known: tuple[str, ...]
-    """What the profile of the catalogue has at this path."""
+    """Values of the profile of the catalogue at this path."""
 
     def __str__(self) -> str:
         """Return path and value, and what the catalogue has. Values that may be credentials are left out."""

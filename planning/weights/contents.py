@@ -106,7 +106,7 @@ def differences(
         elif not pin.is_of(each.source, each.settings):
             yield Problem(at, f"differs from {lock.file}, which has {pin.was}", f"run `{command}`")
         elif isinstance(content, Content) and _has_moved(pin, content):
-            digests = f"{pin.content} to {_named(content)}"
+            digests = f"{pin.content} to {_content_name(content)}"
             effect = ", and pods that start from now on fetch the new content" if pin.deployed and each.by_pods else ""
             remedy = f"run `{command} --update {block_of(each.at)}`, which rolls out the new content"
             yield Problem(at, f"has moved since {pin.asked}{effect} ({digests})", remedy)
@@ -117,7 +117,7 @@ def differences(
             yield from failures({each.at: content} if content is not None else {})
 
 
-def _named(content: Content) -> str:
+def _content_name(content: Content) -> str:
     """Return a content as `Pin.content` names it."""
     return content.source if content.digest is None else f"{content.source}@{content.digest}"
 

@@ -327,7 +327,8 @@ def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[
     """Return the command of a container.
 
     The command is empty if the image's entrypoint runs. The image that verifies ModelKits runs its entrypoint, and so
-    does the image of the downloader, unless a listing is compared or a revision has a slash. The option `-o` makes `kit` overwrite files.
+    does the image of the downloader, unless a listing is compared or a revision has a slash. The option `-o` makes
+    `kit` overwrite files.
     """
     if item.listing is not None:
         return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))

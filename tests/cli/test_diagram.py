@@ -96,7 +96,9 @@ def test_a_diagram_is_of_the_stack_with_its_lock(tmp_path, monkeypatch):
         diagram.text("prod")
     pin = Pin.default(was=model["source"], source=model["source"], digest=f"sha256:{'a' * 64}", bytes=7, **ANSWERED)
     pins = {ConfigPath("services", "qwen", "model"): pin}
-    Path("inference.prod.lock.yaml").write_text(lock.text(lock.Lock("acme/inference-stacks/prod", pins)), encoding="utf-8")
+    Path("inference.prod.lock.yaml").write_text(
+        lock.text(lock.Lock("acme/inference-stacks/prod", pins)), encoding="utf-8"
+    )
     asked.clear()
     assert "qwen" in diagram.text("prod")
     assert asked == []

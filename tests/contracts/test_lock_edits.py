@@ -152,7 +152,7 @@ def test_a_block_can_have_every_key_that_an_edit_changes(tmp_path):
         document = true_lock(stack, tmp_path)
         keys |= {key for at in places(document) for key in at}
         assert isinstance(composed(stack, document, tmp_path), Composition)
-    assert {"services", "caches", "adapters", "canary", "profile", "question", "source", "was", "digest", "bytes"} <= keys
+    assert {"caches", "adapters", "canary", "profile", "question", "source", "was", "digest", "bytes"} <= keys
 
 
 @pytest.mark.exhaustive

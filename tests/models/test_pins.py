@@ -1,4 +1,4 @@
-"""The server that provides a source follows from the source and its endpoint; a pin adds to a source its content alone."""
+"""The server of a source follows from the source and its endpoint; a pin adds its content to a source, and no more."""
 
 import pytest
 
