@@ -1,7 +1,7 @@
 """Contents of sources: answers of registries, hubs and buckets, and the pins of a lock that follow from the answers."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.architecture import Architecture
 from models.lock import Lock, block_of
@@ -114,7 +114,8 @@ def differences(
             what = f"has other values in {lock.file} than at its server ({', '.join(keys)} of {pin.content})"
             yield Problem(at, what, f"run `{command} --update {block_of(each.at)}`")
         elif not isinstance(content, Content):
-            yield from failures({each.at: content} if content is not None else {})
+            unconfirmed = failures({each.at: content} if content is not None else {})
+            yield from (replace(problem, what=f"{problem.what} (locked as {pin.content})") for problem in unconfirmed)
 
 
 def _content_name(content: Content) -> str:

@@ -222,6 +222,7 @@ def test_a_source_that_cannot_be_asked_keeps_its_pin_and_ends_with_1(project, hu
     assert FILE.read_bytes() == text
     assert "access was denied to the user of this program; set HF_TOKEN" in capsys.readouterr().err
     assert run(check=True) == 1
+    assert f"(locked as hf://org/bert@{COMMITS[0]})" in capsys.readouterr().err
 
 
 def test_the_token_of_whoever_runs_this_opens_a_private_repository(project, hub, monkeypatch):

@@ -236,7 +236,9 @@ def test_a_lock_that_no_server_confirms_fails_the_pull_request_that_writes_it_an
 def test_a_stack_without_a_lock_is_none_to_check(project, locked):
     folder, _ = project
     (folder / "inference.dev.lock.yaml").unlink()
-    assert check_lock(project, "fork") == ("", False)
+    output, has_failed = check_lock(project, "fork")
+    assert "--check: has no lock to compare with" in output
+    assert not has_failed
 
 
 def test_no_line_of_a_script_has_an_expression_of_the_event():
