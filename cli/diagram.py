@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from cli import stackfile, stackname
-from composition import Given, Refusal, compose
+from composition import Given, LockFile, Refusal, compose
 from facts import platform_file
 from models.platform import Outputs
 from planning.ground.cluster_facts import NOTHING_READ
@@ -21,7 +21,7 @@ def text(file_or_stack: str, platform_path: str | None = None) -> str:
 
 
 def _plan(name: StackName, platform: Outputs | None, tree: object) -> StackPlan:
-    composition = compose(tree, Given(NOTHING_READ), name, platform=platform)
+    composition = compose(tree, Given(NOTHING_READ), name, platform=platform, lock=LockFile(Path.cwd()))
     if isinstance(composition, Refusal):
         raise composition.error
     return composition.plan

@@ -16,7 +16,7 @@ from manifests.assembly import objects, render
 from models.load import Loaded, load
 from models.lock import Lock, LockedCluster, block_of
 from models.paths import Path
-from models.problems import ConfigError, Problem, warning
+from models.problems import ConfigError, Problem, echo, warning
 from models.selection import LockedProfile
 from planning.ground.cluster_facts import LiveObjects, Unknown
 from planning.ground.marks import Identity, StackName
@@ -29,7 +29,7 @@ from planning.weights.locks import Lockable, Locked
 from planning.weights.sources import fetched_text
 
 if TYPE_CHECKING:
-    from models.platform import Outputs
+    from models.platform import Outputs, Reference
 
 CLUSTER = "cluster"
 """Name of the cluster's block in the lock, as users pass it to `--update`."""
@@ -46,6 +46,9 @@ class GivenLock:
     problems: tuple[Problem, ...] = ()
     is_used: bool = True
     """Whether the caller gave a `LockFile`. If not, no source is pinned, and the missing lock is no problem."""
+    outdated: tuple[Problem, ...] = ()
+    """The problem of a lock whose values of the platform differ from the platform's outputs, as far as these were read.
+    `checks.lock` decides about its severity."""
 
     @property
     def gateways(self) -> tuple[str, ...] | None:
@@ -53,14 +56,54 @@ class GivenLock:
         return None if self.lock is None or self.lock.cluster is None else self.lock.cluster.gateways
 
 
-def read(lock: LockFile | None, tree: object, name: StackName) -> GivenLock:
-    """Read the lock of the stack called `name`. `tree` has the earlier names of the stack under `formerly`."""
+def read(lock: LockFile | None, tree: object, name: StackName, outputs: "Outputs | None" = None) -> GivenLock:
+    """Read the lock of the stack called `name`. `tree` has the earlier names of the stack under `formerly`.
+
+    `outputs` are the outputs of the platform, which the lock is compared with; None if they were not read.
+    """
     if lock is None:
         return GivenLock(None, is_used=False)
     try:
-        return GivenLock(lock.read(Identity(name, _earlier_names(tree))))
+        found = lock.read(Identity(name, _earlier_names(tree)))
     except ConfigError as error:
         return GivenLock(None, error.problems)
+    return GivenLock(
+        found, outdated=tuple(_platform_problems(tree, outputs, found, f"python -m cli lock {name.stack}"))
+    )
+
+
+def _platform_problems(tree: object, outputs: "Outputs | None", lock: Lock | None, command: str) -> Iterator[Problem]:
+    """Yield the problem of a lock whose values of the platform differ from `outputs`. `command` writes the lock."""
+    named = _locked_platform(tree, lock)
+    if named is None or outputs is None or lock is None or lock.cluster is None or named.output not in outputs.values:
+        return
+    before, now = _values(lock.cluster.platform), _values(outputs.values[named.output])
+    keys = sorted(at for at in before.keys() | now.keys() if before.get(at) != now.get(at))
+    is_secret = named.output in outputs.secrets
+    texts = (str(at) if is_secret else f"{at}{_change(at, before.get(at), now.get(at))}" for at in keys)
+    if keys:
+        what = f"has changed since {lock.file} was written ({', '.join(texts)}; {named.output} of {named.stack})"
+        yield Problem(Path("platform"), what, f"run `{command} --update {CLUSTER}`")
+
+
+def _change(at: Path, before: object, now: object) -> str:
+    """Return two values of the platform as text; nothing if one of them may not be shown."""
+    texts = [echo(at, "nothing" if value is None else value)[2:-1] for value in (before, now)]
+    return f" {' to '.join(texts)}" if all(texts) else ""
+
+
+def _values(tree: object) -> dict[Path, object]:
+    """Return every value of a tree by its path."""
+    return dict(_leaves(tree, Path()))
+
+
+def _leaves(value: object, at: Path) -> Iterator[tuple[Path, object]]:
+    """Yield every value of a tree that is no mapping, by its path."""
+    if not isinstance(value, dict):
+        yield at, value
+        return
+    for key, inner in cast("dict[str, object]", value).items():
+        yield from _leaves(inner, at / key)
 
 
 def _earlier_names(tree: object) -> tuple[str, ...]:
@@ -80,7 +123,7 @@ def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> 
     if given.problems:
         stand_ins = dict.fromkeys(sizes.questions(loaded).values(), _STAND_IN)
         return Locked(sizes.with_answers(loaded, stand_ins)[0], {}, ())
-    locked = locks.apply(loaded, given.lock, name.stack)
+    locked = _with_problems(locks.apply(loaded, given.lock, name.stack), given.outdated)
     cluster, spec = None if given.lock is None else given.lock.cluster, locked.loaded.stack.cluster
     if cluster is None or cluster.name is None or spec.name is not None:
         return locked
@@ -98,17 +141,24 @@ def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
     another identity would replace all objects.
     """
     what = f"is {name} in the lock, and {known} in the kubeconfig"
-    problem = Problem(Path("cluster", "name"), what, "write the name of the cluster here")
+    return _with_problems(locked, (Problem(Path("cluster", "name"), what, "write the name of the cluster here"),))
+
+
+def _with_problems(locked: Locked, problems: tuple[Problem, ...]) -> Locked:
+    """Return a stack with further problems of its lock, with the severity that `checks.lock` sets."""
     mode = locked.loaded.stack.checks.lock
     if mode == "strict":
-        return replace(locked, loaded=replace(locked.loaded, problems=(*locked.loaded.problems, problem)))
-    warnings = () if mode == "skip" else (replace(problem, severity="warning"),)
-    return replace(locked, warnings=(*locked.warnings, *warnings))
+        return replace(locked, loaded=replace(locked.loaded, problems=(*locked.loaded.problems, *problems)))
+    return locked if mode == "skip" else replace(locked, warnings=(*locked.warnings, *_as_warnings(problems)))
+
+
+def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(replace(problem, severity="warning") for problem in problems)
 
 
 def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
     """Return the outputs of a platform. Values in the lock replace the values in `outputs`, even if these are newer."""
-    named = None if lock is None or lock.cluster is None or not lock.cluster.platform else sources.reference(tree)
+    named = _locked_platform(tree, lock)
     if named is None or lock is None or lock.cluster is None:
         return outputs
     from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
@@ -116,6 +166,11 @@ def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Out
     values = dict[str, object]() if outputs is None else outputs.values
     secrets = frozenset[str]() if outputs is None else outputs.secrets
     return Outputs({**values, named.output: lock.cluster.platform}, secrets - {named.output})
+
+
+def _locked_platform(tree: object, lock: Lock | None) -> "Reference | None":
+    """Return the reference to the platform of a stack; None if the lock has no values of it."""
+    return sources.reference(tree) if lock is not None and lock.cluster is not None and lock.cluster.platform else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +206,13 @@ class Request:
 
 def check(request: Request) -> Locking:
     """Ask all sources, and return their differences from the lock. Raises `ConfigError` if there is no lock."""
-    loaded, lock, _ = _load(request)
-    if lock is None:
+    loaded, given, _ = _load(request)
+    if given.lock is None:
         raise ConfigError([Problem(Path("--check"), "has no lock to compare with", f"run `{request.command}`")])
     lockables = tuple(locks.lockables(loaded.stack))
     answers = _ask(lockables)
-    return Locking(lock, tuple(contents.differences(lockables, lock, answers, request.command)))
+    differences = contents.differences(lockables, given.lock, answers, request.command)
+    return Locking(given.lock, (*given.outdated, *differences))
 
 
 def make(request: Request) -> Locking:
@@ -164,7 +220,8 @@ def make(request: Request) -> Locking:
 
     Raises `ConfigError` with all mistakes of the stack and of its earlier lock.
     """
-    loaded, earlier, profiles = _load(request)
+    loaded, given, profiles = _load(request)
+    earlier = given.lock
     lockables = tuple(locks.lockables(loaded.stack))
     _refuse_unknown_blocks(request, [*(each.at for each in lockables), *profiles], loaded)
     answers = _ask(tuple(contents.stale(lockables, earlier, request.updated)))
@@ -180,12 +237,13 @@ def make(request: Request) -> Locking:
     running, warnings = _running(request, locked, plan, fresh)
     pins = contents.pins(lockables, earlier, answers, running, now)
     cluster = _cluster(request, locked, plan, earlier, now)
-    return Locking(Lock(stack, pins, cluster, profiles=profiles), (), warnings)
+    outdated = () if CLUSTER in request.updated else _as_warnings(given.outdated)
+    return Locking(Lock(stack, pins, cluster, profiles=profiles), (), (*outdated, *warnings))
 
 
-def _load(request: Request) -> tuple[Loaded, Lock | None, Mapping[Path, LockedProfile]]:
+def _load(request: Request) -> tuple[Loaded, GivenLock, Mapping[Path, LockedProfile]]:
     """Return the stack, its earlier lock, and the profiles to write into its new lock."""
-    given = read(request.file, request.tree, request.name)
+    given = read(request.file, request.tree, request.name, request.platform)
     outputs = request.platform if CLUSTER in request.updated else platform(request.tree, request.platform, given.lock)
     files = sources.read(request.tree, given.problems, outputs)
     try:
@@ -198,7 +256,7 @@ def _load(request: Request) -> tuple[Loaded, Lock | None, Mapping[Path, LockedPr
         files.refuse_ambiguities()
     except ConfigError as error:
         raise files.complete(error.problems) from None
-    return loaded, given.lock, chosen.profiles_of_lock
+    return loaded, given, chosen.profiles_of_lock
 
 
 def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:

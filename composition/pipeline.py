@@ -124,7 +124,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     `state` returns Pulumi's state before the run.
     """
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
-    earlier = (*earlier, *(given := locking.read(lock, tree, name)).problems)
+    earlier = (*earlier, *(given := locking.read(lock, tree, name, platform)).problems)
     try:
         files = sources.read(tree, earlier, locking.platform(tree, platform, given.lock))
         chosen = selecting.select(tree, files, given.lock, name.stack, target, earlier)

@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 
 from facts import docker_config, hosts, kit_config
 from facts.transport import Transport
-from models.source import SCHEMES, place, scheme
+from models.source import SCHEMES, bare, place, scheme
 from planning.fit.configs import architecture
 from planning.ground.cluster_facts import Unknown
 from planning.weights.contents import Content
@@ -86,26 +86,19 @@ def ask(question: Wanted, transport: Transport) -> Answer:
 def content(question: Wanted, transport: Transport) -> Content | Unusable | Unknown:
     """Return the source with its digest, and for a ModelKit also size and architecture. Raises the errors of `ask`."""
     reference = _reference(question.source)
-    host, bare = reference.partition("/")[0], _without_version(question.source)
+    host, without_version = reference.partition("/")[0], bare(question.source)
     try:
         if scheme(question.source) == "kit":
             kits = _kits(question, transport)
             size = _size(question, kits)
             numbers = architecture(_config(question, kits))
-            return Content(f"{bare}@{size.digest}", None, size.bytes, size.packed, numbers, host)
+            return Content(f"{without_version}@{size.digest}", None, size.bytes, size.packed, numbers, host)
         _, digest = _Repository(reference, question, transport).manifest()
     except _UnusableError as error:
         return error.answer
     except _UnknownSizeError as error:
         return question.unknown(str(error))
-    return Content(f"{bare}@{digest}", origin=host)
-
-
-def _without_version(source: str) -> str:
-    """Return a source without tag and digest."""
-    bare = source.partition("@")[0]
-    folder, slash, name = bare.rpartition("/")
-    return f"{folder}{slash}{name.partition(':')[0]}"
+    return Content(f"{without_version}@{digest}", origin=host)
 
 
 def _reference(source: str) -> str:

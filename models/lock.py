@@ -19,7 +19,9 @@ from models.base import Spec
 from models.paths import Path
 from models.pins import Pin, Time, plain
 from models.problems import ConfigError, Problem
+from models.profile import ProfileService
 from models.selection import LockedProfile
+from models.source import is_pin, scheme
 
 VERSION = 1
 _END = "..."
@@ -34,6 +36,7 @@ _PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
 """Keys in a service's block that are not fields of the service's pin. Their values contain other pins, or a profile."""
 _RESTORE = "restore it from git"
+_LET_WRITE = f"{_RESTORE}, and let `python -m cli lock` alone write it"
 _NUMERIC = re.compile(r"[-+.0-9]")
 """First character of a text that YAML may read as a number or a time."""
 
@@ -210,18 +213,60 @@ def _block_problems(
     edited = _edit_problem(at, block, file)
     if edited is not None:
         return [edited]
+    misshapen = sorted(_misshapen(cast("dict[str, Any]", block)))
+    if misshapen:
+        return [_unwritten(at, misshapen, file)]
     problems = list[Problem]()
     for path, values in _pin_values(at, cast("dict[str, Any]", block)):
         try:
             pins[path] = Pin.model_validate(_with_tuples(values))
         except ValidationError as error:
             problems += _shape_problems(at, error, file)
+        else:
+            problems += _pin_problems(path, pins[path], file)
     for path, values in _profile_values(at, cast("dict[str, Any]", block)):
         try:
             profiles[path] = LockedProfile.model_validate(values)
+            ProfileService.model_validate(_keys_of_profile(profiles[path].service))
         except ValidationError as error:
             problems += _shape_problems(at, error, file)
     return problems
+
+
+def _misshapen(block: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of a block whose values are no mappings although they contain pins or profiles."""
+    for key in block.keys() & set(_INNER):
+        value = block[key]
+        if not isinstance(value, dict):
+            yield key
+        elif key == _CANARY:
+            yield from (f"{key}.{inner}" for inner in _misshapen(cast("dict[str, Any]", value)))
+
+
+def _pin_problems(at: Path, pin: Pin, file: str) -> Iterator[Problem]:
+    """Yield the problems of a pin that names another content than one of its source.
+
+    A check sum does not rule this out, because anybody can compute it.
+    """
+    if not is_pin(pin.source, pin.was):
+        is_same = pin.source == pin.was
+        what = f"is pinned to another source ({pin.was} to {pin.source})"
+        what = f"is pinned to no commit or digest ({pin.source})" if is_same else what
+        yield Problem(at / "source", what, _LET_WRITE, file=file)
+    if (pin.digest is None) is (scheme(pin.was) == "s3"):
+        yield _unwritten(at, ["digest"], file)
+
+
+def _keys_of_profile(service: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a locked profile as a profile has them: without the name of the model.
+
+    No other key of a service can be in a profile.
+    """
+    model = service.get("model")
+    if not isinstance(model, dict):
+        return dict(service)
+    named = cast("dict[str, Any]", model)
+    return {**service, "model": {key: value for key, value in named.items() if key != "name"}}
 
 
 def _profile_values(at: Path, block: object) -> Iterator[tuple[Path, object]]:
@@ -241,8 +286,7 @@ def _edit_problem(at: Path, block: object, file: str) -> Problem | None:
         content = cast("dict[str, Any]", block)
         if content.get(_CHECK) == _check(content):
             return None
-    remedy = f"{_RESTORE}, and let `python -m cli lock` alone write it"
-    return Problem(at, "was edited by hand", remedy, file=file)
+    return Problem(at, "was edited by hand", _LET_WRITE, file=file)
 
 
 def _pin_values(at: Path, block: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -269,9 +313,14 @@ def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
 
 
 def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:
-    keys = sorted({".".join(map(str, details["loc"])) for details in error.errors(include_url=False)})
+    keys = sorted({".".join(map(str, details["loc"])) or "values" for details in error.errors(include_url=False)})
+    return [_unwritten(at, keys, file)]
+
+
+def _unwritten(at: Path, keys: Iterable[str], file: str) -> Problem:
+    """Return the problem of keys or values that no version of the program up to this one writes."""
     what = f"has keys or values that this version of the program never writes ({', '.join(keys)})"
-    return [Problem(at, what, "upgrade this program, or restore the file from git", file=file)]
+    return Problem(at, what, "upgrade this program, or restore the file from git", file=file)
 
 
 def _cluster(block: object, file: str) -> tuple[LockedCluster | None, list[Problem]]:

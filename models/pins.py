@@ -7,7 +7,7 @@ from pydantic import Field, PrivateAttr
 from models.architecture import Architecture
 from models.base import Spec
 from models.source import ModelSource, place, scheme
-from models.vocabulary import Shape
+from models.vocabulary import LARGEST_BYTES, Shape
 
 Digest = Annotated[
     str, Shape("is no digest", r"sha256:[0-9a-f]{64}", "write the digest that `python -m cli lock` wrote", 71)
@@ -35,7 +35,7 @@ class Pin(Spec):
     `was` for S3 prefixes and claims."""
     digest: Digest | None = None
     """Hash of the listing of an S3 prefix; None for sources whose digest is in `source`, and for claims."""
-    bytes: int | None = Field(default=None, gt=0)
+    bytes: int | None = Field(default=None, gt=0, le=LARGEST_BYTES)
     """Bytes that are fetched; None if they are unknown."""
     packed: bool = False
     """Whether some files are compressed, so that their contents take more than `bytes`."""

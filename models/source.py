@@ -13,6 +13,8 @@ from models.vocabulary import IMAGE, Shape, check_authority, refuse
 _LONGEST = 512
 _REPOSITORY = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 _HUB_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_REVISION = rf"{_HUB_NAME}(/{_HUB_NAME})*"
+"""A branch, a tag, a commit, or a reference such as refs/pr/5."""
 _OBJECT_PATH = r"[A-Za-z0-9!_.*'()=-]+"
 _CLAIM = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 
@@ -38,7 +40,7 @@ SCHEMES = {
     ),
     "hf": Scheme(
         "a Hugging Face model",
-        rf"{_HUB_NAME}/{_HUB_NAME}(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
+        rf"{_HUB_NAME}/{_HUB_NAME}(@{_REVISION})?",
         "write hf://organisation/name, with @revision to pin a revision, such as hf://Qwen/Qwen3-0.6B@main",
     ),
     "s3": Scheme(
@@ -59,6 +61,10 @@ SCHEMES = {
 }
 _AT_REGISTRIES = frozenset({"kit", "image"})
 """Schemes of sources that begin with the address of a registry."""
+
+
+_CONTENT = {"hf": r"[0-9a-f]{40}", "kit": r"sha256:[0-9a-f]{64}", "image": r"sha256:[0-9a-f]{64}"}
+"""Pattern of the text after `@` that names the content of a source: a commit, or the digest of a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,33 @@ def hub(source: str) -> tuple[str, str | None]:
     """
     name, _, revision = place(source).partition("@")
     return name, revision or None
+
+
+def bare(source: str) -> str:
+    """Return a source without its revision, tag and digest."""
+    before = source.partition("@")[0]
+    folder, slash, name = before.rpartition("/")
+    return f"{folder}{slash}{name.partition(':')[0]}" if scheme(source) in {"kit", "image"} else before
+
+
+def content(source: str) -> str | None:
+    """Return the commit or the digest in a source; None if the source names none, or if its scheme has none.
+
+    A commit has 40 hex digits in lower case, as hubs write them.
+    """
+    version, pattern = source.partition("@")[2].lower(), _CONTENT.get(scheme(source))
+    return version if pattern is not None and re.fullmatch(pattern, version) else None
+
+
+def is_pin(pinned: str, source: str) -> bool:
+    """Return whether `pinned` is `source` with nothing but its commit or digest added.
+
+    An S3 prefix and a claim have neither. A source that names its content is pinned to this content alone.
+    """
+    if scheme(source) not in _CONTENT:
+        return pinned == source
+    named = content(pinned)
+    return named is not None and pinned == f"{bare(source)}@{named}" and content(source) in {None, named}
 
 
 def kit_tag(source: str) -> str | None:

@@ -113,8 +113,10 @@ class Checks(Spec):
     the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); with skip, nothing
     is checked. If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
     lock: Literal["strict", "warn", "skip"] = "warn"
-    """Check that no source is missing or outdated in the lock (inference.STACK.lock.yaml). Such sources are errors
-    (strict) or warnings (warn); with skip, nothing is checked. If there is no lock, only strict reports that."""
+    """Check that no source is missing or outdated in the lock (inference.STACK.lock.yaml), and that values of the
+    platform are not, as far as its outputs are read. Such sources and values are errors (strict) or warnings (warn);
+    with skip, nothing is checked. If there is no lock, only strict reports that. A lock that pins a source to another
+    one is always an error."""
 
 
 class Images(Spec):

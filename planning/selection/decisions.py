@@ -10,10 +10,11 @@ from models.problems import Problem
 from models.profile import ChosenProfile
 from models.selection import LockedProfile
 from planning.ground.cluster_facts import ClusterFacts
-from planning.selection import messages
+from planning.selection import leading, messages
 from planning.selection.catalogue import Catalogue
 from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
+from planning.selection.leading import Lead
 from planning.selection.records import Candidate, Evaluation, reasons
 from planning.selection.seats import Asked, Seat
 from planning.selection.stages import Situation
@@ -49,6 +50,10 @@ class Decided:
     is the seat of the service."""
     failures: Mapping[Path, Evaluation] = field(default_factory=dict[Path, Evaluation])
     """Tables of the candidates for questions without an answer, by path."""
+    misled: Mapping[Path, tuple[Lead, ...]] = field(default_factory=dict[Path, tuple[Lead, ...]])
+    """Values by which profiles of the lock lead elsewhere than the catalogue, by path. Such a profile is not used."""
+    file: str = ""
+    """Name of the lock's file."""
 
     @property
     def profiles_of_lock(self) -> dict[Path, LockedProfile]:
@@ -68,13 +73,19 @@ class Decided:
 
     def selection(self) -> Selected:
         """Return the layers that the decisions add to a stack, and the problems of questions without an answer."""
-        failed = (*self.asked.failed, *self.failures)
+        failed = (*self.asked.failed, *self.failures, *self.misled)
         layers = {path: each.layer for path, each in self.decisions.items() if each.seat.path == path}
         layers |= dict.fromkeys(self.asked.without, _NOTHING)
         layers |= {path: Layer(_STAND_IN, Origin(path)) for path in failed}
         repaired = (at for path in failed for at in (path / "accelerator", path / "model" / "source"))
         chosen = {path: decision.chosen for path, decision in self.decisions.items()}
-        return Selected(layers, (*self.asked.problems, *self._failures()), tuple(repaired), chosen)
+        problems = (*self.asked.problems, *self._failures(), *self._lead_problems())
+        return Selected(layers, problems, tuple(repaired), chosen)
+
+    def _lead_problems(self) -> Iterator[Problem]:
+        seats = {seat.path: seat for seat in self.asked.seats}
+        for path, leads in self.misled.items():
+            yield messages.lock_misled(seats[path], leads, self.file)
 
     def _failures(self) -> Iterator[Problem]:
         reported = set[Path]()
@@ -107,6 +118,7 @@ def decide(
     """Return the decisions of a stack. `locked` has the profiles in the lock, and `file` is the name of its file."""
     fleet, decisions, failures = Fleet(facts), dict[Path, Decision](), dict[Path, Evaluation]()
     seats, known = {seat.path: seat for seat in asked.seats}, dict[object, Evaluation]()
+    misled = dict[Path, tuple[Lead, ...]]()
     for path, seat in seats.items():
         parent = seat.parent
         if parent is not None and parent in seats and _asks_alike(seat, seats[parent]) and not is_locked(seat, locked):
@@ -116,7 +128,10 @@ def decide(
                 failures[path] = failures[parent]
             continue
         if is_locked(seat, locked):
-            decisions[path] = _of_lock(seat, locked[path], catalogue, file)
+            if elsewhere := leading.leads(locked[path], catalogue.candidates(seat.question.model)):
+                misled[path] = elsewhere
+            else:
+                decisions[path] = _of_lock(seat, locked[path], catalogue, file)
             continue
         key = seat.question, tuple(sorted(seat.node_selector.items()))
         evaluation = known.get(key) or known.setdefault(key, table(seat, catalogue, fleet))
@@ -124,7 +139,7 @@ def decide(
             failures[path] = evaluation
         else:
             decisions[path] = _of_catalogue(seat, evaluation, evaluation.chosen, catalogue)
-    return Decided(asked, catalogue, decisions, failures)
+    return Decided(asked, catalogue, decisions, failures, misled, file)
 
 
 def table(seat: Seat, catalogue: Catalogue, fleet: Fleet) -> Evaluation:

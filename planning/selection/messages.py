@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from models.problems import Problem, warning
 from models.selection import LockedProfile
+from planning.selection.leading import Lead
 from planning.selection.preferences import preferences
 from planning.selection.records import Candidate, Evaluation, Reason, Row
 from planning.selection.seats import Seat
@@ -65,6 +66,13 @@ def lock_stale(seat: Seat, file: str, command: str) -> Problem:
 def lock_missing(seat: Seat, file: str, command: str) -> Problem:
     """Return the problem of a lock that has no profile for a question."""
     return Problem(seat.path / "selection", f"has no profile in {file}", f"run `{command}`")
+
+
+def lock_misled(seat: Seat, leads: Iterable[Lead], file: str) -> Problem:
+    """Return the problem of a locked profile that leads elsewhere than the profiles of its model in the catalogue."""
+    what = f"has a profile in {file} that leads elsewhere than the catalogue ({', '.join(map(str, leads))})"
+    remedy = f"restore {file} from git, or select again with `python -m cli lock` and --update {seat.path[1]}"
+    return Problem(seat.path / "selection", what, remedy)
 
 
 def unlocked_without_nodes(seat: Seat, chosen: Candidate, reason: str) -> Problem:

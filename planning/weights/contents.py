@@ -1,12 +1,12 @@
 """Contents of sources: answers of registries, hubs and buckets, and the pins of a lock that follow from the answers."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.architecture import Architecture
 from models.lock import Lock, block_of
 from models.paths import Path
-from models.pins import Pin
+from models.pins import Pin, plain
 from models.problems import Problem
 from planning.ground.cluster_facts import Unknown
 from planning.weights.locks import Lockable
@@ -106,16 +106,34 @@ def differences(
         elif not pin.is_of(each.source, each.settings):
             yield Problem(at, f"differs from {lock.file}, which has {pin.was}", f"run `{command}`")
         elif isinstance(content, Content) and _has_moved(pin, content):
-            digests = f"{_digest_of(pin.source, pin.digest)} to {_digest_of(content.source, content.digest)}"
+            digests = f"{pin.content} to {_content_name(content)}"
             effect = ", and pods that start from now on fetch the new content" if pin.deployed and each.by_pods else ""
             remedy = f"run `{command} --update {block_of(each.at)}`, which rolls out the new content"
             yield Problem(at, f"has moved since {pin.asked}{effect} ({digests})", remedy)
+        elif isinstance(content, Content) and (keys := tuple(_wrong_numbers(pin, content))):
+            what = f"has other values in {lock.file} than at its server ({', '.join(keys)} of {pin.content})"
+            yield Problem(at, what, f"run `{command} --update {block_of(each.at)}`")
         elif not isinstance(content, Content):
-            yield from failures({each.at: content} if content is not None else {})
+            unconfirmed = failures({each.at: content} if content is not None else {})
+            yield from (replace(problem, what=f"{problem.what} (locked as {pin.content})") for problem in unconfirmed)
 
 
-def _digest_of(source: str, digest: str | None) -> str:
-    return digest or source.partition("@")[2] or source
+def _content_name(content: Content) -> str:
+    """Return a content as `Pin.content` names it."""
+    return content.source if content.digest is None else f"{content.source}@{content.digest}"
+
+
+def _wrong_numbers(pin: Pin, content: Content) -> Iterator[str]:
+    """Yield the keys of a pin that its server contradicts.
+
+    What only one of the two says is not compared: an earlier version of this program read fewer numbers.
+    """
+    if None not in {pin.bytes, content.bytes} and pin.bytes != content.bytes:
+        yield "bytes"
+    if pin.architecture is not None and content.architecture is not None:
+        answered = plain(content.architecture)
+        numbers = plain(pin.architecture).items()
+        yield from (f"architecture.{key}" for key, number in numbers if answered.get(key, number) != number)
 
 
 def failures(answers: Mapping[Path, Answered]) -> Iterator[Problem]:

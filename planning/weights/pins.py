@@ -21,6 +21,8 @@ MUTABLE_TAGS = frozenset({"latest", "main"})
 """Tags that projects move to newer content."""
 _DEFAULT_BRANCH = "main"
 """The branch that an `hf://` source without a revision means."""
+_REFERENCES = "refs/"
+"""Beginning of revisions that a hub moves, such as refs/pr/5, the latest commit of a pull request."""
 
 
 def problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
@@ -107,6 +109,6 @@ def _by_name(at: Path, source: str) -> Iterator[Problem]:
     elif scheme(source) == "hf" and revision is None:
         what = f"names no revision, so the files may change under it ({source})"
         yield warning(at, what, f"add the commit: hf://{name}@<commit>")
-    elif scheme(source) == "hf" and revision == _DEFAULT_BRANCH:
+    elif scheme(source) == "hf" and (revision == _DEFAULT_BRANCH or str(revision).startswith(_REFERENCES)):
         what = f"is a branch, so the files may change under it ({revision})"
         yield warning(at, what, f"write the commit: hf://{name}@<commit>")

@@ -12,7 +12,7 @@ from planning.ground.environment import EnvValue, Variable, container_variables,
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
-from planning.weights import ignored_files, verified_fetch
+from planning.weights import ignored_files, revision_fetch, verified_fetch
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
 """Volume with the credentials for the model's registry. An adapter with another Secret has another volume."""
@@ -332,10 +332,13 @@ def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[
     """Return the command of a container.
 
     The command is empty if the image's entrypoint runs. The image that verifies ModelKits runs its entrypoint, and so
-    does the image of the downloader if no listing is compared. The option `-o` makes `kit` overwrite files.
+    does the image of the downloader, unless a listing is compared or a revision has a slash. The option `-o` makes
+    `kit` overwrite files.
     """
     if item.listing is not None:
         return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))
+    if revision_fetch.is_needed(item.source):
+        return revision_fetch.command(*_entrypoint(source, kit=False))
     if scheme(item.source) != "kit" or verify is not None:
         return ()
     layers = f"--filter={','.join(source.model.filter)}"

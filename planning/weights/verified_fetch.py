@@ -6,7 +6,9 @@ from models.base import Spec
 from planning.ground import tables
 
 
-class _Table(Spec):
+class FetchProgram(Spec):
+    """A program that runs in the image of the downloader, in place of the downloader's entrypoint."""
+
     interpreter: str
     program: str
     source: str
@@ -19,5 +21,5 @@ def command(digest: str, entrypoint: str) -> tuple[str, ...]:
     The command fails if the digest of the prefix's listing is not `digest`, the one in the lock. `entrypoint` is the
     path of the downloader.
     """
-    table = tables.read(_Table, "weights/verified-fetch.yaml")
+    table = tables.read(FetchProgram, "weights/verified-fetch.yaml")
     return (table.interpreter, "-c", table.program, digest, entrypoint)

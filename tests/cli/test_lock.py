@@ -11,6 +11,7 @@ import yaml
 from cli import lock
 from cli.render import render_json
 from facts import source_sizes
+from models import lock as locks
 from models.problems import ConfigError
 from tests.support.traffic.hub import Hub
 from tests.support.traffic.registries import KIT, archive
@@ -223,6 +224,7 @@ def test_a_source_that_cannot_be_asked_keeps_its_pin_and_ends_with_1(project, hu
     assert FILE.read_bytes() == text
     assert "access was denied to the user of this program; set HF_TOKEN" in capsys.readouterr().err
     assert run(check=True) == 1
+    assert f"(locked as hf://org/bert@{COMMITS[0]})" in capsys.readouterr().err
 
 
 def test_the_token_of_whoever_runs_this_opens_a_private_repository(project, hub, monkeypatch):
@@ -296,3 +298,52 @@ def test_ambiguous_text_in_a_base_file_is_named(check, project, registry, hub, m
     write(registry, hub, moto, extends=["base.yaml"])
     with pytest.raises(ConfigError, match=r"^labels\.team: is a boolean in YAML 1\.1 \(yes, from base\.yaml\)"):
         run(check=check)
+
+
+def edit(service, **changes):
+    """Edit the block of a service as somebody does who can compute a check sum."""
+    document = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    block = document["services"][service]
+    block |= changes
+    block["check"] = locks._check(block)
+    FILE.write_text(f"{yaml.dump(document, Dumper=locks._Dumper)}...\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("mode", ["strict", "warn", "skip"])
+def test_a_pin_of_another_source_is_refused_by_every_command_which_asks_nobody_and_writes_nothing(
+    project, registry, hub, moto, monkeypatch, mode
+):
+    """See defects H1."""
+    write(registry, hub, moto, checks={"lock": mode})
+    run()
+    edit("bert", source=f"hf://evil/backdoor@{COMMITS[1]}")
+    text = FILE.read_bytes()
+    monkeypatch.setattr(source_sizes, "contents", refuse)
+    monkeypatch.setattr(source_sizes, "sizes", lambda questions, _: refuse(list(questions)))
+    message = (
+        f"services.bert.model.source: is pinned to another source (hf://org/bert to hf://evil/backdoor@{COMMITS[1]}, "
+        f"from {FILE}); restore it from git, and let `python -m cli lock` alone write it"
+    )
+    for command in (run, lambda: run("bert"), lambda: run(check=True), lambda: render_json("prod", None)):
+        with pytest.raises(ConfigError) as error:
+            command()
+        assert str(error.value) == message
+        assert FILE.read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [({"bytes": 1}, "bytes"), ({"architecture": {**ARCHITECTURE, "layers": 1}}, "architecture.layers")],
+)
+def test_a_check_finds_numbers_that_no_server_confirms(project, capsys, changes, keys):
+    """The commit is right, and the numbers of the model are not. See defects H1."""
+    run()
+    edit("bert", **changes)
+    assert run(check=True) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        f"services.bert.model.source: has other values in {FILE} than at its server "
+        f"({keys} of hf://org/bert@{COMMITS[0]}); run `python -m cli lock prod --update bert`"
+    )
+    assert run("bert") == 0
+    assert run(check=True) == 0

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from models import lock
 from tests.support.traffic.forge import forge
+from tests.support.traffic.hub import Hub
+from tests.support.traffic.weight_servers import serve
 
 ROOT = Path(__file__).parents[2]
 PIPELINE = yaml.load((ROOT / "examples/ci/gitlab.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
@@ -38,6 +41,7 @@ PROGRAM = (
     "upstream",
     "schemas",
 )
+COMMIT = "git -c user.name=a -c user.email=a@example.com commit -qm change"
 SECRETS = {
     "PULUMI_BACKEND_URL": "file://state",
     "PULUMI_CONFIG_PASSPHRASE": "words",
@@ -151,6 +155,90 @@ def test_a_fork_gets_neither_secrets_nor_the_right_to_write():
     assert WORKFLOW["permissions"] == {"contents": "read"}
     assert {name for name, job in JOBS.items() if "write" in yaml.safe_dump(job.get("permissions", {}))} == {"preview"}
     assert "head.repo.full_name == github.repository" in JOBS["preview"]["if"]
+
+
+def test_code_of_a_fork_runs_by_no_event_that_trusts_it():
+    """`pull_request_target` gives secrets, and a token that writes. See defects H1."""
+    assert set(WORKFLOW[True]) == {"pull_request", "schedule"}
+    checkouts = [step for job in JOBS.values() for step in job["steps"] if "actions/checkout" in step.get("uses", "")]
+    assert len(checkouts) == len(JOBS)
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+    fork = json.dumps(JOBS["fork"])
+    assert not any(word in fork for word in ("github.token", "secrets", "KUBECONFIG", "cli facts", "cli comment"))
+
+
+def test_gitlab_runs_no_merge_request_of_a_fork_with_the_engine_or_the_variables():
+    """In the project of the fork both numbers are known, too, so the number of the running project says nothing."""
+    rules = {name: PIPELINE[name]["rules"][0]["if"] for name in ("report", "fork")}
+    (report, fork) = rules.values()
+    assert "$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID" in report
+    assert fork == report.replace("_ID == ", "_ID != ")
+    assert PIPELINE["fork"]["extends"] == ".without-the-engine"
+    lines = json.dumps([PIPELINE["fork"], PIPELINE[".without-the-engine"]])
+    assert not any(word in lines for word in ("pulumi", "KUBECONFIG", "GITLAB_TOKEN", "cli facts", "cli comment"))
+
+
+@pytest.fixture
+def locked(project):
+    """Commit a stack with its lock as the branch main, and return its hub."""
+    folder, environment = project
+    server = serve()
+    hub = Hub(server)
+    hub.push("org/m", "a1" * 20, **{"model.safetensors": 7})
+    service = {"model": {"source": "hf://org/m", "endpoint": server.url}, "accelerator": "nvidia"}
+    stack = {"namespace": "models", "cluster": {"facts": {"type": "none"}}, "services": {"m": service}}
+    tree = {"config": {"inference-stacks:stack": stack}}
+    (folder / "Pulumi.dev.yaml").write_text(json.dumps(tree), encoding="utf-8")
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/python").symlink_to(sys.executable)
+    (folder / ".gitignore").write_text("*\n!*.yaml\n", encoding="utf-8")
+    environment |= {"BASE": "main", "GIT_CONFIG_COUNT": "0", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    branch = f"git init -q -b main; git add -A; {COMMIT}; git update-ref refs/remotes/origin/main HEAD"
+    code, output = shell(project, f"python -m cli lock dev; {branch}")
+    assert code == 0, output
+    yield hub
+    server.shutdown()
+    server.server_close()
+
+
+def check_lock(project, job):
+    """Run the lines of a job that check the lock, and return what they wrote, and whether the job fails at its end."""
+    folder, _ = project
+    if job == "gitlab":
+        (folder / "affected.txt").write_text("dev\n", encoding="utf-8")
+        *_, loop, _ = PIPELINE["fork"]["script"]
+        code, output = shell(project, f"git fetch -q . refs/remotes/origin/main\n{loop}")
+    else:
+        code, output = run(project, job, "lock", HF_TOKEN="")
+    assert code == 0, output
+    return output, (folder / "failed").exists()
+
+
+@pytest.mark.parametrize("job", ["preview", "fork", "gitlab"])
+def test_a_lock_that_no_server_confirms_fails_the_pull_request_that_writes_it_and_no_other(project, locked, job):
+    """The lock names a commit that the repository may have, for all that the file says. See defects H1."""
+    folder, _ = project
+    locked.push("org/m", "b2" * 20, **{"model.safetensors": 7})
+    output, has_failed = check_lock(project, job)
+    assert f"(hf://org/m@{'a1' * 20} to hf://org/m@{'b2' * 20})" in output
+    assert not has_failed
+    path = folder / "inference.dev.lock.yaml"
+    text = path.read_text(encoding="utf-8").replace("a1" * 20, "c3" * 20)
+    block = yaml.load(text, yaml.CSafeLoader)["services"]["m"]
+    path.write_text(text.replace(block["check"], lock._check(block)), encoding="utf-8")
+    code, output = shell(project, f"git add -A; {COMMIT}")
+    assert code == 0, output
+    output, has_failed = check_lock(project, job)
+    assert f"(hf://org/m@{'c3' * 20} to hf://org/m@{'b2' * 20})" in output
+    assert has_failed
+
+
+def test_a_stack_without_a_lock_is_none_to_check(project, locked):
+    folder, _ = project
+    (folder / "inference.dev.lock.yaml").unlink()
+    output, has_failed = check_lock(project, "fork")
+    assert "--check: has no lock to compare with" in output
+    assert not has_failed
 
 
 def test_no_line_of_a_script_has_an_expression_of_the_event():

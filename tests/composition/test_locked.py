@@ -122,6 +122,33 @@ def test_values_of_a_platform_are_those_of_the_lock(tmp_path):
     assert found == {inputs(composed(lock))}
 
 
+@pytest.mark.parametrize(
+    ("mode", "secrets", "values"),
+    [("strict", (), " gateway to newer"), ("warn", (), " gateway to newer"), ("skip", (), ""), ("warn", ("x",), "")],
+)
+def test_values_of_a_platform_that_differ_from_the_lock_are_told(tmp_path, mode, secrets, values):
+    """A secret is not shown. Its name in this test stands for the output. See defects H1."""
+    from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
+
+    platform = {"contractVersion": 1, "gateway": GATEWAY}
+    lock = write(locked(gateways=(), platform=platform), tmp_path)
+    stack = {key: value for key, value in STACK.items() if key != "gateway"}
+    stack |= {"platform": {"stack": "organization/platform/prod"}, "checks": {"preflight": "skip", "lock": mode}}
+    name = "inferencePlatform"
+    newer = Outputs({name: {**platform, "gateway": {**GATEWAY, "name": "newer"}}}, frozenset(name for _ in secrets))
+    found = composed(lock, stack=stack, platform=newer)
+    message = (
+        f"platform: has changed since inference.dev.lock.yaml was written (gateway.name{values}; {name} of "
+        "organization/platform/prod); run `python -m cli lock dev --update cluster`"
+    )
+    if mode == "strict":
+        assert isinstance(found, Refusal)
+        assert str(found.error) == message
+        return
+    assert isinstance(found, Composition)
+    assert [str(each) for each in found.source_warnings] == ([] if mode == "skip" else [message])
+
+
 def test_mistakes_of_the_lock_and_of_the_stack_are_told_together(tmp_path):
     lock = write(locked(), tmp_path)
     path = tmp_path / file_name("dev")

@@ -23,13 +23,13 @@ def server():
     found.server_close()
 
 
-def answering(server, answer, status=200, config=CONFIG):
+def answering(server, answer, status=200, config=CONFIG, source="hf://org/model"):
     def answered(path, _token):
         body = config if path.endswith("config.json") else json.dumps(answer)
         return status, {}, body.encode()
 
     server.answer = answered
-    return hub.ask(Wanted("hf://org/model", server.url, ignored=("original/",)), transport())
+    return hub.ask(Wanted(source, server.url, ignored=("original/",)), transport())
 
 
 def test_a_repository_has_the_bytes_of_the_files_that_are_fetched(server):
@@ -110,3 +110,9 @@ def test_an_endless_answer_of_a_hub_is_not_read(server, monkeypatch):
     monkeypatch.setattr(hub, "_LARGEST", 10)
     with pytest.raises(ValueError, match="the answer is too long"):
         answering(server, {"sha": COMMIT})
+
+
+def test_the_slashes_of_a_revision_are_no_slashes_of_the_path(server):
+    """See defects HF2."""
+    answering(server, {"sha": COMMIT}, source="hf://org/model@refs/pr/5")
+    assert [path for path, _ in server.seen] == ["/api/models/org/model/revision/refs%2Fpr%2F5?blobs=true"]

@@ -1,8 +1,9 @@
 """The lock file: what it holds comes back, equal locks have equal bytes, and whatever else is in it is refused."""
 
 import pytest
+import yaml
 
-from models.lock import Lock, LockedCluster, block_of, file_name, read, text
+from models.lock import Lock, LockedCluster, _check, _Dumper, block_of, file_name, read, text
 from models.paths import Path
 from models.pins import Pin
 from models.problems import ConfigError
@@ -160,6 +161,26 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
         f"({next(iter(change))}) (from {FILE}); "
         "upgrade this program, or restore the file from git"
     ).replace(") (from", ", from")
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"canary": 5}, "canary"),
+        ({"adapters": ["sql"], "profile": "small", "prefill": None}, "adapters, prefill, profile"),
+        ({"canary": {"adapters": "sql"}}, "canary.adapters"),
+        ({"adapters": {"sql": 7}}, "values"),
+    ],
+)
+def test_a_block_without_mappings_is_refused_although_its_check_is_right(changes, keys):
+    """See defects H1."""
+    document = yaml.safe_load(text(Lock(STACK, {MODEL: pin()})))
+    block = document["services"]["qwen"] | changes
+    document["services"]["qwen"] = block | {"check": _check(block)}
+    assert refusal(f"{yaml.dump(document, Dumper=_Dumper)}...\n") == (
+        f"services.qwen: has keys or values that this version of the program never writes ({keys}, from {FILE}); "
+        "upgrade this program, or restore the file from git"
+    )
 
 
 def test_a_cluster_of_another_shape_is_refused_although_its_check_is_right():

@@ -160,8 +160,9 @@ def _moves(locked, hub, distribution, moto):
     put(moto, "chat/weights.safetensors", b"second")
     done = locked.lock("--check")
     assert done.returncode == 1
-    assert done.stderr.count(f"({COMMITS[0]} to {COMMITS[1]})") == 3
-    assert f"({earlier['kit']['source'].partition('@')[2]} to {digest})" in done.stderr
+    assert done.stderr.count(f"(hf://org/model@{COMMITS[0]} to hf://org/model@{COMMITS[1]})") == 3
+    kit = earlier["kit"]["source"]
+    assert f"({kit} to {kit.partition('@')[0]}@{digest})" in done.stderr
     assert f"services.chat.model.source: has moved since {earlier['chat']['asked']}, and pods that start" in done.stderr
     locked.deployment.assert_plainly_unchanged()
     fetched = {"plain": f"hf://org/model:{COMMITS[1]}", "kit": f"{distribution.host}/org/kit@{digest}"}

@@ -129,7 +129,7 @@ class Change:
         kubeconfig = plane.kubeconfig.read_text(encoding="utf-8")
         self.secrets = {"PULUMI_BACKEND_URL": f"file://{folder}/state", "PULUMI_CONFIG_PASSPHRASE": "words of nobody"}
         context = {f"secrets.{name}": text for name, text in {**self.secrets, "KUBECONFIG_TEXT": kubeconfig}.items()}
-        context |= {"matrix.stack": STACK, "github.base_ref": "main"}
+        context |= {"matrix.stack": STACK, "github.base_ref": "main", "secrets.HF_TOKEN": ""}
         self.runner = Runner(folder, WORKFLOW, tools, context)
         (folder / "state").mkdir()
         self.shell("python3 -m venv .venv")

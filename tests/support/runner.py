@@ -70,15 +70,16 @@ class Runner:
         }
 
     def run_job(self, name: str) -> dict[str, int]:
-        """Run all steps of a job, and return the exit code of each by its name. A step that fails ends the job."""
+        """Run all steps of a job, and return the exit code of each by its name.
+
+        A step that fails ends the job, except for steps that run unless the job is cancelled.
+        """
         codes = dict[str, int]()
         for path in self._files.values():
             path.write_text("", encoding="utf-8")
         for step in self._workflow["jobs"][name]["steps"]:
-            if "run" in step:
+            if "run" in step and (not any(codes.values()) or "!cancelled()" in step.get("if", "")):
                 codes[step["name"]] = self.run_step(name, step["name"])
-                if codes[step["name"]]:
-                    break
         return codes
 
     def written(self, name: str) -> str:

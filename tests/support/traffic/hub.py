@@ -6,6 +6,9 @@ The forms are those that huggingface_hub 1.25 reads: `/api/models/<name>/revisio
 
 import json
 
+NAMES = ("main", "v1", "refs%2Fpr%2F5")
+"""Revisions that every repository has, as they stand in a URL."""
+
 
 class Hub:
     """Repositories by name; each has a commit, files with their bytes, and a configuration."""
@@ -22,7 +25,7 @@ class Hub:
         if self.token is not None and authorization != f"Bearer {self.token}":
             return 401, {}, b"{}"
         for name, (commit, files, config) in self.repositories.items():
-            if path in {f"/api/models/{name}/revision/{revision}" for revision in ("main", "v1", commit)}:
+            if path in {f"/api/models/{name}/revision/{revision}" for revision in (*NAMES, commit)}:
                 siblings = [{"rfilename": file, "size": size} for file, size in files.items()]
                 return 200, {}, json.dumps({"id": name, "sha": commit, "siblings": siblings}).encode()
             if path == f"/{name}/resolve/{commit}/config.json" and config is not None:
