@@ -23,7 +23,7 @@ HOMES = {
 """The folder of each system: the names of its tests cite without saying whom."""
 IN_FRONT = {"zerfoo": "zerfoo", "aim": "aim-engine"}
 """First words of names by which tests elsewhere say whom they cite."""
-ID = r"(?:[A-Z]\d+|\d+(?:\.\d+)*|[a-z]+-\d+)"
+ID = r"(?:[A-Z]+\d+|\d+(?:\.\d+)*|[a-z]+-\d+)"
 SEE = re.compile(rf"\bSee ({'|'.join(HOMES)})\s+({ID}(?:,\s+{ID})*)\.(?=[\s\"]|$)")
 ITEM = re.compile(rf"{ID}(?:, {ID})*")
 ROW = re.compile(r'\| <a id="(?P<anchor>[^"]+)"></a>(?P<id>\S+) \| (?P<sentence>.+) \| (?P<held>.+) \|')
