@@ -5,13 +5,14 @@ would never become ready. Settings that no author can intend are also refused; d
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from models import cleartext
 from models.paths import Path as ConfigPath
-from models.problems import ConfigError, Problem
+from models.problems import ConfigError, Problem, warning
 from planning.picker import command_line, lint, yaml_reader
 from planning.picker.lint import Finding
 from planning.picker.loader import Setting
@@ -70,10 +71,15 @@ def judge(
     flag = (release.picker.flags.experimental or "").removeprefix("--")
     is_allowed = arguments is None or line.values.get(flag) is True
     setting = Setting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
-    found = lint.findings(cast("dict[str, Any]", config), setting)
-    return Verdict(
-        (*refused, *found), tuple(lint.warnings(ConfigPath(), cast("dict[str, Any]", config), release.picker))
-    )
+    tree = cast("dict[str, Any]", config)
+    warnings = (*lint.warnings(ConfigPath(), tree, release.picker), *_credentials(tree))
+    return Verdict((*refused, *lint.findings(tree, setting)), warnings)
+
+
+def _credentials(tree: dict[str, Any]) -> Iterator[Problem]:
+    """Yield a warning for each credential, which the picker would take, but a stack refuses."""
+    for path in cleartext.paths_in_settings(tree):
+        yield warning(path, "holds a credential in clear", "remove it; the configuration is a ConfigMap")
 
 
 def _text(file: str) -> str:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from composition.sources import Sources
 from composition.target import Target
 from facts import catalogue_files
+from models import cleartext
 from models.accelerators import ResourceClaim, UserClass
 from models.engine_yaml import Document
 from models.layers import Layer, Origin
@@ -89,7 +90,7 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
     if not isinstance(tree, dict) or not tree:
         return Selecting()
     merged = merge_stack(cast("dict[str, Any]", tree), files.sources)
-    if not seats.may_ask(merged):
+    if not seats.may_ask(merged) and not _files(merged):
         return Selecting(Selected(merged=merged))
     try:
         catalogue, documents, problems = _catalogue(merged)
@@ -139,10 +140,8 @@ def _lock_problems(
 
 def _catalogue(merged: Layer) -> tuple[Catalogue, tuple[Document, ...], tuple[Problem, ...]]:
     """Return the catalogue of a stack, the files that it names, and the problems of their profiles."""
-    spec = _mapping(merged.tree.get("catalogue"))
-    names = spec.get("files", ())
-    listed = [each for each in cast("list[object]", names) if isinstance(each, str)] if isinstance(names, list) else []
-    documents = catalogue_files.read(listed, File()) if listed else ()
+    spec, names = _mapping(merged.tree.get("catalogue")), _files(merged)
+    documents = catalogue_files.read(names, File()) if names else ()
     tables = () if spec.get("shipped") is False else shipped.files()
     declared = [
         *_of_stack(merged, spec),
@@ -151,6 +150,12 @@ def _catalogue(merged: Layer) -> tuple[Catalogue, tuple[Document, ...], tuple[Pr
     ]
     problems = (problem for document in documents for problem in _file_problems(document))
     return Catalogue(declared, accelerators.classes(_classes(merged))), documents, (*problems, *_duplicates(declared))
+
+
+def _files(merged: Layer) -> list[str]:
+    """Return the names of the files of a stack's catalogue."""
+    names = _mapping(merged.tree.get("catalogue")).get("files")
+    return [name for name in cast("list[object]", names) if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _of_stack(merged: Layer, spec: Mapping[str, Any]) -> Iterator[Declared]:
@@ -164,7 +169,9 @@ def _of_file(scope: Scope, file: str, tree: object) -> Iterator[Declared]:
 
 
 def _file_problems(document: Document) -> Iterator[Problem]:
-    """Yield the problems of the profiles of a file."""
+    """Yield the problems of the profiles of a file, and of credentials in it, also in profiles that nobody selects."""
+    for problem in cleartext.problems(_mapping(document.tree)):
+        yield replace(problem, file=document.file)
     try:
         CatalogueFile.model_validate(document.tree)
     except ValidationError as error:

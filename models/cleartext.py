@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from models import credentials, flags
+from models.credentials import Naming
 from models.flags import Flag
 from models.paths import Path
 from models.problems import Problem
@@ -19,6 +20,7 @@ _TO_VARIABLE = f"put it into an existing Secret and write {_SECRET_KEY_REF}"
 _TO_SECRET = (
     f"put it into an existing Secret, and refer to the Secret by model.secrets, or by a variable with {_SECRET_KEY_REF}"
 )
+_TO_NOWHERE = "remove it; labels and annotations cannot refer to a Secret"
 _TO_TRIGGER = "put it into an existing Secret, and name a TriggerAuthentication in authenticationRef"
 _REMEDIES = {
     "env": _TO_VARIABLE,
@@ -31,8 +33,7 @@ _OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topolo
 """Keys whose values have the form of Kubernetes objects or of settings of plugins. Kubernetes or the plugins define the
 keys inside these values; this program does not."""
 _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
-"""Keys whose values are mappings. The values in these mappings are checked only by their shape, because the value of a
-key such as `token` is often the name of a Secret."""
+"""Keys whose values are mappings. The value of a key such as `token` in them is often the name of a Secret."""
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
@@ -50,6 +51,11 @@ def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _below(tree, None, in_object=False)
 
 
+def paths_in_settings(tree: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the path of each credential in settings that are no stack, such as the configuration of a picker."""
+    yield from (problem.path for problem in _below(tree, None, in_object=True))
+
+
 def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
     """Yield the problems of a value. `in_object` is true inside the values of the keys in `_OBJECTS`."""
     if isinstance(value, dict):
@@ -62,7 +68,7 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
         if "name" in mapping and _is_variable_in_clear(mapping):
             yield Problem(_path(at), _IN_CLEAR, _TO_VARIABLE)
             return
-        is_checked = may_have_shape or _is_named(at, in_object=in_object)
+        is_checked = may_have_shape or _naming(at, in_object=in_object) is not None
         for key, inner in mapping.items():
             if isinstance(inner, str):
                 if is_checked:
@@ -91,23 +97,27 @@ def _list(items: Sequence[Any], at: _Keys, *, in_object: bool) -> Iterator[Probl
 
 
 def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterator[Problem]:
-    """Check a text by its shape and, if `_is_named` says that the key tells what the text is, also by its key."""
+    """Check a text by its shape and, if `_naming` says that the key tells what the text is, also by its key."""
     above, name = at[0], str(at[1])
-    parent = _last(above)
-    is_named = _is_named(above, in_object=in_object)
-    if not credentials.is_credential(name if is_named else "", text, in_object=parent not in _REMEDIES):
+    naming = _naming(above, in_object=in_object)
+    is_credential = credentials.has_shape(text) if naming is None else credentials.is_credential(name, text, naming)
+    if not is_credential:
         return
-    remedy = _REMEDIES.get(str(parent), _TO_SECRET)
+    remedy = _TO_NOWHERE if naming is Naming.LABELS else _REMEDIES.get(str(_last(above)), _TO_SECRET)
     yield Problem(_path(at), _IN_CLEAR, _TO_TRIGGER if "autoscaling" in _path(at) else remedy)
 
 
-def _is_named(above: _Keys, *, in_object: bool) -> bool:
-    """Return whether the keys of a mapping tell what their values are, as names of variables in `env` do.
+def _naming(above: _Keys, *, in_object: bool) -> Naming | None:
+    """Return what the keys of a mapping tell of their values; None if they tell nothing of credentials.
 
     `above` has the keys on the way to the mapping.
     """
     parent = _last(above)
-    return parent in _REMEDIES or (in_object and parent not in _LABELS)
+    if parent in _REMEDIES:
+        return Naming.VARIABLES
+    if parent in _LABELS:
+        return Naming.LABELS
+    return Naming.OBJECT if in_object else None
 
 
 def _last(keys: _Keys) -> str | int:
@@ -118,9 +128,11 @@ def _arguments(tokens: Sequence[str], at: _Keys) -> Iterator[Problem]:
     """Check the arguments of a container: flags by their names, JSON values by their keys, texts by their shape."""
     for flag in flags.parse(tokens):
         name, value = flag.name, flag.value
-        if value is not None and name and credentials.is_credential(name, value):
+        if _is_json_with_credential(flag):
+            yield Problem(_path((at, flag.value_index)), _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
+        elif value is not None and name and credentials.is_credential(name, value):
             yield Problem(_path((at, flag.value_index)), f"{_IN_CLEAR} ({name})", _flag_remedy(flag))
-        elif any(credentials.has_shape(token) for token in flag.tokens) or _is_json_with_credential(flag):
+        elif any(credentials.has_shape(token) for token in flag.tokens):
             yield Problem(_path((at, flag.value_index)), _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
 
 

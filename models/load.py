@@ -17,10 +17,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from models import cleartext, config_keys, fields
-from models.layers import Layer, Place, Source
+from models.base import Spec
+from models.layers import Layer, Place, Source, mapping_of
 from models.paths import Path
-from models.problems import ConfigError, Problem, echo
+from models.problems import ConfigError, Problem, echo, warning
 from models.profile import ChosenProfile
+from models.service import Service
 from models.stack import Stack
 from models.stack_layers import merge_stack
 
@@ -37,6 +39,8 @@ _NOUNS = {
     "model_attributes_type": ("a mapping", "write keys with values below it"),
 }
 """Noun for the expected value, and the remedy, by pydantic's error type."""
+_INCOMPLETE = frozenset({"missing", "union_tag_not_found"})
+"""Pydantic's types of errors of values that lack something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class Loaded:
     """Merged tree of the stack, with the origin of each value."""
     profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
     """Selected profiles by the path of the service, canary or prefill."""
+    warnings: tuple[Problem, ...] = ()
+    """Warnings about wrong values in `defaults` that no service inherits."""
 
     def finish(self, further: Sequence[Problem] = ()) -> Stack:
         """Return the stack, or raise `ConfigError` with all problems that do not depend on a repaired value.
@@ -163,8 +169,8 @@ def load(
     if not isinstance(tree, dict) or not tree:
         raise ConfigError([*earlier, config_keys.missing(config_keys.NAMESPACE)])
     merged = selected.merged or merge_stack(cast("dict[str, Any]", tree), sources, selected.layers)
-    in_clear = _credentials(merged)
-    # The values of `defaults` are not validated here, but in the services that inherit them.
+    in_clear, of_defaults = _credentials(merged), tuple(_problems_of_defaults(merged))
+    # The values of `defaults` are validated again in the services that inherit them, together with other values.
     defaults = merged.tree.pop("defaults", {})
     problems = [*earlier, *merged.problems, *selected.problems]
     repaired = [*(problem.path for problem in merged.problems), *selected.repaired]
@@ -172,8 +178,9 @@ def load(
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
             problems += [problem for path, problem in in_clear.items() if path not in repaired]
-            in_all = (*repaired, *in_clear)
-            return Loaded(stack, tuple(_distinct(problems)), in_all, merged, selected.profiles)
+            in_all, known = (*repaired, *in_clear), [problem.path for problem in problems]
+            warnings = tuple(problem for problem in of_defaults if not _overlaps_repaired(problem.path, known))
+            return Loaded(stack, tuple(_distinct(problems)), in_all, merged, selected.profiles, warnings)
         except ValidationError as error:
             errors = error.errors(include_url=False)
         found = [_problem(merged, details) for details in errors]
@@ -188,6 +195,34 @@ def load(
             repaired += [problem.path, path, _repair(merged.tree, path)]
         if merged.tree == before or not merged.tree.get("services"):
             raise ConfigError(_distinct([*problems, *in_clear.values()]))
+
+
+def _problems_of_defaults(merged: Layer) -> Iterator[Problem]:
+    """Yield warnings about single values in `defaults` that are wrong; for a service that inherits one, it is an error.
+
+    What is missing is no problem: services add it. Nor is a combination of values, which a service may change.
+    """
+    values = _without_null(mapping_of(merged.tree.get("defaults")))
+    values.pop("canary", None)
+    try:
+        Service.model_validate(values)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            is_combination = details["type"] == "problem" and isinstance(details["input"], dict | Spec)
+            if not is_combination and details["type"] not in _INCOMPLETE:
+                path = _path(values, details)
+                at, file = merged.locate(Path("defaults", *path), absent=False)
+                what, remedy = _verdict(Path("services", "", *path), details)
+                yield replace(warning(at, f"{what}, unnoticed because no service inherits it", remedy), file=file)
+
+
+def _without_null(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping without nulls, which remove inherited values."""
+    return {
+        key: _without_null(cast("Mapping[str, Any]", value)) if isinstance(value, dict) else value
+        for key, value in tree.items()
+        if value is not None
+    }
 
 
 def _credentials(merged: Layer) -> dict[Path, Problem]:

@@ -114,5 +114,5 @@ def _may_be_credential(path: Sequence[str | int], value: object) -> bool:
     A number or boolean is a credential only if the name of its variable, flag or header says so.
     """
     if isinstance(value, bool | int | float) and path[-2:-1] and path[-2] in _NAMED:
-        return credentials.is_named(str(path[-1]))
+        return credentials.is_credential(str(path[-1]), str(value))
     return any(part in _MAY_HOLD_CREDENTIALS for part in path)

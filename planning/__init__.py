@@ -1,5 +1,7 @@
 """Planning of a stack: pure functions that check fields against other fields, and return a frozen plan of the stack."""
 
+from dataclasses import replace
+
 from models.load import Loaded
 from planning import rules
 from planning.ground.marks import StackName
@@ -18,4 +20,5 @@ def plan(loaded: Loaded, name: StackName) -> StackPlan:
     loaded.finish(rules.problems(resolved))
     if resolved.release is None:
         raise ValueError("this channel is unknown")
-    return decide(resolved, resolved.release, name, loaded.profiles)
+    decided = decide(resolved, resolved.release, name, loaded.profiles)
+    return replace(decided, own_warnings=(*loaded.warnings, *decided.own_warnings)) if loaded.warnings else decided

@@ -11,7 +11,7 @@ from models.profile import NO_PROFILES, ChosenProfile
 from models.service import Variant
 from models.source import served_name
 from models.stack import Stack
-from planning import interceptor, network, picker, routes, serving, variant, weights
+from planning import interceptor, money, network, picker, routes, serving, variant, weights
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
@@ -300,6 +300,7 @@ def decide(
         caches=caches,
         own_warnings=(
             *_unproven_facts(release, vendors),
+            *money.warnings(stack),
             *tracing.warnings(stack.observability.tracing, release),
             *claims.warnings(resolved.contexts.variants.values(), caches),
             *network.warnings(stack, _policies(services, caches, interceptor_network)),

@@ -1,12 +1,13 @@
 """Budgets: limits on devices and on money. All services that have the same value of a label share a budget."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from models.money import Limit
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.stack import Stack
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
@@ -64,6 +65,45 @@ def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Co
     for usage in usages(stack, devices):
         if usage.total > usage.allowed:
             yield _excess(usage, stack)
+
+
+def warnings(stack: Stack) -> Iterator[Problem]:
+    """Yield warnings about budgets and services that miss each other: budgets without services, and the reverse."""
+    if stack.budgets is None or not stack.budgets.limits:
+        return
+    by, limits = stack.budgets.by, stack.budgets.limits
+    labels = {key: {**stack.labels, **service.labels} for key, service in stack.services.items()}
+    values = {key: of_service[by] for key, of_service in labels.items() if by in of_service}
+    if not values:
+        remedy = _nearest(by, {name for of_service in labels.values() for name in of_service}, f"add a label {by}")
+        yield warning(Path("budgets", "by"), f"is a label of no service, so that nothing is limited ({by})", remedy)
+        return
+    used = {value for value in limits if value in values.values()}
+    for value in limits:
+        if value not in used:
+            remedy = _nearest(value, {*values.values()} - used, "correct it, or remove it")
+            yield warning(_LIMITS / value, f"limits no service, as none has the label {by}={value}", remedy)
+    without = [key for key in stack.services if key not in values]
+    if without:
+        what = f"is no label of {_enumeration(without)}, so that no budget limits what they use ({by})"
+        yield warning(Path("budgets", "by"), what, f"add it to their labels, such as {by}: {next(iter(limits))}")
+    for key, value in values.items():
+        close = [] if value in used else difflib.get_close_matches(value, sorted(used), n=1)
+        if close:
+            what = f"names no budget ({value}), so that none limits this service"
+            yield warning(Path("services", key, "labels", by), what, f"did you mean {close[0]}?")
+
+
+def _enumeration(services: Sequence[str]) -> str:
+    """Return services as text, with the number of those that are left out."""
+    more = f" and {len(services) - _MOST_NAMES} more" if len(services) > _MOST_NAMES else ""
+    return ", ".join(services[:_MOST_NAMES]) + more
+
+
+def _nearest(name: str, names: Iterable[str], otherwise: str) -> str:
+    """Return the question for the most similar of some names, or another remedy if none is similar."""
+    close = difflib.get_close_matches(name, sorted(names), n=1)
+    return f"did you mean {close[0]}?" if close else otherwise
 
 
 def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[Usage]:
@@ -137,8 +177,7 @@ def _missing_prices(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> I
 def _excess(usage: Usage, stack: Stack) -> Problem:
     currency = stack.prices.currency
     ordered = sorted(usage.services.items(), key=lambda each: (-each[1], each[0]))
-    more = f" and {len(ordered) - _MOST_NAMES} more" if len(ordered) > _MOST_NAMES else ""
-    listed = ", ".join(f"{key} {usage.text(number, currency)}" for key, number in ordered[:_MOST_NAMES]) + more
+    listed = _enumeration([f"{key} {usage.text(number, currency)}" for key, number in ordered])
     used, allowed = (usage.text(number, currency) for number in (usage.total, usage.allowed))
     unit = f"{used} devices" if usage.of else f"{used} a month"
     what = f"services with {usage.label} have up to {unit}, above {allowed} ({listed})"

@@ -93,7 +93,7 @@ def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 def _harmless_value(flag: str, values: Sequence[str]) -> str:
     """Return the value of a flag if it cannot be a credential, else an empty text."""
-    is_harmless = len(values) == 1 and _SHOWN.fullmatch(values[0]) and not credentials.is_named(flag)
+    is_harmless = len(values) == 1 and _SHOWN.fullmatch(values[0]) and not credentials.is_credential(flag, values[0])
     return values[0] if is_harmless else ""
 
 

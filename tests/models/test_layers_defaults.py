@@ -6,12 +6,13 @@ from functools import cache
 import jsonschema_rs
 import pytest
 
+import planning
 from cli.schema import schema
 from models.config_keys import ROOT
 from models.load import load
 from models.problems import Problem
 from models.stack_layers import merge_stack
-from tests.support.stacks import SERVICE, place
+from tests.support.stacks import NAME, SERVICE, place, tree
 from tests.support.stacks.layers import messages, service, stack
 
 
@@ -64,6 +65,33 @@ def test_a_service_that_overrides_a_mistaken_default_silences_it():
     keys = {"replicas": 2, "prefill": {"replicas": 1}, "health": {"intervall": None}}
     assert load(stack(defaults=defaults, a=keys, b=keys)).problems == ()
     assert len(messages(stack(defaults=defaults, a=keys, b={}))) == 3
+
+
+def test_a_mistaken_default_that_no_service_inherits_is_a_warning():
+    """See defects H18."""
+    defaults = {"replicas": "2", "health": {"intervall": "1s", "timeout": "5s"}, "storage": {"size": "1Gi"}}
+    keys = {"replicas": 2, "health": {"intervall": None}}
+    loaded = load(stack(defaults=defaults | {"engine": None}, a=keys, b=keys | {"storage": {"type": "ephemeral"}}))
+    unnoticed = "unnoticed because no service inherits it"
+    assert [str(warning) for warning in loaded.warnings] == [
+        f"defaults.replicas: is text (2), {unnoticed}; write the number without quotes",
+        f"defaults.health.intervall: unknown key (intervall), {unnoticed}; did you mean interval?",
+    ]
+
+
+def test_a_mistaken_default_that_a_service_inherits_is_an_error_and_no_warning():
+    """See defects H18."""
+    loaded = load(stack(defaults={"replicas": "2"}, a={"replicas": 2}, b={}))
+    assert loaded.warnings == ()
+    assert [str(problem) for problem in loaded.problems] == [
+        "defaults.replicas: is text (2); write the number without quotes"
+    ]
+
+
+def test_a_warning_about_defaults_is_one_of_the_plan():
+    """See defects H18."""
+    warnings = planning.plan(load(tree(qwen={"replicas": 1}) | {"defaults": {"replicas": "2"}}), NAME).warnings
+    assert [str(warning.path) for warning in warnings if warning.path[0] == "defaults"] == ["defaults.replicas"]
 
 
 def test_what_a_merged_group_lacks_is_the_services_to_add():

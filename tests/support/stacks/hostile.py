@@ -204,13 +204,13 @@ def text_leaves() -> dict[str, tuple[Place, list[dict[str, Any]]]]:
 
 
 @cache
-def hostile_stacks() -> tuple[Hostile, ...]:
-    """Return all stacks; between them every text leaf has a credential, and hostile text that its pattern takes."""
+def hostile_stacks(count: int = COUNT) -> tuple[Hostile, ...]:
+    """Return so many stacks; between them every text leaf has a credential, and hostile text that its pattern takes."""
     rng = random.Random(SEED)
     names = [*text_leaves()]
     rng.shuffle(names)
     wrong = [_wrong(rng, f"wrong-{index}", part) for index, part in enumerate(_parts(names, WRONG))]
-    taken = (_taken(rng, f"taken-{index}", *part) for index, part in enumerate(_grouped(rng, names, COUNT - WRONG)))
+    taken = (_taken(rng, f"taken-{index}", *part) for index, part in enumerate(_grouped(rng, names, count - WRONG)))
     return (*wrong, *taken)
 
 
