@@ -88,7 +88,9 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
     """
     offload, written = context.variant.spec.kv_cache.cpu_offload, context.role.resources
     requests, limits = resources.engine(written, context.layout.devices_per_pod, offload)
-    defaults = {name: size for name, size in (requests | limits).items() if name not in written.requests | written.limits}
+    defaults = {
+        name: size for name, size in (requests | limits).items() if name not in written.requests | written.limits
+    }
     if (size := uncountable(defaults)) is not None:
         what = f"gives a pod more than Kubernetes can count ({context.layout.devices_per_pod} devices, {size})"
         yield Problem(context.path / "parallelism", what, "write the numbers of devices that nodes have")
