@@ -306,10 +306,15 @@ def decide(
             *network.warnings(stack, _policies(services, caches, interceptor_network)),
             *interceptor.warnings(stack, metering),
             *weights.cache_warnings(stack),
-            *routes.precedence_warnings(resolved.routes.values()),
-            *routes.nesting_warnings(resolved.routes.values()),
+            *_route_warnings(resolved),
         ),
     )
+
+
+def _route_warnings(resolved: Resolved) -> Iterator[Problem]:
+    """Yield warnings about routes that take requests from each other."""
+    yield from routes.precedence_warnings(resolved.routes.values())
+    yield from routes.nesting_warnings(resolved.routes.values())
 
 
 def _policies(
