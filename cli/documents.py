@@ -62,7 +62,7 @@ class Line:
 Block = Heading | Table | Items | Line
 
 
-def marked(words: str) -> Sequence[str | Strong]:
+def with_emphasis(words: str) -> Sequence[str | Strong]:
     """Return the parts of words that this program has written, and in which `**` stands around words in bold face."""
     parts = words.split(_STRONG)
     return tuple(Strong(part) if index % 2 else part for index, part in enumerate(parts) if part)
@@ -123,14 +123,14 @@ def _inline(text: Text, *, in_table: bool = False, begins_line: bool = False) ->
 def _parts(text: Text) -> Sequence[str | Strong]:
     """Return the parts of a text, all of them in one line, without characters that a terminal obeys."""
     if isinstance(text, str):
-        return (_shown(text).strip(),)
-    return tuple(Strong(_shown(part.text)) if isinstance(part, Strong) else _shown(part) for part in text)
+        return (_one_line(text.strip()),)
+    return tuple(Strong(_one_line(part.text)) if isinstance(part, Strong) else _one_line(part) for part in text)
 
 
-def _shown(text: str) -> str:
+def _one_line(text: str) -> str:
     """Return a text in one line, and only its beginning if it is too long."""
-    line = printable(_SPACES.sub(" ", text))
-    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}… ({len(line) - _LONGEST_TEXT} more characters)"
+    line = printable(_SPACES.sub(" ", text[:_LONGEST_TEXT]))
+    return line if len(text) <= _LONGEST_TEXT else f"{line}… ({len(text) - _LONGEST_TEXT} more characters)"
 
 
 def text(blocks: Iterable[Block]) -> str:

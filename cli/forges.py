@@ -14,7 +14,7 @@ from cli import documents
 _SECONDS = 30
 """Timeout of a request in seconds."""
 _LONGEST = 65_536
-"""Maximum size of a comment in bytes. GitHub takes as many characters, GitLab a million (`cli.summary_blocks.LONGEST`)."""
+"""Maximum size of a comment in bytes. GitHub takes as many characters, GitLab more (`cli.summary_blocks.LONGEST`)."""
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="next"')
 """Link to the next page (RFC 8288), which both forges send."""
 
@@ -118,7 +118,7 @@ class _Comments:
     def comments(self) -> Iterator[Comment]:
         """Yield all comments, the oldest first."""
         for each in self.api.pages(f"{self.path}?per_page=100{'&sort=asc' if self.method == 'PUT' else ''}"):
-            author = each.get(self.author) or {}
+            author = cast("Mapping[str, Any]", each.get(self.author) or {})
             yield Comment(int(each["id"]), author.get("id"), str(each.get("body") or ""))
 
     def create(self, body: str) -> None:

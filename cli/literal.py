@@ -21,12 +21,12 @@ _PLAIN = re.compile(
 )
 """Texts between two spaces, without punctuation around them, that mean nothing to a forge."""
 _REVISION = re.compile(r"[0-9a-f]{7}", re.IGNORECASE)
-"""Shortest beginning of a commit's hash that forges link (gitlabhq/gitlabhq, app/models/commit.rb, reference_pattern)."""
+"""Shortest part of a commit's hash that forges link (gitlabhq/gitlabhq, app/models/commit.rb, reference_pattern)."""
 _BEFORE_REFERENCE = frozenset({"bug", "task", "item", "workitem", "rtcwi", "defect"})
 """Words before a number that GitLab links to a tracker of issues."""
-_OPENING, _CLOSING = "(\"'", ")\"'.,;:?…"
-"""Punctuation that stays outside of code."""
-_PAIRS = {")": "(", '"': '"', "'": "'"}
+_OPENING, _CLOSING = "('", ")'.,;:?…"
+"""Punctuation that stays outside of code. A quotation mark after `%` would begin the name of a milestone in GitLab."""
+_PAIRS = {")": "(", "'": "'"}
 """Punctuation that belongs to the text before it if that text has the other half."""
 _LONGEST_FENCE = 80
 """Longest fence that every parser reads (github/cmark-gfm, src/inlines.c, MAXBACKTICKS)."""
@@ -34,7 +34,7 @@ _LONGEST_FENCE = 80
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """What stands between two spaces."""
+    """Part of a text between two spaces."""
 
     opening: str
     core: str
@@ -47,34 +47,43 @@ def literal(text: str, *, in_table: bool = False, begins_line: bool = False) -> 
 
     In a table, `|` is escaped. At the beginning of a line, signs and numbers are code, because they might begin a list.
     """
-    written = " ".join(_joined(list(_tokens(text, begins_line=begins_line))))
+    written = " ".join(_spans(list(_tokens(text, begins_line=begins_line))))
     return written.replace("|", "\\|") if in_table else written
 
 
 def _tokens(text: str, *, begins_line: bool) -> Iterator[_Token]:
-    before = ""
-    for index, part in enumerate(text.split(" ")):
-        opening, core, closing = _parted(part)
+    before, is_first = "", begins_line
+    for part in text.split(" "):
+        opening, core, closing = _split(part)
         is_cited = before in _BEFORE_REFERENCE and core[:1].isdigit()
         is_plain = _PLAIN.fullmatch(core) is not None and not _REVISION.search(core) and not is_cited
-        if begins_line and index == 0 and part and not (is_plain and core[:1].isalpha()):
+        if is_first and part and not (is_plain and core[:1].isalpha()):
             yield _Token("", part, "", is_plain=False)
         else:
             yield _Token(opening, core, closing, is_plain)
-        before = core.lower()
+        is_first, before = is_first and not part, core.lower()
 
 
-def _parted(part: str) -> tuple[str, str, str]:
+def _split(part: str) -> tuple[str, str, str]:
     """Return punctuation before a text, the text, and punctuation after it."""
     rest = part.lstrip(_OPENING)
     opening = part[: len(part) - len(rest)]
     core = rest
-    while core and core[-1] in _CLOSING and _PAIRS.get(core[-1], " ") not in core[:-1]:
+    while core and core[-1] in _CLOSING and not _is_pair(core):
         core = core[:-1]
     return opening, core, rest[len(core) :]
 
 
-def _joined(tokens: list[_Token]) -> Iterator[str]:
+def _is_pair(core: str) -> bool:
+    """Tell whether the last character of a text closes what the text itself has opened."""
+    opening = _PAIRS.get(core[-1])
+    if opening is None:
+        return False
+    others = core.count(core[-1], 0, -1)
+    return others % 2 == 1 if opening == core[-1] else core.count(opening) > others
+
+
+def _spans(tokens: list[_Token]) -> Iterator[str]:
     """Yield plain tokens as they are, and neighbouring other tokens as one code span."""
     run = list[_Token]()
     for index, token in enumerate(tokens):

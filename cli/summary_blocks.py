@@ -16,8 +16,8 @@ from planning.report.paths import PathChange
 from planning.report.summary import Summary, WorkloadLine
 
 LONGEST = 60_000
-"""Maximum size of a report in bytes. GitHub's comments have at most 65,536 characters, GitLab's comments at most a million,
-and a step of GitHub Actions has a summary of at most 1 MiB.
+"""Maximum size of a report in bytes. GitHub's comments have at most 65,536 characters, GitLab's comments at most a
+million, and a step of GitHub Actions has a summary of at most 1 MiB.
 
 Sources: GitHub REST API, Issue comments, body; GitLab documentation, Instance limits, Size of comments; GitHub
 documentation, Workflow commands, Job summary."""
@@ -146,7 +146,7 @@ def _workload(line: WorkloadLine) -> Text:
     parts = [part for part in (line.name, ", ".join(line.edits)) if part]
     before = "".join(f"{part} · " for part in parts)
     remedy = f": {line.remedy}" if line.remedy else ""
-    return (before, *documents.marked(line.fate), remedy)
+    return (before, *documents.with_emphasis(line.fate), remedy)
 
 
 def _path(change: PathChange) -> tuple[str, str]:
@@ -156,7 +156,9 @@ def _path(change: PathChange) -> tuple[str, str]:
 def _lines(summary: Summary, length: int) -> Iterator[Block]:
     """Yield lines about profiles, costs, budgets and other objects, at most `length` of a kind."""
     profiled = [service for service in summary.services if service in summary.profiles]
-    yield from _first([f"profile of {service}: {summary.profiles[service]}" for service in profiled], length, "profiles")
+    yield from _first(
+        [f"profile of {service}: {summary.profiles[service]}" for service in profiled], length, "profiles"
+    )
     if summary.is_priced:
         unpriced = f"; no price of {', '.join(summary.after.unpriced)}" if summary.after.unpriced else ""
         low, high = (money.text(each, summary.currency) for each in (summary.after.low, summary.after.high))

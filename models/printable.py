@@ -9,8 +9,10 @@ Source: Unicode 16.0, DerivedCoreProperties.txt, Default_Ignorable_Code_Point, w
 
 
 def printable(text: str) -> str:
-    """Return a text with `?` in place of control, format and private characters, surrogates, and characters without
-    width. Line breaks count as control characters.
+    """Return a text with `?` in place of characters that a terminal obeys or that nobody sees.
+
+    These are control characters, line breaks included, format characters, private ones, surrogates, and characters
+    without width.
     """
     line = text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
     return line if line.isascii() else _INVISIBLE.sub("?", line)

@@ -129,13 +129,16 @@ def _texts(content: object) -> Iterator[str]:
             elif key in {"args", "command"} and isinstance(value, list):
                 yield from _argument_texts(list(_strings(cast("list[object]", value))))
             elif key == "env" and isinstance(value, list):
-                variables = (each for each in cast("list[object]", value) if isinstance(each, Mapping))
-                yield from _strings(cast("Mapping[str, object]", each).get("value") for each in variables)
+                yield from _strings(_value(variable) for variable in cast("list[object]", value))
             else:
                 yield from _texts(value)
     elif isinstance(content, list):
         for each in cast("list[object]", content):
             yield from _texts(each)
+
+
+def _value(variable: object) -> object:
+    return cast("Mapping[str, object]", variable).get("value") if isinstance(variable, Mapping) else None
 
 
 def _strings(values: Iterable[object]) -> Iterator[str]:

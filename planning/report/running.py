@@ -114,5 +114,7 @@ def _required_labels(pod: Mapping[str, Any]) -> dict[str, frozenset[str]]:
         .get("requiredDuringSchedulingIgnoredDuringExecution", _NONE)
     )
     expressions = [each for term in required.get("nodeSelectorTerms", ()) for each in term.get("matchExpressions", ())]
-    found = {each.get("key", ""): frozenset(each.get("values", ())) for each in expressions if each.get("operator") == "In"}
+    found = {
+        each.get("key", ""): frozenset(each.get("values", ())) for each in expressions if each.get("operator") == "In"
+    }
     return {**found, **{key: frozenset((value,)) for key, value in pod.get("nodeSelector", _NONE).items()}}

@@ -65,9 +65,11 @@ def readable(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
 def _fitting(value: object, shape: Shape) -> object:
     """Return the parts of a value that have the shape; `_ABSENT` if the value itself has another one."""
     if isinstance(shape, dict):
-        return _mapping(cast("Mapping[str, object]", value), shape) if isinstance(value, dict) else _ABSENT
+        keys = cast("dict[str, Shape]", shape)
+        return _mapping(cast("Mapping[str, object]", value), keys) if isinstance(value, dict) else _ABSENT
     if isinstance(shape, list):
-        return _list(cast("list[object]", value), shape[0]) if isinstance(value, list) else _ABSENT
+        item = cast("list[Shape]", shape)[0]
+        return _list(cast("list[object]", value), item) if isinstance(value, list) else _ABSENT
     fits = isinstance(value, str) if shape is str else cast("Callable[[object], bool]", shape)(value)
     return value if fits else _ABSENT
 

@@ -94,13 +94,13 @@ def test_a_comment_stays_below_the_limits_of_forges_and_says_what_is_cut(server,
     """See defects H7."""
     (body,) = publish(report).values()
     assert len(body.encode()) <= 65_536
-    kept, _, notice = body.rpartition("The report is cut here: ")
+    begin, _, notice = body.rpartition("The report is cut here: ")
     lines = report.rstrip("\n").split("\n")
-    assert int(notice.removesuffix(" more lines.\n")) + sum(line in lines for line in kept.split("\n")) == len(lines)
+    assert int(notice.removesuffix(" more lines.\n")) + sum(line in lines for line in begin.split("\n")) == len(lines)
 
 
 def test_an_empty_report_is_not_published(server, publish):
-    with pytest.raises(ConfigError, match="report.md: is empty; name the file that python -m cli summarize wrote"):
+    with pytest.raises(ConfigError, match=r"report\.md: is empty; name the file that python -m cli summarize wrote"):
         publish("\n")
     assert server.requests == []
 

@@ -115,4 +115,6 @@ def _garbled(text: str, random: Random) -> str:
     at = random.randrange(len(text) + 1)
     deep = f'{{"resourcePreEvent": {"[" * 100_000}\n'
     numbers = '{"resourcePreEvent": {"metadata": {"op": NaN}}}\n'
-    return random.choice((text[:at], text[:at] + "\0" + text[at:], text.replace(":", "::", 1), deep + text, numbers, "\n"))
+    return random.choice(
+        (text[:at], text[:at] + "\0" + text[at:], text.replace(":", "::", 1), deep + text, numbers, "\n")
+    )
