@@ -73,3 +73,9 @@ def test_a_stack_without_a_gateway_has_no_routes():
     assert "Gateway" not in text
     assert "HTTPRoute" not in text
     assert "InferencePool" in text
+
+
+def test_no_name_breaks_a_line_of_the_diagram():
+    """See defects H7."""
+    text = mermaid(plan(tree(qwen={"model": {"source": "hf://org/m", "name": "a\x1b[2J\u202eb\u200b"}})))
+    assert 'subgraph s0["qwen: a?[2J?b?"]' in text
