@@ -202,6 +202,13 @@ def test_no_report_has_characters_that_a_terminal_obeys_or_nobody_sees(write, te
     assert document.encode()
 
 
+def test_no_fence_is_longer_than_parsers_read():
+    """Each number of backticks from 1 to 87 occurs, so that a fence of 88 would be needed."""
+    ticks = "a".join("`" * number for number in range(1, 88))
+    found = page(documents.markdown([documents.Line(ticks)]))
+    assert (found.tags, found.text) == (["<p []>", "</p>"], ticks.replace("`", "'"))
+
+
 def test_plain_words_and_numbers_stay_without_escapes():
     """A report is for people: what no forge can take for something else is written as it is."""
     words = "replicas 2 → 3 · at least 1 of 2 ready (4 + 4, 10 %), about 22.0Gi: it's “no”"
