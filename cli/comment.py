@@ -1,6 +1,7 @@
 """Command `comment`: publishes the report of an environment as a comment on a pull request or a merge request.
 
-Each environment has one comment. A later report replaces the earlier report in this comment. The token and the number
+Each environment has one comment of the token's own account. A later report replaces the earlier report in this comment;
+comments of others are left alone, whatever they begin with. The token and the number
 of the pull or merge request come from environment variables of GitHub Actions or GitLab CI.
 """
 
@@ -33,6 +34,8 @@ def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
     except (OSError, UnicodeDecodeError) as error:
         what = f"could not be read ({type(error).__name__})"
         raise _mistake(file, what, "name the file that python -m cli summarize wrote") from None
+    if not report.strip():
+        raise _mistake(file, "is empty", "name the file that python -m cli summarize wrote")
     forges.publish(forge(variables), environment, report)
 
 

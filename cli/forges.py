@@ -4,13 +4,17 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.parse import quote, urlsplit
+
+from cli import documents
 
 _SECONDS = 30
 """Timeout of a request in seconds."""
+_LONGEST = 65_536
+"""Maximum size of a comment in bytes. GitHub takes as many characters, GitLab more (`cli.summary_blocks.LONGEST`)."""
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="next"')
 """Link to the next page (RFC 8288), which both forges send."""
 
@@ -24,11 +28,17 @@ class Comment:
     """A comment on a pull request or merge request."""
 
     id: int
+    author: int | None
+    """Number of the account that wrote the comment; None for an account that is gone."""
     body: str
 
 
 class Forge(Protocol):
     """Comments on one pull request or merge request."""
+
+    def account(self) -> int:
+        """Return the number of the account that the token belongs to."""
+        ...
 
     def comments(self) -> Iterator[Comment]:
         """Yield all comments, the oldest first."""
@@ -52,12 +62,12 @@ class _Api:
     headers: Mapping[str, str]
     """Headers of every request, including the header with the token."""
 
-    def send(self, method: str, url: str, body: str | None = None) -> tuple[Any, str | None]:
-        """Send a request. `body` is the text of a comment; None for a request without content.
+    def send(self, method: str, url: str, content: Mapping[str, str] | None = None) -> tuple[Any, str | None]:
+        """Send a request. `content` is sent as JSON; None for a request without content.
 
         Return the JSON of the answer, and the address of the next page; the address is None after the last page.
         """
-        data = None if body is None else json.dumps({"body": body}).encode()
+        data = None if content is None else json.dumps(content).encode()
         request = urllib.request.Request(url, data, {**self.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310, the command checks the scheme
         try:
             with _OPENER.open(request, timeout=_SECONDS) as answer:
@@ -91,7 +101,7 @@ _OPENER = urllib.request.build_opener(_Unredirected)
 
 @dataclass(frozen=True, slots=True)
 class _Comments:
-    """Comments at a path of an API. GitHub and GitLab differ in paths and in the method of an update."""
+    """Comments at a path of an API. GitHub and GitLab differ in paths, in the method of an update and in the author."""
 
     api: _Api
     path: str
@@ -100,42 +110,75 @@ class _Comments:
     """Path of one comment, without its number."""
     method: str
     """HTTP method of an update."""
+    author: str
+    """Key of the author in a comment."""
+    account: Callable[[], int]
+    """Asks for the number of the account that the token belongs to."""
 
     def comments(self) -> Iterator[Comment]:
         """Yield all comments, the oldest first."""
         for each in self.api.pages(f"{self.path}?per_page=100{'&sort=asc' if self.method == 'PUT' else ''}"):
-            yield Comment(int(each["id"]), str(each.get("body") or ""))
+            author = cast("Mapping[str, Any]", each.get(self.author) or {})
+            yield Comment(int(each["id"]), author.get("id"), str(each.get("body") or ""))
 
     def create(self, body: str) -> None:
         """Add a comment."""
-        self.api.send("POST", f"{self.api.root}{self.path}", body)
+        self.api.send("POST", f"{self.api.root}{self.path}", {"body": body})
 
     def update(self, comment: Comment, body: str) -> None:
         """Replace the text of a comment."""
-        self.api.send(self.method, f"{self.api.root}{self.item}/{comment.id}", body)
+        self.api.send(self.method, f"{self.api.root}{self.item}/{comment.id}", {"body": body})
 
 
 def github(root: str, token: str, repository: str, number: int) -> Forge:
-    """Return the comments on a pull request (GitHub REST API, Issue comments)."""
+    """Return the comments on a pull request (GitHub REST API, Issue comments).
+
+    The account is asked by GraphQL: the token of a workflow or of an app may not `GET /user`, which answers 403, but
+    learns its `viewer`, such as `github-actions[bot]` (actions/create-github-app-token#258, fullsend-ai/fullsend#1953).
+    The address of GraphQL has no version: `/api/v3` and `/api/graphql` on a server of one's own.
+    """
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
-    base = f"/repos/{quote(repository)}/issues"
-    return _Comments(_Api(root.rstrip("/"), headers), f"{base}/{number}/comments", f"{base}/comments", "PATCH")
+    api, base = _Api(root.rstrip("/"), headers), f"/repos/{quote(repository)}/issues"
+
+    def account() -> int:
+        answer, _ = api.send("POST", f"{api.root.removesuffix('/v3')}/graphql", {"query": "{viewer{databaseId}}"})
+        return _account(answer, "data", "viewer", "databaseId")
+
+    return _Comments(api, f"{base}/{number}/comments", f"{base}/comments", "PATCH", "user", account)
 
 
 def gitlab(root: str, token: str, project: str, number: int) -> Forge:
-    """Return the comments on a merge request (GitLab REST API, Notes)."""
+    """Return the comments on a merge request (GitLab REST API, Notes; Users, the current user)."""
+    api = _Api(root.rstrip("/"), {"PRIVATE-TOKEN": token})
     path = f"/projects/{quote(project, safe='')}/merge_requests/{number}/notes"
-    return _Comments(_Api(root.rstrip("/"), {"PRIVATE-TOKEN": token}), path, path, "PUT")
+
+    def account() -> int:
+        answer, _ = api.send("GET", f"{api.root}/user")
+        return _account(answer, "id")
+
+    return _Comments(api, path, path, "PUT", "author", account)
+
+
+def _account(answer: object, *keys: str) -> int:
+    """Return the number of an account at a path of an answer. Raises `ForgeError` if there is none."""
+    for key in keys:
+        answer = cast("dict[str, object]", answer).get(key) if isinstance(answer, dict) else None
+    if not isinstance(answer, int):
+        raise ForgeError("the forge did not say which account the token belongs to")
+    return answer
 
 
 def publish(forge: Forge, environment: str, report: str) -> bool:
     """Publish the report of an environment in the environment's only comment. Return whether the comment is new.
 
-    The text of the comment begins with the name of the environment in an HTML comment, which readers do not see.
+    The text of the comment begins with the name of the environment in an HTML comment, which readers do not see. Only a
+    comment of the token's own account counts: whoever wrote another one could change the report after its publication.
     """
     mark = f"<!-- inference-stacks report: {environment} -->"
-    body = f"{mark}\n{report}"
-    found = next((each for each in forge.comments() if each.body.startswith(mark)), None)
+    body = f"{mark}\n{documents.cut(report, _LONGEST - documents.size(mark) - 1)}"
+    account = forge.account()
+    marked = (each for each in forge.comments() if each.author == account and each.body.startswith(mark))
+    found = next(marked, None)
     if found is None:
         forge.create(body)
     elif found.body.replace("\r\n", "\n").strip() != body.strip():

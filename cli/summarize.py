@@ -49,28 +49,42 @@ class Options:
 def report(options: Options) -> str:
     """Return the report on a run.
 
-    Raises `ConfigError` if the log or a file that an option names cannot be read, or if the stack has mistakes and the
-    log has no errors.
+    Raises `ConfigError` if the log or a file that an option names cannot be read, if the log has neither a step nor an
+    error, or if the stack has mistakes and the log has no errors.
     """
     found, known = _events(options.log), NOTHING_READ
     if options.facts is not None:
         known = facts_file.from_option(options.facts, "--facts")
+    problems = _problems(found)
     try:
         composed = _plan(options, known)
-    except ConfigError:
+    except ConfigError as error:
         # If the log has errors, the run has already reported the mistakes of the stack.
-        if not found.errors:
-            raise
+        problems += () if found.errors else error.problems
         composed = None
+    if problems:
+        raise ConfigError(problems)
     is_refused = bool(found.errors) and not found.changes
     made = summary.of_events(found) if composed is None or is_refused else summary.summarize(found, composed)
     return summary_blocks.fitting(made, _WRITERS[options.format], options.longest)
 
 
 def drift_report(options: Options) -> tuple[str, int]:
-    """Return the report on the drift that a refresh found, and the exit code: `DRIFTED` if there is any, else 0."""
-    found = drift.of_events(_events(options.log))
-    return _WRITERS[options.format](tuple(_drift_blocks(found))), DRIFTED if found else 0
+    """Return the report on the drift that a refresh found, and the exit code: `DRIFTED` if there is any, else 0.
+
+    Raises `ConfigError` if the log cannot be read, or has neither a step nor an error.
+    """
+    log = _events(options.log)
+    if problems := _problems(log):
+        raise ConfigError(problems)
+    found = drift.of_events(log)
+    text = _WRITERS[options.format](tuple(_drift_blocks(found)))
+    return documents.cut(text, options.longest), DRIFTED if found else 0
+
+
+def _problems(found: Events) -> tuple[Problem, ...]:
+    """Return the problem of a log that says nothing of a run. Every run that begins has a step of the stack itself."""
+    return () if found.steps or found.errors else (_mistake("has neither a step nor an error of a run"),)
 
 
 def _drift_blocks(found: tuple[Drift, ...]) -> Iterator[Block]:
@@ -91,8 +105,11 @@ def _events(log: str) -> Events:
         what = "is no text"
     except EventError as error:
         what = str(error)
-    remedy = "name the file that pulumi preview --event-log wrote"
-    raise ConfigError([Problem(ConfigPath("--events"), what, remedy)])
+    raise ConfigError([_mistake(what)])
+
+
+def _mistake(what: str) -> Problem:
+    return Problem(ConfigPath("--events"), what, "name the file that pulumi preview --event-log wrote")
 
 
 def _plan(options: Options, known: ClusterFacts) -> Composed:

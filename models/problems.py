@@ -11,6 +11,7 @@ from typing import Literal
 
 from models import credentials
 from models.paths import Path
+from models.printable import printable
 
 _LONGEST_ECHO = 80
 _WENT_UNCHECKED = " went unchecked"
@@ -54,7 +55,7 @@ class Problem:
         if self.file:
             what = f"{what[:-1]}, from {self.file})" if what.endswith(")") else f"{what} (from {self.file})"
         line = f"{path}: " * bool(path) + what + f"; {remedy}" * bool(remedy)
-        return line if line.isprintable() else "".join(char if char.isprintable() else "?" for char in line)
+        return printable(line)
 
 
 class ConfigError(Exception):

@@ -13,11 +13,11 @@ from local import processes
 
 pytest_plugins = [
     "tests.support.cluster.buckets",
+    "tests.support.cluster.pythons",
     "tests.support.cluster.plane",
     "tests.support.cluster.deployments",
     "tests.support.cluster.forks",
     "tests.support.cluster.lws",
-    "tests.support.cluster.pythons",
     "tests.support.traffic.data_path",
     "tests.support.traffic.sources",
 ]

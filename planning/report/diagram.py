@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from models.printable import printable
 from planning.ground import labels
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Parent, Rule
@@ -109,7 +110,7 @@ def _rule(rule: Rule, route: str, namespace: str, targets: dict[tuple[str, str],
 
 def _escape(text: str) -> str:
     """Return text for a label in quotation marks (Mermaid documentation, Entity codes)."""
-    return text.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    return printable(text).replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
 
 
 def _variant(variant: VariantPlan, name: str) -> Iterator[str]:

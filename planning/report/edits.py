@@ -5,7 +5,7 @@ variables and annotations are never shown.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from models import credentials
@@ -98,7 +98,7 @@ def _harmless_value(flag: str, values: Sequence[str]) -> str:
 
 
 def _variable_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    before, after = ({each["name"]: each for each in found.get("env") or ()} for found in (old, new))
+    before, after = ({each.get("name", ""): each for each in found.get("env") or ()} for found in (old, new))
     names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
@@ -125,17 +125,25 @@ def _texts(content: object) -> Iterator[str]:
     if isinstance(content, Mapping):
         for key, value in cast("Mapping[str, object]", content).items():
             if key == "annotations" and isinstance(value, Mapping):
-                yield from map(str, cast("Mapping[str, object]", value).values())
+                yield from _strings(cast("Mapping[str, object]", value).values())
             elif key in {"args", "command"} and isinstance(value, list):
-                yield from _argument_texts([str(each) for each in cast("list[object]", value)])
+                yield from _argument_texts(list(_strings(cast("list[object]", value))))
             elif key == "env" and isinstance(value, list):
-                variables = cast("list[Mapping[str, object]]", value)
-                yield from (str(each["value"]) for each in variables if "value" in each)
+                yield from _strings(_value(variable) for variable in cast("list[object]", value))
             else:
                 yield from _texts(value)
     elif isinstance(content, list):
         for each in cast("list[object]", content):
             yield from _texts(each)
+
+
+def _value(variable: object) -> object:
+    return cast("Mapping[str, object]", variable).get("value") if isinstance(variable, Mapping) else None
+
+
+def _strings(values: Iterable[object]) -> Iterator[str]:
+    """Yield those values that are texts. The API server takes no others as arguments, variables and annotations."""
+    return (value for value in values if isinstance(value, str))
 
 
 def _argument_texts(arguments: list[str]) -> Iterator[str]:

@@ -4,10 +4,14 @@
 The engine masks secrets in the events.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from planning.report import shapes
 
 _QUIET = frozenset({"same", "read", "refresh"})
 _NONE: Mapping[str, Any] = {}
@@ -23,7 +27,7 @@ class Step:
     type: str
     """Type token of the resource."""
     old: Mapping[str, Any]
-    """Inputs before the step; empty for a resource that is created."""
+    """Inputs before the step, without values that a report cannot read; empty for a resource that is created."""
     new: Mapping[str, Any]
     """Inputs after the step; empty for a resource that is deleted."""
     differences: tuple[str, ...]
@@ -41,14 +45,14 @@ class Step:
     @property
     def kind(self) -> str:
         """Return the kind of the object, or the end of the type token if the inputs have no kind."""
-        return str((self.new or self.old).get("kind", self.type.rpartition(":")[2]))
+        return (self.new or self.old).get("kind", self.type.rpartition(":")[2])
 
     @property
     def place(self) -> tuple[str, str, str, str]:
         """Return API group, kind, namespace and name of the object."""
         content = self.new or self.old
         metadata = content.get("metadata", _NONE)
-        group = str(content.get("apiVersion", "")).rpartition("/")[0]
+        group = content.get("apiVersion", "").rpartition("/")[0]
         return group, self.kind, metadata.get("namespace", ""), metadata.get("name", "")
 
 
@@ -104,18 +108,81 @@ class EventError(ValueError):
         self.number = number
 
 
+class _Part(BaseModel):
+    """A part of an event. Keys that no report needs are passed over."""
+
+    model_config = ConfigDict(alias_generator=to_camel, defer_build=True, frozen=True, strict=True)
+
+
+class _State(_Part):
+    """A resource before or after a step (StepEventStateMetadata)."""
+
+    custom: bool = False
+    inputs: dict[str, Any] | None = None
+
+
+class _Metadata(_Part):
+    """A step on a resource (StepEventMetadata)."""
+
+    op: str
+    urn: str
+    type: str
+    old: _State | None = None
+    new: _State | None = None
+    diffs: list[str] | None = None
+    detailed_diff: dict[str, Any] | None = None
+
+
+class _Stage(_Part):
+    """Beginning or end of a step (ResourcePreEvent, ResOutputsEvent)."""
+
+    metadata: _Metadata
+
+
+class _Message(_Part):
+    """A message (DiagnosticEvent)."""
+
+    severity: str
+    message: str
+    urn: str = ""
+    ephemeral: bool = False
+
+
+class _Violation(_Part):
+    """A violation of a policy (PolicyEvent)."""
+
+    message: str
+    policy_name: str
+    enforcement_level: str
+    resource_urn: str = ""
+
+
+class _Failure(_Part):
+    """The end of a run by an error (ErrorEvent)."""
+
+    error: str
+
+
+class _Event(_Part):
+    """An event; only the field of its kind is present."""
+
+    resource_pre_event: _Stage | None = None
+    res_outputs_event: _Stage | None = None
+    diagnostic_event: _Message | None = None
+    policy_event: _Violation | None = None
+    error_event: _Failure | None = None
+    summary_event: dict[str, Any] | None = None
+
+
 def read(lines: Iterable[str]) -> Events:
     """Read the lines of an event log. Raises `EventError` for a line that is no event."""
     steps, diagnostics, is_complete = _Steps(), list[Diagnostic](), False
     for number, line in enumerate(lines, 1):
         if line.strip():
             event = _event(line, number)
-            try:
-                steps.add(event)
-                diagnostics += _diagnostics(event)
-            except (KeyError, TypeError, AttributeError):
-                raise EventError(number) from None
-            is_complete = is_complete or "summaryEvent" in event
+            steps.add(event)
+            diagnostics += _diagnostics(event)
+            is_complete = is_complete or event.summary_event is not None
     return Events(steps.stack, tuple(steps.found.values()), tuple(dict.fromkeys(diagnostics)), is_complete)
 
 
@@ -130,17 +197,17 @@ class _Steps:
         """URNs of resources whose latest step is a refresh. With `pulumi refresh`, the event at the end of such a step
         has the operation `update` or `delete`, so the operation alone does not identify a refresh."""
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: _Event) -> None:
         """Add the step of an event, if the event is about a step."""
-        before, after = event.get("resourcePreEvent"), event.get("resOutputsEvent")
-        if before is None and after is None:
+        before, stage = event.resource_pre_event, event.resource_pre_event or event.res_outputs_event
+        if stage is None:
             return
-        metadata = (before or after or _NONE)["metadata"]
-        if before is not None and metadata["op"] == "refresh":
-            self._refreshed.add(metadata["urn"])
+        metadata = stage.metadata
+        if before is not None and metadata.op == "refresh":
+            self._refreshed.add(metadata.urn)
         elif before is not None:
-            self._refreshed.discard(metadata["urn"])
-        step = _step(metadata, is_drift=metadata["urn"] in self._refreshed)
+            self._refreshed.discard(metadata.urn)
+        step = _step(metadata, is_drift=metadata.urn in self._refreshed)
         key = (step.urn, step.operation, step.is_drift)
         earlier = self.found.get(key)
         # The event at the end of a step may lack the differences that the event before the step had.
@@ -148,45 +215,49 @@ class _Steps:
         self.stack = self.stack or step.urn.removeprefix("urn:pulumi:").partition("::")[0]
 
 
-def _event(line: str, number: int) -> Mapping[str, Any]:
+def _event(line: str, number: int) -> _Event:
+    """Return the event of a line. The parser refuses values that are nested more than 200 deep (pydantic, jiter)."""
     try:
-        found = json.loads(line)
-    except ValueError:
+        return _Event.model_validate_json(line)
+    except (ValidationError, UnicodeEncodeError):
         raise EventError(number) from None
-    if not isinstance(found, dict):
-        raise EventError(number)
-    return cast("Mapping[str, Any]", found)
 
 
-def _step(metadata: Mapping[str, Any], *, is_drift: bool) -> Step:
-    old, new = metadata.get("old") or _NONE, metadata.get("new") or _NONE
+def _step(metadata: _Metadata, *, is_drift: bool) -> Step:
+    old, new = metadata.old, metadata.new
+    present = new or old
     return Step(
-        operation=metadata["op"],
-        urn=metadata["urn"],
-        type=metadata["type"],
-        old=old.get("inputs") or _NONE,
-        new=new.get("inputs") or _NONE,
-        differences=tuple(metadata.get("detailedDiff") or metadata.get("diffs") or ()),
-        is_custom=bool((new or old).get("custom")),
+        operation=metadata.op,
+        urn=metadata.urn,
+        type=metadata.type,
+        old=_inputs(old),
+        new=_inputs(new),
+        differences=tuple(metadata.detailed_diff or metadata.diffs or ()),
+        is_custom=present is not None and present.custom,
         is_drift=is_drift,
     )
 
 
-def _diagnostics(event: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    found, violation = event.get("diagnosticEvent"), event.get("policyEvent")
-    if found is not None and not found.get("ephemeral") and found["severity"] in {"warning", "error"}:
-        yield Diagnostic(found["severity"], plain(found["message"]), found.get("urn", "").rpartition("::")[2])
+def _inputs(state: _State | None) -> Mapping[str, Any]:
+    return _NONE if state is None or state.inputs is None else shapes.readable(state.inputs)
+
+
+def _diagnostics(event: _Event) -> Iterator[Diagnostic]:
+    message, violation, failure = event.diagnostic_event, event.policy_event, event.error_event
+    if message is not None and not message.ephemeral and message.severity in {"warning", "error"}:
+        yield Diagnostic(message.severity, plain(message.message), message.urn.rpartition("::")[2])
     if violation is not None:
-        severity = "error" if violation["enforcementLevel"] == "mandatory" else "warning"
-        resource = violation.get("resourceUrn", "").rpartition("::")[2]
-        yield Diagnostic(severity, plain(violation["message"]), resource, violation["policyName"])
-    if (failure := event.get("errorEvent")) is not None:
-        yield Diagnostic("error", plain(failure["error"]), "")
+        severity = "error" if violation.enforcement_level == "mandatory" else "warning"
+        resource = violation.resource_urn.rpartition("::")[2]
+        yield Diagnostic(severity, plain(violation.message), resource, violation.policy_name)
+    if failure is not None:
+        yield Diagnostic("error", plain(failure.error), "")
 
 
 def plain(message: str) -> str:
     """Return a message without colour codes of the engine, such as `<{%fg 1%}>`."""
-    text = message
-    while (begin := text.find("<{%")) >= 0 and (end := text.find("%}>", begin)) >= 0:
-        text = text[:begin] + text[end + 3 :]
-    return text.strip()
+    parts, end = list[str](), 0
+    while (begin := message.find("<{%", end)) >= 0 and (close := message.find("%}>", begin)) >= 0:
+        parts.append(message[end:begin])
+        end = close + len("%}>")
+    return "".join((*parts, message[end:])).strip()

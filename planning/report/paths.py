@@ -52,10 +52,10 @@ def _addresses(route: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, int
     """Yield each address of a route, with the weights of its backends."""
     spec = route.get("spec", _NONE)
     for rule in spec.get("rules") or ():
-        backends = {str(each["name"]): int(each.get("weight", 1)) for each in rule.get("backendRefs") or ()}
+        backends = {each.get("name", ""): each.get("weight", 1) for each in rule.get("backendRefs") or ()}
         for match in rule.get("matches") or (_NONE,):
-            path = str(match.get("path", _NONE).get("value", "/"))
-            named = "".join(f" [{each['name']}]" for each in match.get("headers") or ())
+            path = match.get("path", _NONE).get("value", "/")
+            named = "".join(f" [{each.get('name', '')}]" for each in match.get("headers") or ())
             for host in spec.get("hostnames") or ("",):
                 yield f"{host}{path}{named}", backends
 

@@ -1,5 +1,6 @@
 """Pods that run before a change, read from objects in the cluster or in Pulumi's state."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -19,6 +20,7 @@ _TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "workerTemplate"),
 }
 """Path of the pod template by kind of workload; for a LeaderWorkerSet, the template of the workers."""
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _NONE: Mapping[str, Any] = {}
 
 
@@ -83,7 +85,7 @@ def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _is_device(name: str, number: object) -> bool:
-    return "/" in name and str(number).isdigit()
+    return "/" in name and _NUMBER.fullmatch(str(number)) is not None
 
 
 def _class(
@@ -112,5 +114,7 @@ def _required_labels(pod: Mapping[str, Any]) -> dict[str, frozenset[str]]:
         .get("requiredDuringSchedulingIgnoredDuringExecution", _NONE)
     )
     expressions = [each for term in required.get("nodeSelectorTerms", ()) for each in term.get("matchExpressions", ())]
-    found = {each["key"]: frozenset(each.get("values", ())) for each in expressions if each.get("operator") == "In"}
+    found = {
+        each.get("key", ""): frozenset(each.get("values", ())) for each in expressions if each.get("operator") == "In"
+    }
     return {**found, **{key: frozenset((value,)) for key, value in pod.get("nodeSelector", _NONE).items()}}

@@ -102,3 +102,9 @@ def test_a_diagram_is_of_the_stack_with_its_lock(tmp_path, monkeypatch):
     asked.clear()
     assert "qwen" in diagram.text("prod")
     assert asked == []
+
+
+def test_no_name_breaks_a_line_of_the_diagram():
+    """See defects H7."""
+    text = mermaid(plan(tree(qwen={"model": {"source": "hf://org/m", "name": "a\x1b[2J\u202eb\u200b"}})))
+    assert 'subgraph s0["qwen: a?[2J?b?"]' in text

@@ -134,14 +134,16 @@ def test_a_change_without_facts_says_what_is_unchecked_and_is_otherwise_the_same
     ("replicas", "free", "room"),
     [
         ({"replicas": 2}, 7, "7: **does not fit**: this change takes 8 more at once"),
-        ({"replicas": 2}, 8, "8: fits (4 + 4 on gpu-0)"),
+        ({"replicas": 2}, 8, "8: fits (4 + 4 on `gpu-0`)"),
         ({"autoscaling": SCALING}, 8, "8: fits, but not at the largest number of replicas"),
     ],
 )
 def test_the_row_of_a_class_says_whether_additional_pods_fit(replicas, free, room):
     service = {key: value for key, value in SERVICE.items() if key != "replicas"} | replicas
     found = made(None, tree(qwen=service), nodes(1, requested=8 - free))
-    (row,) = [line for line in summary_blocks.fitting(found, documents.markdown).splitlines() if f"| {H100} |" in line]
+    (row,) = [
+        line for line in summary_blocks.fitting(found, documents.markdown).splitlines() if f"| `{H100}` |" in line
+    ]
     assert room in row
 
 
@@ -228,12 +230,63 @@ def test_a_run_without_an_end_is_said():
     assert "The run stopped early" in documents.text(tuple(summary_blocks.blocks(found, 10)))
 
 
-@pytest.mark.parametrize(
-    "line", ["{", "[]", '{"resourcePreEvent": {}}', '{"resourcePreEvent": {"metadata": {"op": 1}}}']
+URN = "urn:pulumi:prod::p::kubernetes:apps/v1:Deployment::x"
+
+
+def step(**changes):
+    """Return the line of a step on a Deployment, with other values of its metadata."""
+    metadata = {"op": "create", "urn": URN, "type": "kubernetes:apps/v1:Deployment", **changes}
+    return json.dumps({"resourcePreEvent": {"metadata": metadata}})
+
+
+NO_EVENTS = (
+    *("{", "[]", "NaN", '"x"', '{"resourcePreEvent": {}}', '{"resourcePreEvent": {"metadata": {"op": 1}}}'),
+    *(step(urn={}), step(op=7), step(type=None), step(new={"inputs": "text"}), step(new=[]), step(new={"custom": 1})),
+    *(step(diffs=[1]), step(detailedDiff="spec"), '{"diagnosticEvent": {"severity": "error", "message": 1}}'),
+    '{"resourcePreEvent": ' + "[" * 100_000,
+    '{"summaryEvent": {"x": ' + "[" * 300 + "]" * 300 + "}}",
+    r'{"diagnosticEvent": {"severity": "error", "message": "\ud800"}}',
 )
+
+
+@pytest.mark.parametrize("line", NO_EVENTS, ids=map(str, range(len(NO_EVENTS))))
 def test_a_line_that_is_no_event_is_named(line):
     with pytest.raises(events.EventError, match="line 2 is no event of the engine"):
         events.read(["{}", line])
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"metadata": None, "kind": "Deployment"},
+        {"metadata": "04da6b54-80e4-46f7-96ec-b56ff0331ba9"},
+        {"kind": ["Deployment"], "apiVersion": 1, "metadata": {"name": {}, "namespace": [], "labels": {"a": {}}}},
+        {"kind": "HTTPRoute", "spec": {"rules": [[None]], "hostnames": "x"}},
+        {"kind": "HTTPRoute", "spec": {"rules": [{"matches": [{"path": 1, "headers": [{}]}], "backendRefs": [{}, 0]}]}},
+        {"kind": "Deployment", "spec": {"replicas": 10**400, "template": {"spec": {"containers": "x"}}}},
+        {"kind": "Deployment", "spec": {"template": {"spec": {"containers": [{"env": [0], "args": [0, None]}, 1]}}}},
+        {"kind": "LeaderWorkerSet", "spec": {"leaderWorkerTemplate": {"size": float("inf"), "workerTemplate": []}}},
+    ],
+)
+@pytest.mark.parametrize("op", ["create", "update", "delete", "refresh", "nonsense"])
+def test_objects_of_other_shapes_are_passed_over(inputs, op):
+    """See defects H7.
+
+    A preview has any text where it knows no value yet, and an embedding program has resources of other providers.
+    """
+    state = {"custom": True, "inputs": inputs}
+    for old, new in ((state, None), (None, state), (state, {"custom": True, "inputs": {"kind": "Deployment"}})):
+        found = events.read([step(op=op, old=old, new=new, detailedDiff={"spec.replicas": {}})])
+        stack = tree(qwen=SERVICE)
+        made_of = summary.summarize(found, Composed(load(stack).stack, plan(stack), NOTHING_READ))
+        assert summary_blocks.fitting(made_of, documents.markdown)
+
+
+def test_colour_codes_are_removed_in_one_pass():
+    """See defects H7. Time that grows with the square of the length would be minutes here."""
+    assert events.plain("<{%fg 1%}>a" * 300_000) == "a" * 300_000
+    assert events.plain("<{%" * 300_000) == "<{%" * 300_000
+    assert events.plain(" a<{%x<{%y%}>b%}> ") == "ab%}>"
 
 
 STACK_FILE = """config:
@@ -300,6 +353,16 @@ def test_a_mistake_that_the_run_has_said_is_reported_and_any_other_ends_the_comm
     code, output, errors = run(capsys, monkeypatch, *written([], mistaken))
     assert (code, output) == (2, "")
     assert "did you mean accelerator?" in errors
+    assert errors.startswith("--events: has neither a step nor an error of a run; ")
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["{}"], [json.dumps({"summaryEvent": {}})]])
+@pytest.mark.parametrize("options", [(), ("--drift",)])
+def test_a_log_without_a_run_is_no_report(capsys, monkeypatch, written, lines, options):
+    """See defects H7."""
+    code, output, errors = run(capsys, monkeypatch, *written(lines), *options)
+    remedy = "name the file that pulumi preview --event-log wrote"
+    assert (code, output, errors) == (2, "", f"--events: has neither a step nor an error of a run; {remedy}\n")
 
 
 def test_a_log_that_cannot_be_read_is_named(capsys, monkeypatch, written):

@@ -262,7 +262,7 @@ def test_every_line_of_the_workflow_runs(story):
     failed = {(name, step): code for name, codes in story.codes.items() for step, code in codes.items() if code}
     assert failed == {("drift", "drift"): 7}, story.output[-5000:]
     assert story.affected == f'stacks=["{STACK}"]\n'
-    assert "Deployment words/kept-decode: spec.replicas 1 → 3" in story.output
+    assert "Deployment `words/kept-decode`: `spec.replicas` 1 → 3" in story.output
 
 
 def test_one_comment_has_the_report_beside_a_page_of_others(story):
