@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from facts import regular_files
+from facts.regular_files import LARGEST_YAML, UnreadableError
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from planning.picker import command_line, lint, yaml_reader
@@ -78,6 +80,6 @@ def judge(
 
 def _text(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError([Problem(ConfigPath(file), "cannot be read", "name a file in UTF-8")]) from error
+        return regular_files.text(Path(file), LARGEST_YAML, pipe=True)
+    except UnreadableError as error:
+        raise ConfigError([Problem(ConfigPath(file), str(error), error.remedy or "name a file in UTF-8")]) from error

@@ -36,6 +36,8 @@ _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
 _RESTORE = "restore it from git"
 _NUMERIC = re.compile(r"[-+.0-9]")
 """First character of a text that YAML may read as a number or a time."""
+_NEXT_LINE = "\x85"
+"""Character that PyYAML writes without quotes, although readers take it for a line break."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -46,7 +48,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text_node(_: _Dumper, value: str) -> yaml.ScalarNode:
-    return yaml.ScalarNode("tag:yaml.org,2002:str", value, style="'" if _NUMERIC.match(value) else None)
+    style = '"' if _NEXT_LINE in value else "'" if _NUMERIC.match(value) else None
+    return yaml.ScalarNode("tag:yaml.org,2002:str", value, style=style)
 
 
 _Dumper.add_representer(str, _text_node)
