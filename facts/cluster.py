@@ -57,7 +57,7 @@ def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDE
     if isinstance(spec.facts, NoFacts):
         return NOTHING_READ
     if isinstance(spec.facts, FileFacts):
-        return facts_file.named(root, spec.facts.path)
+        return facts_file.read(root / spec.facts.path)
     return _live(access, _readers(needs))
 
 

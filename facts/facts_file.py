@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from facts import regular_files, repository
+from facts import regular_files
 from facts.regular_files import UnreadableError
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
@@ -23,7 +23,7 @@ def read(path: Path, *, pipe: bool = False) -> ClusterFacts:
     """Read cluster facts from a regular file or, if `pipe` is true, from a pipe.
 
     Facts that the file lacks are `Unknown`. If the file cannot be read, lacks `apis`, or has a value of another type
-    than `python -m cli facts` writes, all facts are `Unknown`.
+    than `python -m cli facts` writes, all facts are `Unknown`. No reason shows a value or a key of the file.
     """
     try:
         content = regular_files.json_value(path, pipe=pipe)
@@ -37,13 +37,6 @@ def read(path: Path, *, pipe: bool = False) -> ClusterFacts:
         )
     except UnreadableError as error:
         return unread(Unknown(f"{path.name} {error}"))
-
-
-def named(root: Path, name: str) -> ClusterFacts:
-    """Read cluster facts from the file that a configuration in the folder `root` names."""
-    if not repository.contains(root, root / name):
-        return unread(Unknown(f"{name} leads out of the repository; {repository.REMEDY}"))
-    return read(root / name)
 
 
 def from_option(file: str, option: str) -> ClusterFacts:
