@@ -37,6 +37,8 @@ def text(path: Path, largest: int, *, pipe: bool = False) -> str:
         content = _content(path, largest, pipe=pipe)
     except OSError as error:
         raise UnreadableError(f"cannot be read ({error.strerror})") from None
+    except UnreadableError:
+        raise
     except ValueError:
         raise UnreadableError("is no path") from None
     if len(content) > largest:

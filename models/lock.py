@@ -213,6 +213,8 @@ def _block_problems(
     edited = _edit_problem(at, block, file)
     if edited is not None:
         return [edited]
+    if misshapen := sorted(_misshapen(cast("dict[str, Any]", block))):
+        return [_shape_problem(at, misshapen, file)]
     problems = list[Problem]()
     for path, values in _pin_values(at, cast("dict[str, Any]", block)):
         try:
@@ -225,6 +227,19 @@ def _block_problems(
         except ValidationError as error:
             problems += _shape_problems(at, error, file)
     return problems
+
+
+def _misshapen(block: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of a block whose values are no mappings, although they contain pins or a profile."""
+    for key in filter(block.__contains__, _INNER):
+        value = block[key]
+        if not isinstance(value, dict):
+            yield key
+        elif key == "adapters":
+            adapters = cast("dict[str, object]", value).items()
+            yield from (f"{key}.{name}" for name, adapter in adapters if not isinstance(adapter, dict))
+        elif key == _CANARY:
+            yield from (f"{key}.{inner}" for inner in _misshapen(cast("dict[str, Any]", value)))
 
 
 def _profile_values(at: Path, block: object) -> Iterator[tuple[Path, object]]:
@@ -273,8 +288,12 @@ def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
 
 def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:
     keys = sorted({".".join(map(str, details["loc"])) for details in error.errors(include_url=False)})
+    return [_shape_problem(at, keys, file)]
+
+
+def _shape_problem(at: Path, keys: Iterable[str], file: str) -> Problem:
     what = f"has keys or values that this version of the program never writes ({', '.join(keys)})"
-    return [Problem(at, what, "upgrade this program, or restore the file from git", file=file)]
+    return Problem(at, what, "upgrade this program, or restore the file from git", file=file)
 
 
 def _cluster(block: object, file: str) -> tuple[LockedCluster | None, list[Problem]]:
