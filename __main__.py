@@ -64,9 +64,13 @@ def _configuration() -> object:
         raise program.refusal([Problem(Path(key), what, remedy)])
     try:
         tree = pulumi.Config().get_object("stack")
-    except RecursionError:
-        remedy = f"write at most {yaml_limits.MAX_LEVELS} levels"
-        raise program.refusal([Problem(Path(key), yaml_limits.TOO_DEEP, remedy)]) from None
+    except pulumi.ConfigTypeError as error:
+        # The error of the SDK shows the whole value.
+        if isinstance(error.__cause__, RecursionError):
+            problem = Problem(Path(key), yaml_limits.TOO_DEEP, f"write at most {yaml_limits.MAX_LEVELS} levels")
+        else:
+            problem = Problem(Path(key), "is not a mapping", "write keys with values below it")
+        raise program.refusal([problem]) from None
     if not tree:
         raise program.refusal([config_keys.missing(project), *config_keys.problems(_config_keys(), project)])
     return tree

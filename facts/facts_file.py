@@ -27,16 +27,20 @@ def read(path: Path, *, pipe: bool = False) -> ClusterFacts:
     """
     try:
         content = regular_files.json_value(path, pipe=pipe)
-        if not isinstance(content, dict):
-            raise UnreadableError("is not a mapping")
-        values = cast("dict[str, object]", content)
+        values = _mapping(content)
         return ClusterFacts(
-            Served(_validated(frozenset[str], values.get("apis"), "apis")),
+            Served(_parse(frozenset[str], values.get("apis"), "apis")),
             **{name: _part(path, values, name) for name in PARTS},
-            origin=_validated(Origin, values, "time") if "time" in values else None,
+            origin=_parse(Origin, values, "time") if "time" in values else None,
         )
     except UnreadableError as error:
         return unread(Unknown(f"{path.name} {error}"))
+
+
+def _mapping(content: object) -> Mapping[str, object]:
+    if isinstance(content, dict):
+        return cast("dict[str, object]", content)
+    raise UnreadableError("is not a mapping")
 
 
 def from_option(file: str, option: str) -> ClusterFacts:
@@ -51,10 +55,10 @@ def from_option(file: str, option: str) -> ClusterFacts:
 def _part(path: Path, content: Mapping[str, object], name: str) -> Any:  # noqa: ANN401, an instance of `PARTS[name]`
     if name not in content:
         return Unknown(f"{path.name} has no {name}")
-    return _validated(PARTS[name], {name: content[name]}, name)
+    return _parse(cast("type[Any]", PARTS[name]), {name: content[name]}, name)
 
 
-def _validated(kind: type[_Kind], value: object, name: str) -> _Kind:
+def _parse(kind: type[_Kind], value: object, name: str) -> _Kind:
     """Return values of JSON as an instance of a type. Raises `UnreadableError` if a value has another type."""
     try:
         return _adapter(kind).validate_json(json.dumps(value), strict=True)

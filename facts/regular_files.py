@@ -28,7 +28,7 @@ class UnreadableError(ValueError):
 
 
 def text(path: Path, largest: int, *, pipe: bool = False) -> str:
-    """Return the text of a file in UTF-8, with `\\n` at the ends of lines.
+    """Return the text of a file in UTF-8. Ends of lines are those of Unix.
 
     `largest` is the maximum size in bytes. If `pipe` is true, the file may also be a pipe, such as `<(command)` of a
     shell. Devices are never opened. Raises `UnreadableError`.

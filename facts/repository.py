@@ -1,4 +1,4 @@
-"""Which files a configuration may name: the files of the repository that contains the configuration.
+"""Bound of the files that a configuration may name: the repository that contains the configuration.
 
 Messages show values of these files. Without a bound, whoever proposes a change to a configuration could read any file
 of the machine that renders it.

@@ -43,8 +43,8 @@ _EXPONENT_BOUND = 1e21
 """The engine writes values as JSON. In JSON, a whole float below this bound has no fraction and no exponent, so it is
 read as an integer."""
 _LEADING_ZERO = re.compile(r"[-+]?0_*[0-9][0-9_]*")
-"""Whole number with a leading zero. YAML 1.1 reads `012` as 10 and `09` as text, YAML 1.2 reads 12 and 9, and the engine
-reads 10 and 9."""
+"""Whole number with a leading zero. YAML 1.1 reads `012` as 10 and `09` as text, YAML 1.2 reads 12 and 9, and the
+engine reads 10 and 9."""
 _ZERO_FIRST = "a number with a leading zero"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 """Half of a character, which only an escape can write. The engine rejects such escapes, also in pairs."""

@@ -44,12 +44,12 @@ class BoundedScanner:
     """
 
     flow_level: int
-    indents: Sequence[int]
+    indents: list[int]
 
-    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: ANN401, N803, the signature is YAML's
         """Read a bracket or a brace that opens a list or a mapping."""
         self._check_levels(self.flow_level)
-        cast("Any", super()).fetch_flow_collection_start(token)
+        cast("Any", super()).fetch_flow_collection_start(TokenClass)
 
     def add_indent(self, column: int) -> bool:
         """Note that an indented list or mapping begins at a column, and return whether it does."""

@@ -58,10 +58,10 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
     merged = {**generated, **explicit}
     if not [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
         return tuple(starmap(_variable, merged.items()))
-    return tuple(_variable(name, merged[name]) for name in _ordered(merged))
+    return tuple(_variable(name, merged[name]) for name in _order(merged))
 
 
-def _ordered(merged: Mapping[str, EnvValue]) -> Iterable[str]:
+def _order(merged: Mapping[str, EnvValue]) -> Iterable[str]:
     """Return the names of all variables, each after the variables that it refers to, unless there is a cycle."""
     placed = dict[str, None]()
     for name in merged:
@@ -154,7 +154,7 @@ def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, E
             cycles += 1
             reported.update(cycle)
             remedy = f"remove one of these references, or write $$({cycle[-1]}) for the text itself"
-            yield Problem(path / name, f"refers to itself ({_shown((*cycle, name))})", remedy)
+            yield Problem(path / name, f"refers to itself ({_chain_text((*cycle, name))})", remedy)
 
 
 def _groups(merged: Mapping[str, EnvValue]) -> Mapping[str, str]:
@@ -166,7 +166,7 @@ def _groups(merged: Mapping[str, EnvValue]) -> Mapping[str, str]:
     for name, value in merged.items():
         for reference in _references(value):
             referrers.setdefault(reference, []).append(name)
-    for group in reversed(list(_ordered(merged))):
+    for group in reversed(list(_order(merged))):
         names = [group]
         for name in names:
             if name not in groups:
@@ -175,7 +175,7 @@ def _groups(merged: Mapping[str, EnvValue]) -> Mapping[str, str]:
     return groups
 
 
-def _shown(chain: Sequence[str]) -> str:
+def _chain_text(chain: Sequence[str]) -> str:
     """Return the names of a cycle for a message. If there are many, those in the middle are left out."""
     names = chain if len(chain) <= _MOST_NAMES else (*chain[: _MOST_NAMES - 2], "…", *chain[-2:])
     return " → ".join(names)

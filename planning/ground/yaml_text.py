@@ -44,7 +44,7 @@ _GO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", re.DOTALL)
 """Texts that go-yaml 3 may read as times (`parseTimestamp`): the numbers may have fewer digits than in YAML 1.1."""
 _TEXT = "tag:yaml.org,2002:str"
 _OTHER = "tag:yaml.org,2002:other"
-"""Tag of an unquoted text that some reader reads as another value. Dumpers quote texts whose tag is not that of text."""
+"""Tag of an unquoted text that some reader reads as another value. Dumpers quote texts with another tag than text."""
 _WIDE = 10_000
 """Line width in characters. This width keeps long strings on one line, so that a diff shows the words that changed."""
 

@@ -31,9 +31,9 @@ _INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
 _UINT64 = 2**64
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_TOO_DEEP_JSON = f"is no JSON that can be read: it is nested too deeply, write at most {yaml_limits.MAX_LEVELS} levels"
+_TOO_DEEP_JSON = f"is no JSON: it is nested too deeply, write at most {yaml_limits.MAX_LEVELS} levels"
 _REPLACEMENT = "\ufffd"
-"""Character that Go's JSON reader puts in the place of an escape that is half a character (encoding/json, `unquote`)."""
+"""Character that Go's JSON reader puts in the place of half a character (encoding/json, `unquote`)."""
 _MERGE = "<<"
 _OTHER_VERSION = re.compile(r"\A%YAML[ \t]+(?!1\.1\s)", re.MULTILINE)
 

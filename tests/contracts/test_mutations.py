@@ -92,7 +92,9 @@ PLATFORM = {
     "platform": {"stack": "organization/platform/prod", "output": "models"},
     "services": {"qwen": {"accelerator": "nvidia", "model": {"source": "hf://org/m", "size": "1Gi"}}},
 }
-OUTPUTS = {"models": {"contractVersion": 1, "gateway": GATEWAY, "cluster": {"name": "prod"}, "storageClassName": "fast"}}
+OUTPUTS = {
+    "models": {"contractVersion": 1, "gateway": GATEWAY, "cluster": {"name": "prod"}, "storageClassName": "fast"}
+}
 STACK, FACTS, OTHER = "Pulumi.dev.yaml", "facts.json", "other.json"
 RENDER = ("render", STACK, "--as", "inference-stacks/dev")
 
@@ -109,7 +111,7 @@ class Kind:
     """Commands on the file, one of which a mutant runs."""
     beside: Callable[[], dict[str, str]] = field(default=dict)
     """Files beside the mutant by name."""
-    repair: Callable[[Any], Any] = staticmethod(lambda tree: tree)
+    repair: Callable[[Any], Any] = lambda tree: tree
 
     @property
     def as_json(self) -> bool:
@@ -128,7 +130,9 @@ def stacks():
 
 def locks():
     pinned = f"kit://registry.example/org/m@sha256:{'a' * 64}"
-    pin = Pin.model_validate({"was": SOURCE, "source": pinned, "bytes": 2**30, "asked": TIME, "from": "registry.example"})
+    pin = Pin.model_validate(
+        {"was": SOURCE, "source": pinned, "bytes": 2**30, "asked": TIME, "from": "registry.example"}
+    )
     cluster = lock.LockedCluster(name="prod", asked=TIME, gateways=("gateways/gateway",), platform={"a": ["b"]})
     paths = (ConfigPath("services", "qwen", "model"), ConfigPath("services", "qwen", "canary", "model"))
     return [lock.text(lock.Lock("organization/inference-stacks/dev", dict.fromkeys(paths, pin), cluster))]
@@ -148,7 +152,9 @@ def with_checks(tree):
 @cache
 def facts():
     reference = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
-    listener = Listener("http", 80, "HTTP", "*.example.com", "Selector", (Requirement("a", "In", ("b",)),), ("HTTPRoute",))
+    listener = Listener(
+        "http", 80, "HTTP", "*.example.com", "Selector", (Requirement("a", "In", ("b",)),), ("HTTPRoute",)
+    )
     route = LiveRoute("a", "b", (ParentRef(reference, None, 80),), ("h.example",), (RouteMatch("Exact", "/a"),))
     nodes = [
         LiveNode("n1", {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}, True, False, (), {"nvidia.com/gpu": 8}),

@@ -65,7 +65,9 @@ def test_references_are_sought_in_linear_time(unit):
     assert is_linear(lambda text: credentials.REFERENCE.sub("", text), unit)
 
 
-@pytest.mark.parametrize("unit", [" went unchecked", " went unchecked for ", " went unchecked for a: ", "a went unchecked: "])
+@pytest.mark.parametrize(
+    "unit", [" went unchecked", " went unchecked for ", " went unchecked for a: ", "a went unchecked: "]
+)
 def test_what_went_unchecked_is_sought_in_linear_time(unit):
     """See defects H20."""
     assert is_linear(problems.gap_words, unit)
@@ -86,7 +88,9 @@ def test_a_web_token_is_found_wherever_it_begins(before):
     assert "Zk3xQ9vLm2Np8Rt5Yw7Bc1" not in credentials.hide(before + TOKEN)
 
 
-@pytest.mark.parametrize("text", [f"a{TOKEN}", "eyJa.eyJaaaaaaaa.a", "eyJaaaaaaaa.eyJa.a", "eyJaaaaaaaa.aaaaaaaa.a", "eyJaaaaaaaa"])
+@pytest.mark.parametrize(
+    "text", [f"a{TOKEN}", "eyJa.eyJaaaaaaaa.a", "eyJaaaaaaaa.eyJa.a", "eyJaaaaaaaa.aaaaaaaa.a", "eyJaaaaaaaa"]
+)
 def test_a_text_that_resembles_a_web_token_is_none(text):
     assert not credentials.has_shape(text)
 

@@ -1,4 +1,4 @@
-"""What a text may become is bounded: nested levels, and values that aliases repeat."""
+"""Nested levels and values that aliases repeat are bounded, as in go-yaml."""
 
 import time
 
@@ -32,7 +32,9 @@ def refusal(text):
 
 
 @pytest.mark.parametrize("count", [3, 5, 8, 30])
-@pytest.mark.parametrize("around", ["{}", "b: {{}}\n{}", "{}<<: [*a0, *a0]\n", "m: &m {{k: 1}}\n{}z: {{<<: [*m, *m]}}\n"])
+@pytest.mark.parametrize(
+    "around", ["{}", "b: {{}}\n{}", "{}<<: [*a0, *a0]\n", "m: &m {{k: 1}}\n{}z: {{<<: [*m, *m]}}\n"]
+)
 def test_aliases_that_repeat_too_much_are_refused(count, around):
     """See defects H6."""
     engine, picker = refusal(around.format(aliases(count)))
@@ -73,7 +75,9 @@ def test_levels_up_to_the_maximum_are_read(opening, closing, count):
     assert picker == "is no YAML: it is nested too deeply, write at most 100 levels"
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "a: !x " + "[" * 100_000, "{a: " * 50_000, "- " * 50_000, "? " * 50_000])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "a: !x " + "[" * 100_000, "{a: " * 50_000, "- " * 50_000, "? " * 50_000]
+)
 def test_how_deep_a_text_goes_beyond_the_maximum_does_not_matter(text):
     """See defects H6."""
     begin = time.process_time()

@@ -9,13 +9,15 @@ import re
 
 import yaml
 
+_CORE = {
+    *("true", "True", "TRUE", "false", "False", "FALSE", "~", "null", "Null", "NULL", ".nan", ".NaN", ".NAN"),
+    *(f"{sign}{word}" for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")),
+}
+_YES_AND_NO = {"y", "yes", "on", "n", "no", "off"}
 WORDS = {
-    "v2": "y Y yes Yes YES on On ON n N no No NO off Off OFF true True TRUE false False FALSE ~ null Null NULL << .nan .NaN "
-    ".NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF",
-    "v3": "true True TRUE false False FALSE ~ null Null NULL << .nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf "
-    "-.INF",
-    "1.2": "true True TRUE false False FALSE ~ null Null NULL .nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf "
-    "-.INF",
+    "v2": {*_CORE, "<<", *_YES_AND_NO, *map(str.title, _YES_AND_NO), *map(str.upper, _YES_AND_NO)},
+    "v3": {*_CORE, "<<"},
+    "1.2": _CORE,
 }
 """Words of other types than text, by reader."""
 _FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
@@ -56,4 +58,4 @@ def is_text_for(reader: str, text: str) -> bool:
     plain = text if reader == "1.2" else text.replace("_", "")
     is_number = text[:1] in {*"+-.0123456789"} and re.fullmatch(NUMBERS[reader], plain) is not None
     is_time = reader in TIMES and re.fullmatch(TIMES[reader], text) is not None
-    return text != "" and not is_number and not is_time and text not in WORDS[reader].split()
+    return text != "" and not is_number and not is_time and text not in WORDS[reader]

@@ -7,6 +7,7 @@ import signal
 import socket
 import traceback
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 SECONDS = 5
@@ -15,8 +16,8 @@ BYTES = 500 * 2**20
 """Maximum memory that a child may take beside what it has from its parent."""
 
 
-class TooSlow(BaseException):  # noqa: N818, no handler of exceptions may catch it
-    """A call takes more than `SECONDS` of CPU time."""
+class TooSlow(BaseException):
+    """A call takes more than `SECONDS` of CPU time. No handler of an `Exception` catches it."""
 
 
 def results(work: Callable[[Any], list[str]], cases: Iterable[Any]) -> list[str]:
@@ -55,8 +56,7 @@ def _run(work: Callable[[Any], list[str]], cases: Iterable[Any], writer: int) ->
 
 def _limit() -> None:
     """Limit the memory of this process, and keep it from the network."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
     signal.signal(signal.SIGPROF, _interrupt)
     socket.getaddrinfo = socket.create_connection = _unreachable

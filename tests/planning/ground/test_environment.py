@@ -163,7 +163,9 @@ def looked_at(monkeypatch, env):
         lambda count: {f"A{index}": f"$(A{(index + 1) % count})" for index in range(count)},
         lambda count: {f"A{index}": "$(B)" for index in range(count)} | {"B": "$(C)", "C": "$(B)"},
         lambda count: {f"A{index}": f"$(A{index ^ 1})" for index in range(count)},
-        lambda count: {f"A{index}": f"$(A{max(0, index - 1)})$(A{min(count - 1, index + 1)})" for index in range(count)},
+        lambda count: {
+            f"A{index}": f"$(A{max(0, index - 1)})$(A{min(count - 1, index + 1)})" for index in range(count)
+        },
     ],
     ids=["chain", "circle", "beside", "pairs", "both-ways"],
 )

@@ -112,8 +112,8 @@ def test_what_go_does_not_read_is_no_file(text):
         ("a: {<<: 7}\n", "is no YAML: a.<< must be a mapping"),
         ('{"a": NaN}', "is no JSON"),
         ("a: \0\n", "is no YAML: it has control characters, remove them"),
-        ('{"a":' * 5000 + "1" + "}" * 5000, "is no JSON that can be read: it is nested too deeply"),
-        ('{"a":' * 101 + "1" + "}" * 101, "is no JSON that can be read: it is nested too deeply"),
+        ('{"a":' * 5000 + "1" + "}" * 5000, "is no JSON: it is nested too deeply"),
+        ('{"a":' * 101 + "1" + "}" * 101, "is no JSON: it is nested too deeply"),
     ],
     ids=["open", "indented", "control", "deep", "merged", "constant", "null", "deep-json", "levels-of-json"],
 )
