@@ -7,7 +7,7 @@ from pulumi.runtime import config
 
 from components import InferenceStack, program, read_platform
 from composition import sources
-from models import config_keys
+from models import config_keys, yaml_limits
 from models.config_keys import KUBECONFIG, ROOT, of_project
 from models.paths import Path
 from models.platform import Outputs
@@ -67,7 +67,15 @@ def _configuration() -> object:
             f"put a credential into an existing Secret and name the Secret here; put a kubeconfig into {kubeconfig}"
         )
         raise program.refusal([Problem(Path(key), what, remedy)])
-    tree = pulumi.Config().get_object("stack")
+    try:
+        tree = pulumi.Config().get_object("stack")
+    except pulumi.ConfigTypeError as error:
+        # The error of the SDK shows the whole value.
+        if isinstance(error.__cause__, RecursionError):
+            problem = Problem(Path(key), yaml_limits.TOO_DEEP, f"write at most {yaml_limits.MAX_LEVELS} levels")
+        else:
+            problem = Problem(Path(key), "is not a mapping", "write keys with values below it")
+        raise program.refusal([problem]) from None
     if not tree:
         raise program.refusal([config_keys.missing(project), *config_keys.problems(_config_keys(), project)])
     return tree

@@ -3,7 +3,6 @@
 The command reads no cluster. For a stack, it uses the sizes and architectures in the lock.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,8 @@ from typing import Any, cast
 from cli import documents, stackfile, stackname
 from cli.documents import Block, Heading, Items, Line, Table
 from composition import Given, LockFile, Refusal, compose
-from facts import platform_file
+from facts import platform_file, regular_files
+from facts.regular_files import UnreadableError
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
 from models.problems import ConfigError, Problem
@@ -171,6 +171,6 @@ def _source(options: Options, model: str) -> Request:
 
 def _json(path: Path, at: ConfigPath) -> object:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError([Problem(at, f"could not be read ({type(error).__name__})", "name a config.json")]) from error
+        return regular_files.json_value(path, pipe=True, infinite=True)
+    except UnreadableError as error:
+        raise ConfigError([Problem(at, str(error), error.remedy or "name a config.json")]) from error

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from facts import regular_files
+from facts.regular_files import LARGEST_YAML, UnreadableError
 from models import cleartext
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem, warning
@@ -84,6 +86,6 @@ def _credentials(tree: dict[str, Any]) -> Iterator[Problem]:
 
 def _text(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError([Problem(ConfigPath(file), "cannot be read", "name a file in UTF-8")]) from error
+        return regular_files.text(Path(file), LARGEST_YAML, pipe=True)
+    except UnreadableError as error:
+        raise ConfigError([Problem(ConfigPath(file), str(error), error.remedy or "name a file in UTF-8")]) from error

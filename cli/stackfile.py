@@ -57,7 +57,7 @@ def parse(path: pathlib.Path) -> StackFile:
 
     Raises `ConfigError` if the file cannot be read, is no YAML, repeats a key, or has a secret in the tree.
     """
-    document = yaml_file.read(path, "name a stack file or a stack", _TREE)
+    document = yaml_file.read(path, "name a stack file or a stack", _TREE, pipe=True)
     tree = document.tree
     config = _mapping(_mapping(tree).get("config"))
     mistaken = config_keys.problems(map(str, config))

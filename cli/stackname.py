@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import yaml
-
+from facts import yaml_file
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from models.vocabulary import STACK_PATH
@@ -37,10 +36,7 @@ def _project(file: Path) -> str:
     path = next((folder / _PROJECT for folder in _folders(file) if (folder / _PROJECT).is_file()), None)
     if path is None:
         raise _mistake(_PROJECT, f"is neither above {file} nor in the working directory")
-    try:
-        content: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise _mistake(str(path), f"cannot be read ({type(error).__name__})") from None
+    content = yaml_file.read(path, _REMEDY).tree
     name = cast("dict[str, object]", content).get("name") if isinstance(content, dict) else None
     if not isinstance(name, str):
         raise _mistake(str(path), "does not name the project")

@@ -20,6 +20,7 @@ from manifests import additions, giving, marking, needs, validation
 from manifests.assembly import Component, await_routes, objects, render
 from manifests.objects import Rendered, resource_type
 from manifests.validation import SchemaError
+from models import yaml_limits
 from models.load import Loaded, load
 from models.paths import Path
 from models.problems import ConfigError, Problem, errors, gap
@@ -123,6 +124,8 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     if there are any, no cluster is read. `platform` are the outputs of the platform; None if they were not read.
     `state` returns Pulumi's state before the run.
     """
+    if too_deep := yaml_limits.problems(tree):
+        return Refusal(ConfigError([*earlier, *too_deep]))
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     earlier = (*earlier, *(given := locking.read(lock, tree, name, platform)).problems)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 from typing import Any, cast
 
-from facts import yaml_file
+from facts import repository, yaml_file
 from models import engine_yaml
 from models.engine_yaml import Document
 from models.paths import Path
@@ -50,7 +50,7 @@ class _Reader:
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
             at, name = Path(_KEY, index), posixpath.normpath(text)
-            mistake = path_mistake(at, text) or _circle(at, name, above)
+            mistake = path_mistake(at, text, self.root) or _circle(at, name, above)
             if mistake is not None:
                 self.problems.append(Problem(*mistake, file=file))
             elif name not in self.documents:
@@ -91,8 +91,8 @@ def _content(document: Document) -> Mapping[str, Any]:
     return mapping
 
 
-def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
-    """Return what is wrong with `text`, which is the path of a file; None if nothing is.
+def path_mistake(at: Path, text: str, root: File) -> tuple[Path, str, str] | None:
+    """Return what is wrong with `text`, which is the path of a file relative to `root`; None if nothing is.
 
     The result has the place in the configuration (`at`), the mistake and the remedy.
     """
@@ -102,6 +102,8 @@ def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
         return at, f"is not relative{echo(at, text)}", _RELATIVE
     if not text.strip():
         return at, "is empty", _RELATIVE
+    if not repository.contains(root, root / text):
+        return at, f"leads out of the repository{echo(at, text)}", repository.REMEDY
     return None
 
 
@@ -129,7 +131,7 @@ def names(stack: Mapping[str, Any], root: File) -> Iterator[str]:
     seen, open_names = set[str](), list(_texts(stack.get(_KEY)))
     while open_names:
         name = posixpath.normpath(open_names.pop())
-        if name in seen or path_mistake(Path(), name) is not None:
+        if name in seen or path_mistake(Path(), name, root) is not None:
             continue
         seen.add(name)
         yield name

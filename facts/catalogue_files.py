@@ -19,7 +19,7 @@ def read(names: Iterable[str], root: File) -> tuple[Document, ...]:
     """
     problems, documents = list[Problem](), list[Document]()
     for index, name in enumerate(names):
-        mistake = base_files.path_mistake(_FILES / index, name)
+        mistake = base_files.path_mistake(_FILES / index, name, root)
         if mistake is not None:
             problems.append(Problem(*mistake))
             continue

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from facts import regular_files, repository
+from facts.regular_files import LARGEST_YAML, UnreadableError
 from models import lock
 from models.engine_yaml import mistake
 from models.lock import Lock
@@ -36,13 +38,15 @@ class LockFile:
     def read(self, identity: Identity) -> Lock | None:
         """Return the lock of a stack; None if there is none. Raises `ConfigError` with all mistakes of the file."""
         path = self.path(identity)
-        try:
-            content = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
+        if not path.exists():
             if self.explicit is None or not self.must_exist:
                 return None
             remedy = f"write it with `python -m cli lock FILE --file {self.explicit}`, or correct the path"
-            raise mistake(self.explicit, "does not exist", remedy) from None
-        except (OSError, ValueError) as error:
-            raise mistake(path.name, f"cannot be read ({type(error).__name__})", "restore it from git") from None
+            raise mistake(self.explicit, "does not exist", remedy)
+        if self.explicit is None and not repository.contains(self.folder, path):
+            raise mistake(path.name, "leads out of the repository", repository.REMEDY)
+        try:
+            content = regular_files.text(path, LARGEST_YAML)
+        except UnreadableError as error:
+            raise mistake(path.name, str(error), error.remedy or "restore it from git") from None
         return lock.read(content, path.name, str(identity.name), identity.formerly)

@@ -1,9 +1,10 @@
 """Reader of a file with the outputs of a platform's stack, for commands that run without an engine."""
 
-import json
 from pathlib import Path as File
 from typing import cast
 
+from facts import regular_files
+from facts.regular_files import UnreadableError
 from models.engine_yaml import mistake
 from models.platform import Outputs
 
@@ -15,11 +16,11 @@ _REMEDY = "name a file that `pulumi stack output --json` wrote"
 def read(path: File) -> Outputs:
     """Return the outputs in a file. Raises `ConfigError` if the file cannot be read, or holds no outputs."""
     try:
-        content: object = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise mistake(OPTION, f"cannot be read ({path.name}: {error.strerror})", _REMEDY) from None
-    except ValueError:
-        raise mistake(OPTION, f"is not JSON ({path.name})", _REMEDY) from None
+        content = regular_files.json_value(path, pipe=True)
+    except UnreadableError as error:
+        what = str(error)
+        named = f"{what[:-1]}: {path.name})" if what.endswith(")") else f"{what} ({path.name})"
+        raise mistake(OPTION, named, error.remedy or _REMEDY) from None
     if not isinstance(content, dict):
         raise mistake(OPTION, f"holds no outputs ({path.name})", _REMEDY)
     outputs = cast("dict[str, object]", content)

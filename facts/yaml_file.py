@@ -2,6 +2,8 @@
 
 from pathlib import Path as File
 
+from facts import regular_files
+from facts.regular_files import LARGEST_YAML, UnreadableError
 from models import engine_yaml
 from models.engine_yaml import Document, mistake
 from models.paths import Path
@@ -9,18 +11,14 @@ from models.paths import Path
 _ROOT = Path()
 
 
-def read(path: File, remedy: str, top: Path = _ROOT, file: str = "") -> Document:
+def read(path: File, remedy: str, top: Path = _ROOT, file: str = "", *, pipe: bool = False) -> Document:
     """Read a file as Pulumi's engine does. `top` and `file` are passed on to `engine_yaml.parse`.
 
-    Raises `ConfigError` if the file cannot be read, is no YAML, or repeats a key. `remedy` is the advice for a file
-    that cannot be read.
+    The file is a regular file or, if `pipe` is true, a pipe. Raises `ConfigError` if the file cannot be read, is no
+    YAML, or repeats a key. `remedy` is the advice for a file that cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise mistake(str(path), f"cannot be read ({error.strerror})", remedy) from None
-    except UnicodeDecodeError:
-        raise mistake(str(path), "is not UTF-8", "save it as UTF-8") from None
-    except ValueError:
-        raise mistake(str(path), "is no path", remedy) from None
+        text = regular_files.text(path, LARGEST_YAML, pipe=pipe)
+    except UnreadableError as error:
+        raise mistake(str(path), str(error), error.remedy or remedy) from None
     return engine_yaml.parse(text, str(path), top, file)

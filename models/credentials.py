@@ -16,10 +16,11 @@ import yaml
 from models import credential_values, text_settings
 from models.text_settings import Setting
 
-REFERENCE = re.compile(r"\$(?:\$|\(([^)]+)\))")
+REFERENCE = re.compile(r"\$(?:\$|\(([^)]+)\)|\([^)]*\Z)")
 """Pattern of `$(NAME)`, which Kubernetes replaces by the value of a variable, and of `$$`, which stands for `$`.
 
-The first group matches only for `$(NAME)`.
+The first group matches only for `$(NAME)`. A `$(` that nothing closes matches with all that follows, so that a search
+looks for its end only once.
 """
 _HIDDEN = "…"
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

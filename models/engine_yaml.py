@@ -2,7 +2,7 @@
 
 The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. This reader
 returns the same values as the engine. It rejects unquoted text that a reader of YAML 1.1 would take for a boolean, a
-number or a date.
+number or a date, and numbers with a leading zero, which are octal in YAML 1.1 and decimal in YAML 1.2.
 """
 
 import re
@@ -13,12 +13,13 @@ from typing import Any, cast
 
 import yaml
 
+from models import yaml_limits
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
+from models.yaml_limits import PLAIN as _PLAIN
+from models.yaml_limits import BoundedScanner, TooManyAliasesError, TooManyLevelsError
 
 _ROOT = Path()
-_PLAIN = "plain"
-"""Tag of an unquoted scalar, whose type follows from its text."""
 _TEXT, _MAP, _LIST = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 _CONSTANTS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -41,6 +42,12 @@ _MAX_WHOLE_LENGTH = 70
 _EXPONENT_BOUND = 1e21
 """The engine writes values as JSON. In JSON, a whole float below this bound has no fraction and no exponent, so it is
 read as an integer."""
+_LEADING_ZERO = re.compile(r"[-+]?0_*[0-9][0-9_]*")
+"""Whole number with a leading zero. YAML 1.1 reads `012` as 10 and `09` as text, YAML 1.2 reads 12 and 9, and the
+engine reads 10 and 9."""
+_ZERO_FIRST = "a number with a leading zero"
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+"""Half of a character, which only an escape can write. The engine rejects such escapes, also in pairs."""
 _AMBIGUOUS = {
     "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
     "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
@@ -53,7 +60,7 @@ _AMBIGUOUS = {
 """Patterns of ambiguous text. The key names the type that another reader sees, or says that JSON has no such number."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(BoundedScanner, yaml.SafeLoader):
     """YAML loader that leaves unquoted scalars as text, because this module finds their types."""
 
 
@@ -115,10 +122,14 @@ def parse(text: str, name: str, top: Path = _ROOT, file: str = "") -> Document:
     except yaml.MarkedYAMLError as error:
         where = f"{name}:{error.problem_mark.line + 1}" if error.problem_mark is not None else name
         raise mistake(where, f"is not valid YAML ({error.problem})", "correct that line") from None
+    except TooManyAliasesError:
+        what = "repeats too many values by aliases, so that Pulumi's engine cannot read it"
+        raise mistake(name, what, "write values in place of aliases, such as *a") from None
+    except (TooManyLevelsError, RecursionError):
+        remedy = f"write at most {yaml_limits.MAX_LEVELS} levels"
+        raise mistake(name, yaml_limits.TOO_DEEP, remedy) from None
     except yaml.YAMLError:
         raise mistake(name, "is not valid YAML (it has control characters)", "remove them") from None
-    except RecursionError:
-        raise mistake(name, "is nested too deeply", "write fewer levels") from None
 
 
 def mistake(path: str, what: str, remedy: str) -> ConfigError:
@@ -164,6 +175,8 @@ class _Reader:
 
     def document(self, root: yaml.Node | None) -> Document:
         """Return the values of a root node."""
+        if root is not None:
+            yaml_limits.check(root)
         tree: object = None if root is None else self._value(root, Path())
         return Document(tree, tuple(self._ambiguities), self._original_texts, self._file)
 
@@ -188,7 +201,7 @@ class _Reader:
         for key, inner in cast("Sequence[tuple[yaml.Node, yaml.Node]]", node.value):
             if not isinstance(key, yaml.ScalarNode):
                 raise _yaml_error(key, "a key is no text")
-            name = cast("str", key.value)
+            name = _text(key)
             if name in explicit or (merged and name == "<<"):
                 raise _yaml_error(key, f"key {name} is repeated")
             if key.tag == _PLAIN and name == "<<":
@@ -215,18 +228,23 @@ class _Reader:
             self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
 
     def _scalar(self, node: yaml.ScalarNode, at: Path) -> object:
-        text = cast("str", node.value)
+        text = _text(node)
         if node.tag == _TEXT:
             return text
         if node.tag != _PLAIN:
             raise _yaml_error(node, f"tag {node.tag} is not supported")
         value = _unquoted_value(text)
-        if isinstance(value, str) and (noun := _other_reading(text)) is not None:
+        if isinstance(value, str):
+            noun = _other_reading(text)
+        else:
+            noun = _ZERO_FIRST if _LEADING_ZERO.fullmatch(text) else None
+        if noun is not None:
             # Messages show ambiguous text only where they would show a number. Elsewhere the text may be a credential.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
-            self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
-        elif isinstance(value, bool | int | float) and at.is_within(self._top):
+            remedy = "write it without the zero, or quoted" if noun is _ZERO_FIRST else "write it quoted"
+            self._add_ambiguity(at, what, f'{remedy}: "{text}"' if shown else remedy)
+        if isinstance(value, bool | int | float) and at.is_within(self._top):
             self._original_texts[at.below(self._top)] = str(value).lower(), text
         return value
 
@@ -234,6 +252,14 @@ class _Reader:
         """Add a problem; paths outside of `self._top` are ignored."""
         if at.is_within(self._top) and at != self._top:
             self._ambiguities.append(Problem(at.below(self._top), what, remedy, file=self._file))
+
+
+def _text(node: yaml.ScalarNode) -> str:
+    """Return the text of a scalar. Raises a YAML error for the escape of half a character, as the engine does."""
+    text = cast("str", node.value)
+    if not text.isascii() and _SURROGATE.search(text):
+        raise _yaml_error(node, "an escape is half a character: write the character itself")
+    return text
 
 
 def _unquoted_value(text: str) -> str | bool | float | None:

@@ -39,6 +39,8 @@ _RESTORE = "restore it from git"
 _LET_WRITE = f"{_RESTORE}, and let `python -m cli lock` alone write it"
 _NUMERIC = re.compile(r"[-+.0-9]")
 """First character of a text that YAML may read as a number or a time."""
+_NEXT_LINE = "\x85"
+"""Character that PyYAML writes without quotes, although readers take it for a line break."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -49,7 +51,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text_node(_: _Dumper, value: str) -> yaml.ScalarNode:
-    return yaml.ScalarNode("tag:yaml.org,2002:str", value, style="'" if _NUMERIC.match(value) else None)
+    style = '"' if _NEXT_LINE in value else "'" if _NUMERIC.match(value) else None
+    return yaml.ScalarNode("tag:yaml.org,2002:str", value, style=style)
 
 
 _Dumper.add_representer(str, _text_node)
@@ -239,6 +242,9 @@ def _misshapen(block: Mapping[str, Any]) -> Iterator[str]:
         value = block[key]
         if not isinstance(value, dict):
             yield key
+        elif key == "adapters":
+            adapters = cast("dict[str, object]", value).items()
+            yield from (f"{key}.{name}" for name, adapter in adapters if not isinstance(adapter, dict))
         elif key == _CANARY:
             yield from (f"{key}.{inner}" for inner in _misshapen(cast("dict[str, Any]", value)))
 

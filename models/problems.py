@@ -15,7 +15,8 @@ from models.printable import printable
 
 _LONGEST_ECHO = 80
 _WENT_UNCHECKED = " went unchecked"
-_UNCHECKED_LINE = re.compile(rf"(?P<check>.+?){_WENT_UNCHECKED}(?P<objects> for [^:;()]+)?: (?P<reason>.+)")
+_UNCHECKED_LINE = re.compile(rf"(?>(?P<check>.+?){_WENT_UNCHECKED})(?P<objects> for [^:;()]+)?: (?P<reason>.+)")
+"""Pattern of the text of a warning that `gap` made. The group without a name keeps the search linear in the text."""
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 _NAMED = frozenset({"env", "flags", "headers", "setHeaders"})
 """Mappings whose keys are names of values. Such a name may show that its value is a credential."""

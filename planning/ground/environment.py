@@ -7,7 +7,7 @@ Any other reference stays literal text. `$$` stands for a `$` that begins no ref
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -20,6 +20,12 @@ EnvValue = str | Mapping[str, Any]
 """Value of a variable: a text, or a Kubernetes `valueFrom`."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MOST_CYCLES = 20
+"""Maximum number of cycles that are reported for one container."""
+_MOST_SUGGESTIONS = 20
+"""Maximum number of problems of one container with a suggestion, because a search for a similar name takes long."""
+_MOST_NAMES = 12
+"""Maximum number of variables that a message about a cycle lists."""
 _API_SERVER = "KUBERNETES_"
 """Prefix of the variables with the API server's address. Kubernetes sets these variables in every container, even if
 `enableServiceLinks` is false."""
@@ -49,21 +55,37 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
     Apart from that, generated variables precede the user's variables. If the user sets a generated variable, the user's
     value is used.
     """
-    merged, placed = {**generated, **explicit}, dict[str, Variable]()
+    merged = {**generated, **explicit}
     if not [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
         return tuple(starmap(_variable, merged.items()))
+    return tuple(_variable(name, merged[name]) for name in _order(merged))
 
-    def place(name: str, referrers: frozenset[str]) -> None:
-        if name in placed or name in referrers:
-            return
-        for reference in _references(merged[name]):
-            if reference in merged:
-                place(reference, referrers | {name})
-        placed[name] = _variable(name, merged[name])
 
+def _order(merged: Mapping[str, EnvValue]) -> Iterable[str]:
+    """Return the names of all variables, each after the variables that it refers to, unless there is a cycle."""
+    placed = dict[str, None]()
     for name in merged:
-        place(name, frozenset())
-    return tuple(placed.values())
+        if name not in placed:
+            _place(name, merged, placed)
+    return placed
+
+
+def _place(first: str, merged: Mapping[str, EnvValue], placed: dict[str, None]) -> None:
+    """Add a variable to `placed`, after the variables that it refers to, directly or through other variables.
+
+    The walk is a loop, because a chain of references may be longer than Python's stack.
+    """
+    # The variables that wait for each other, the first one first, each with its references that were not yet followed.
+    waiting, names = [(first, _references(merged[first]))], {first}
+    while waiting:
+        name, references = waiting[-1]
+        reference = next((other for other in references if other in merged and other not in placed), None)
+        if reference is None:
+            placed[name] = None
+            waiting.pop()
+        elif reference not in names:
+            waiting.append((reference, _references(merged[reference])))
+            names.add(reference)
 
 
 def literal(text: str) -> str:
@@ -88,7 +110,7 @@ def problems(
         if name in reserved:
             found.append(Problem(at, "is set by this program", f"remove it: {reserved[name]}"))
         else:
-            found += dangling(at, value, merged)
+            found += dangling(at, value, merged, suggests=len(found) < _MOST_SUGGESTIONS)
     return found
 
 
@@ -97,19 +119,22 @@ def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) ->
     found = list[Problem]()
     for index, argument in enumerate(arguments):
         if "$(" in argument:
-            found += dangling(path / index, argument, names)
+            found += dangling(path / index, argument, names, suggests=len(found) < _MOST_SUGGESTIONS)
     return found
 
 
-def dangling(at: Path, value: EnvValue, names: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for each reference in `value` to an unknown variable. `names` are the container's variables."""
-    for name in dict.fromkeys(_references(value)):
+def dangling(at: Path, value: EnvValue, names: Collection[str], *, suggests: bool = True) -> Iterator[Problem]:
+    """Yield a problem for each reference in `value` to an unknown variable. `names` are the container's variables.
+
+    If `suggests` is true, the remedy names the variable with the most similar name.
+    """
+    for index, name in enumerate(dict.fromkeys(_references(value))):
         if name in names or name.startswith(_API_SERVER):
             continue
         if _NAME.fullmatch(name) is None:
             yield Problem(at, "refers to no variable", "write $$(...) for text that Kubernetes shall not replace")
             continue
-        close = difflib.get_close_matches(name, names, n=1)
+        close = difflib.get_close_matches(name, names, n=1) if suggests and index < _MOST_SUGGESTIONS else ()
         remedy = f"did you mean $({close[0]})?" if close else f"set {name}, or write $$({name}) for the text itself"
         yield Problem(at, f"refers to no variable of this container ($({name}))", remedy)
 
@@ -125,24 +150,61 @@ def _references(value: EnvValue) -> Iterator[str]:
 
 
 def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> Iterator[Problem]:
-    """Yield one problem for each cycle of references, at the first variable in `explicit` that belongs to the cycle."""
+    """Yield one problem for each cycle of references, at the first variable in `explicit` that belongs to the cycle.
+
+    If there are many cycles, only `_MOST_CYCLES` of them are reported.
+    """
+    groups, cycles = _groups(merged), 0
     reported = set[str]()
     for name in explicit:
-        cycle = () if name in reported else _cycle(merged, name)
-        reported.update(cycle)
+        cycle = () if name in reported or cycles == _MOST_CYCLES else _cycle(merged, name, groups)
         if cycle:
+            cycles += 1
+            reported.update(cycle)
             remedy = f"remove one of these references, or write $$({cycle[-1]}) for the text itself"
-            yield Problem(path / name, f"refers to itself ({' → '.join((*cycle, name))})", remedy)
+            yield Problem(path / name, f"refers to itself ({_chain_text((*cycle, name))})", remedy)
 
 
-def _cycle(merged: Mapping[str, EnvValue], start: str) -> tuple[str, ...]:
+def _groups(merged: Mapping[str, EnvValue]) -> Mapping[str, str]:
+    """Return the group of each variable. Two variables are in one group if each leads to the other by references.
+
+    These are strongly connected components, by Kosaraju's algorithm. A group has the name of one of its variables.
+    """
+    referrers, groups = dict[str, list[str]](), dict[str, str]()
+    for name, value in merged.items():
+        for reference in _references(value):
+            referrers.setdefault(reference, []).append(name)
+    for group in reversed(list(_order(merged))):
+        names = [group]
+        for name in names:
+            if name not in groups:
+                groups[name] = group
+                names += referrers.get(name, ())
+    return groups
+
+
+def _chain_text(chain: Sequence[str]) -> str:
+    """Return the names of a cycle for a message. If there are many, those in the middle are left out."""
+    names = chain if len(chain) <= _MOST_NAMES else (*chain[: _MOST_NAMES - 2], "…", *chain[-2:])
+    return " → ".join(names)
+
+
+def _cycle(merged: Mapping[str, EnvValue], start: str, groups: Mapping[str, str]) -> tuple[str, ...]:
     """Return the shortest cycle of references that begins with the variable `start`; empty if there is none."""
-    chains, seen = list[tuple[str, ...]]([(start,)]), set[str]()
-    for chain in chains:
-        for name in _references(merged[chain[-1]]):
-            if name == start:
-                return chain
-            if name in merged and name not in seen:
-                seen.add(name)
-                chains.append((*chain, name))
+    referrers, names = dict[str, str](), [start]
+    for name in names:
+        for reference in _references(merged[name]):
+            if reference == start:
+                return _chain(referrers, name)
+            if groups.get(reference) == groups[start] and reference not in referrers:
+                referrers[reference] = name
+                names.append(reference)
     return ()
+
+
+def _chain(referrers: Mapping[str, str], last: str) -> tuple[str, ...]:
+    """Return the variables from the one without a referrer to `last`."""
+    chain = [last]
+    while chain[-1] in referrers:
+        chain.append(referrers[chain[-1]])
+    return tuple(reversed(chain))

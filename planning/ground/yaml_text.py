@@ -25,6 +25,26 @@ _BLOCKS_OTHERWISE = re.compile(r'\\[bfru]|\\n\\n"|"\\n"' + _LONG_OR_EMPTY_KEY)
 
 These are values with rare characters, with a text that ends in empty lines, or with a long or empty key.
 """
+_GO_WORDS = frozenset({"y", "Y", "n", "N"})
+"""Words that go-yaml 2 reads as booleans, and PyYAML as text (gopkg.in/yaml.v2 v2.4.0, resolve.go, `resolveMapList`).
+
+kubectl and client-go read YAML with go-yaml 2 (sigs.k8s.io/yaml v1.6.0).
+"""
+_GO_NUMBER = re.compile(
+    r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)"
+    r"|[-+]?0[bo][-+]?[0-9]+"
+)
+"""Texts that go-yaml 2 or 3, or a reader of YAML 1.2, reads as numbers; go-yaml drops underscores first.
+
+Sources: gopkg.in/yaml.v2 v2.4.0 and gopkg.in/yaml.v3 v3.0.1, resolve.go, `resolve`, with strconv.ParseInt of base 0;
+YAML 1.2.2, section 10.3.2.
+"""
+_FIRST_OF_NUMBERS = frozenset("+-.0123456789")
+_GO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", re.DOTALL)
+"""Texts that go-yaml 3 may read as times (`parseTimestamp`): the numbers may have fewer digits than in YAML 1.1."""
+_TEXT = "tag:yaml.org,2002:str"
+_OTHER = "tag:yaml.org,2002:other"
+"""Tag of an unquoted text that some reader reads as another value. Dumpers quote texts with another tag than text."""
 _WIDE = 10_000
 """Line width in characters. This width keeps long strings on one line, so that a diff shows the words that changed."""
 
@@ -39,15 +59,29 @@ class _NoAnchors:
 
 @cache
 def _scalar_tag(text: str, implicit: tuple[bool, bool]) -> str:
-    """Return the tag that YAML gives to a scalar without a tag.
+    """Return the tag that YAML gives to a scalar without a tag, or `_OTHER` if readers of YAML disagree.
 
     Results are cached, because most scalars are keys, and the same keys occur often.
     """
-    return cast("Any", yaml).resolver.Resolver().resolve(yaml.ScalarNode, text, implicit)
+    tag = cast("Any", yaml).resolver.Resolver().resolve(yaml.ScalarNode, text, implicit)
+    return _OTHER if tag == _TEXT and implicit[0] and _is_misread(text) else tag
+
+
+def _is_misread(text: str) -> bool:
+    """Return whether go-yaml or a reader of YAML 1.2 reads an unquoted text as another value than text."""
+    if text[:1] not in _FIRST_OF_NUMBERS:
+        return text in _GO_WORDS
+    return _GO_NUMBER.fullmatch(text.replace("_", "")) is not None or _GO_DATE.fullmatch(text) is not None
 
 
 class _PythonBlocks(_NoAnchors, yaml.SafeDumper):
     """Dumper in Python code."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:  # noqa: ANN401, the signature is YAML's
+        """Return the tag that YAML gives to a node without a tag."""
+        if kind is yaml.ScalarNode:
+            return _scalar_tag(value, implicit)
+        return cast("Any", super()).resolve(kind, value, implicit)
 
 
 class _Blocks(_NoAnchors, cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper))):
@@ -62,7 +96,7 @@ class _Blocks(_NoAnchors, cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDump
 
 def _string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
-    return cast("Any", dumper).represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return cast("Any", dumper).represent_scalar(_TEXT, text, style=style)
 
 
 for _dumper in (_PythonBlocks, _Blocks):
@@ -101,7 +135,7 @@ def _quoting(is_quoted: Callable[[str], bool]) -> type[yaml.SafeDumper]:
 
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         style = "'" if is_quoted(text) else None
-        return cast("Any", dumper).represent_scalar("tag:yaml.org,2002:str", text, style=style)
+        return cast("Any", dumper).represent_scalar(_TEXT, text, style=style)
 
     dumper = type("_Quoting", (yaml.SafeDumper,), {})
     cast("Any", dumper).add_representer(str, represent)

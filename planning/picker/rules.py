@@ -255,7 +255,7 @@ def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Proble
         elif name not in facts.known:
             remedy = shapes.suggestion(name, facts.known) or "remove it"
             yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
-        elif REFERENCE.search(value) is None:
+        elif not any(match[1] or match[0] == "$$" for match in REFERENCE.finditer(value)):
             # The type of a value that refers to a variable is not checked, because the value is known only in the pod.
             yield from shapes.problems(
                 Reading(path / name), command_line.typed_value(value, facts.known[name]), facts.known[name]

@@ -5,15 +5,19 @@ date is text. A file that begins with `{` is JSON (k8s.io/apimachinery, serializ
 """
 
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 import yaml
 
+from models import yaml_limits
 from models.paths import Path
 from models.problems import Problem
+from models.yaml_limits import TooManyAliasesError, TooManyLevelsError
 from planning.picker.go_values import JsonFraction, parsed_integer
 
 _TAG = "tag:yaml.org,2002:"
@@ -26,7 +30,10 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
 _UINT64 = 2**64
-_LOADER = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_TOO_DEEP_JSON = f"is no JSON: it is nested too deeply, write at most {yaml_limits.MAX_LEVELS} levels"
+_REPLACEMENT = "\ufffd"
+"""Character that Go's JSON reader puts in the place of half a character (encoding/json, `unquote`)."""
 _MERGE = "<<"
 _OTHER_VERSION = re.compile(r"\A%YAML[ \t]+(?!1\.1\s)", re.MULTILINE)
 
@@ -39,7 +46,7 @@ class File:
     problems: tuple[Problem, ...]
 
 
-class _Plain(_LOADER):
+class _Plain(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
     """Loader that only composes nodes. Plain scalars stay without a type: `scalar` finds the type."""
 
     def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
@@ -57,15 +64,24 @@ def read(text: str) -> File:
         raise ValueError("is YAML of another version than 1.1: remove the line with %YAML")
     found = list[Problem]()
     try:
-        loader = _Plain(text)
-        try:
-            node = cast("yaml.Node | None", loader.get_node() if loader.check_node() else None)
-        finally:
-            loader.dispose()
+        node = _compose(text)
         value = None if node is None else _value(Path(), node, found, ())
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.YAMLError as error:
         raise ValueError(_reason(error)) from error
     return File(value, tuple(found))
+
+
+def _compose(text: str) -> yaml.Node | None:
+    """Return the root node of a YAML text; None if the text is empty. Raises YAML errors, also for exceeded limits."""
+    yaml_limits.check_levels(text, _Plain)
+    loader = _Plain(text)
+    try:
+        node = cast("yaml.Node | None", loader.get_node() if loader.check_node() else None)
+    finally:
+        loader.dispose()
+    if node is not None:
+        yaml_limits.check(node)
+    return node
 
 
 def scalar(text: str) -> object:
@@ -80,10 +96,14 @@ def scalar(text: str) -> object:
     try:
         number = parsed_integer(plain)
     except ValueError:
-        return float(plain) if _FLOAT.fullmatch(plain) else text
-    if -_UINT64 // 2 <= number < _UINT64:
-        return number
-    return float(plain) if _FLOAT.fullmatch(plain) else text
+        return _float(plain, text)
+    return number if -_UINT64 // 2 <= number < _UINT64 else _float(plain, text)
+
+
+def _float(plain: str, text: str) -> float | str:
+    """Return the number in `plain`; `text` if there is no number, or one beyond the largest float."""
+    number = float(plain) if _FLOAT.fullmatch(plain) else math.inf
+    return number if math.isfinite(number) else text
 
 
 def is_ambiguous(text: str) -> bool:
@@ -94,10 +114,15 @@ def is_ambiguous(text: str) -> bool:
         return True
 
 
-def _reason(error: yaml.YAMLError | RecursionError) -> str:
+def _reason(error: yaml.YAMLError) -> str:
+    """Return why a text is no YAML."""
+    if isinstance(error, TooManyLevelsError):
+        return f"is no YAML: it is nested too deeply, write at most {yaml_limits.MAX_LEVELS} levels"
+    if isinstance(error, TooManyAliasesError):
+        return "is no YAML that the picker reads: its aliases repeat too many values, write values in place of aliases"
     mark = getattr(error, "problem_mark", None)
     line = f" in line {mark.line + 1}" if mark is not None else ""
-    return f"is no YAML{line}: {getattr(error, 'problem', None) or 'it is nested too deeply'}"
+    return f"is no YAML{line}: {getattr(error, 'problem', None) or 'it has control characters, remove them'}"
 
 
 def _read_json(text: str) -> File:
@@ -105,15 +130,29 @@ def _read_json(text: str) -> File:
 
     def mapping(pairs: list[tuple[str, object]]) -> dict[str, object]:
         keys = [key for key, _ in pairs]
-        repeated = sorted({key for key in keys if keys.count(key) > 1})
+        repeated = sorted(key for key, count in Counter(keys).items() if count > 1)
         found.extend(Problem(Path(key), f"is written twice ({key})", "keep one of them") for key in repeated)
         return dict(pairs)
 
     try:
         value = json.loads(text, object_pairs_hook=mapping, parse_constant=_no_constant, parse_float=JsonFraction)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError("is no JSON, although it begins with {: quote its keys and texts, or write YAML") from error
-    return File(value, tuple(found))
+    except RecursionError:
+        raise ValueError(_TOO_DEEP_JSON) from None
+    if yaml_limits.is_too_deep(value):
+        raise ValueError(_TOO_DEEP_JSON)
+    return File(_without_halves(value), tuple(found))
+
+
+def _without_halves(value: object) -> object:
+    """Return a value of JSON with `_REPLACEMENT` in place of each half of a character."""
+    if isinstance(value, dict):
+        mapping = cast("dict[str, object]", value)
+        return {_SURROGATE.sub(_REPLACEMENT, key): _without_halves(inner) for key, inner in mapping.items()}
+    if isinstance(value, list):
+        return [_without_halves(inner) for inner in cast("list[object]", value)]
+    return _SURROGATE.sub(_REPLACEMENT, value) if isinstance(value, str) else value
 
 
 def _no_constant(name: str) -> object:

@@ -84,7 +84,7 @@ def test_a_config_json_is_read_with_a_size_and_a_context(tmp_path):
                 "or a repository that planning/fit/models.yaml lists"
             ),
         ),
-        ({"model": "nowhere.json"}, "--model: could not be read (FileNotFoundError); name a config.json"),
+        ({"model": "nowhere.json"}, "--model: cannot be read (No such file or directory); name a config.json"),
         ({"model": "Qwen/Qwen3-1.7B"}, "--model: has weights of unknown size; add --size, such as --size 16Gi"),
         (
             {"model": "Qwen/Qwen3-8B", "accelerator": "nvidia-l41"},

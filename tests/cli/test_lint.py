@@ -170,7 +170,7 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "release", "message"),
     [
-        (None, "llm-d-0.10", "cannot be read; name a file in UTF-8"),
+        (None, "llm-d-0.10", "cannot be read (No such file or directory); name a file in UTF-8"),
         ("plugins: [", "llm-d-0.10", "is no YAML in line 2"),
         ("{plugins: []}", "llm-d-0.10", "is no JSON, although it begins with {"),
         ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.10, llm-d-0.6, llm-d-0.9"),

@@ -65,7 +65,12 @@ def test_a_mistake_is_the_same_message_with_either_format(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(None, "FileNotFoundError"), ("apis: []", "JSONDecodeError"), ("[]", "TypeError"), ("{}", "KeyError")],
+    [
+        (None, "cannot be read (No such file or directory)"),
+        ("apis: []", "is not JSON"),
+        ("[]", "is not a mapping"),
+        ("{}", "holds no facts of a cluster (wrong type below apis)"),
+    ],
     ids=["absent", "no-json", "a-list", "empty"],
 )
 def test_facts_that_cannot_be_read_are_an_error(content, reason, tmp_path):
@@ -76,11 +81,11 @@ def test_facts_that_cannot_be_read_are_an_error(content, reason, tmp_path):
     with pytest.raises(ConfigError) as error:
         render("dev", str(facts))
     remedy = "name a file that `python -m cli facts` wrote"
-    assert str(error.value) == f"--facts: facts.json could not be read ({reason}); {remedy}"
+    assert str(error.value) == f"--facts: facts.json {reason}; {remedy}"
 
 
 def test_the_command_ends_with_2_where_facts_cannot_be_read():
     """See defects B6."""
     done = command("dev", "--facts", "/nonexistent")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"--facts: nonexistent could not be read")
+    assert done.stderr.startswith(b"--facts: nonexistent cannot be read (No such file or directory); ")

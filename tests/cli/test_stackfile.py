@@ -96,6 +96,30 @@ def test_text_that_every_reader_takes_for_text_is_left_alone(file, written):
     assert stackfile.read(file(f"key: {written}")) == {"key": written}
 
 
+@pytest.mark.parametrize("written", ["012", "09", "00", "-01", "+07", "0_1", "0_12_"])
+def test_a_number_with_a_leading_zero_is_refused(file, written):
+    """See defects H22. YAML 1.1 reads 012 as 10, YAML 1.2 as 12."""
+    with pytest.raises(ConfigError) as error:
+        stackfile.read(file(f"key: {written}"))
+    what = f"is a number with a leading zero ({written})"
+    assert str(error.value) == f'key: {what}; write it without the zero, or quoted: "{written}"'
+    assert stackfile.read(file(f'key: "{written}"')) == {"key": written}
+
+
+@pytest.mark.parametrize(
+    ("written", "value"), [("0", 0), ("-0", 0), ("0.5", 0.5), ("00.5", 0.5), ("0x1F", 31), ("0o17", 15)]
+)
+def test_a_number_that_readers_agree_on_is_read(file, written, value):
+    assert stackfile.read(file(f"key: {written}")) == {"key": value}
+
+
+@pytest.mark.parametrize("line", ['a: "\\ud800"', 'a: "\\ud83d\\ude00"', '"\\udc00": 1', 'a: ["\\uDFFF é"]'])
+def test_the_escape_of_half_a_character_is_refused_as_go_does(file, line):
+    """See defects H16. go-yaml refuses such an escape also in pairs (yaml.v3 v3.0.1, scannerc.go)."""
+    with pytest.raises(ConfigError, match="an escape is half a character: write the character itself"):
+        stackfile.read(file(line))
+
+
 @pytest.mark.parametrize("key", ["5", "true", "on", "~", "2026-01-01", "1:30", "1.50"])
 def test_a_key_that_is_no_text_is_refused_with_the_quoted_form(file, key):
     with pytest.raises(ConfigError) as error:

@@ -46,13 +46,19 @@ def test_a_name_that_pulumi_would_not_take_is_refused(explicit):
 
 @pytest.mark.parametrize(
     ("content", "what"),
-    [("name: [", "cannot be read (ParserError)"), ("runtime: python", "does not name the project")],
+    [
+        ("name: [", ":1: is not valid YAML (expected the node content, but found '<stream end>'); correct that line"),
+        (f"name: {'[' * 5000}", ": is nested too deeply; write at most 100 levels"),
+        ("runtime: python", f": does not name the project; {REMEDY}"),
+    ],
+    ids=["no-yaml", "deep", "nameless"],
 )
 def test_a_project_file_without_a_name_is_told(folder, content, what):
+    """See defects H16."""
     (folder / "Pulumi.yaml").write_text(content)
     with pytest.raises(ConfigError) as error:
         stackname.of(folder / "Pulumi.prod.yaml", None)
-    assert str(error.value) == f"{folder / 'Pulumi.yaml'}: {what}; {REMEDY}"
+    assert str(error.value) == f"{folder / 'Pulumi.yaml'}{what}"
 
 
 def test_the_absence_of_a_project_file_is_told(tmp_path, monkeypatch):

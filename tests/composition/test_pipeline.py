@@ -316,3 +316,18 @@ def test_a_run_that_lacks_rights_is_told_before_anything_changes():
     }
     assert announced(lambda _: Unknown("it answered 403")) == ["the rights of this run went unchecked: it answered 403"]
     assert announced(None) == []
+
+
+@pytest.mark.parametrize("count", [101, 300, 950])
+def test_a_configuration_with_too_many_levels_is_told_at_its_key(count):
+    """See defects H25. The engine passes on what no reader of files has bounded."""
+    deep = []
+    for _ in range(count - 1):
+        deep = [deep]
+    stack = tree(qwen={})
+    stack["services"]["qwen"]["patch"] = {"spec": deep}
+    refusal = compose(stack | {"labels": deep}, Given(NOTHING_READ), NAME)
+    assert str(refusal.error).splitlines() == [
+        "services: is nested too deeply; write at most 100 levels",
+        "labels: is nested too deeply; write at most 100 levels",
+    ]

@@ -121,5 +121,5 @@ def test_the_file_is_that_of_the_configuration_key(tmp_path):
     assert Live(None, tmp_path).earlier_facts() is None
     found = changes(whole(), Live(None, Path("/nowhere"), "facts.json").earlier_facts())
     assert found == [
-        "facts.json could not be read (FileNotFoundError); name a file that python -m cli facts wrote",
+        "facts.json cannot be read (No such file or directory); name a file that python -m cli facts wrote",
     ]

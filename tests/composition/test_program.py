@@ -63,6 +63,23 @@ def test_a_misspelt_field_fails_before_anything_is_registered(monkeypatch):
     assert set(recorder.made) <= {"inference-stacks-dev"}
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('{"a":' * 5000 + "1" + "}" * 5000, "is nested too deeply; write at most 100 levels"),
+        ("text with a secret", "is not a mapping; write keys with values below it"),
+    ],
+    ids=["deep", "text"],
+)
+def test_a_configuration_that_the_sdk_cannot_read_is_a_mistake_without_its_value(text, what):
+    """See defects H25."""
+    with pytest.raises(pulumi.RunError) as error:
+        run({}, **{"inference-stacks:stack": text})
+    assert str(error.value) == (
+        f"The configuration is mistaken, nothing was changed:\n  - inference-stacks:stack: {what}"
+    )
+
+
 def test_a_mistaken_configuration_is_one_error_that_says_that_nothing_was_changed():
     with pytest.raises(pulumi.RunError) as error:
         run(stack(qwen={"replica": 2}))

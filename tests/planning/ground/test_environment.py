@@ -131,6 +131,58 @@ def test_a_circle_through_a_generated_variable_is_told_where_the_user_closed_it(
     assert [problem.partition(":")[0] for problem in told({"MINE": "$(OURS)"}, {"OURS": "$(MINE)"})] == [f"{AT}.MINE"]
 
 
+@pytest.mark.parametrize("last", ["1", "$(A0)"])
+def test_a_chain_of_any_length_is_ordered(last):
+    """See defects H15."""
+    env = {f"A{index}": f"$(A{index + 1})" for index in range(5000)} | {"A5000": last}
+    assert names({}, env) == [f"A{index}" for index in reversed(range(5001))]
+    circle = "A0 → A1 → A2 → A3 → A4 → A5 → A6 → A7 → A8 → A9 → … → A5000 → A0"
+    remedy = "remove one of these references, or write $$(A5000) for the text itself"
+    assert told(env) == ([f"{AT}.A0: refers to itself ({circle}); {remedy}"] if last == "$(A0)" else [])
+
+
+def looked_at(monkeypatch, env):
+    """Return how many values are searched for references while variables are checked and ordered."""
+    count, search = [0], environment._references
+
+    def counted(value):
+        count[0] += 1
+        return search(value)
+
+    monkeypatch.setattr(environment, "_references", counted)
+    told(env)
+    names({}, env)
+    monkeypatch.setattr(environment, "_references", search)
+    return count[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: {f"A{index}": f"$(A{index + 1})" for index in range(count)} | {f"A{count}": ""},
+        lambda count: {f"A{index}": f"$(A{(index + 1) % count})" for index in range(count)},
+        lambda count: {f"A{index}": "$(B)" for index in range(count)} | {"B": "$(C)", "C": "$(B)"},
+        lambda count: {f"A{index}": f"$(A{index ^ 1})" for index in range(count)},
+        lambda count: {
+            f"A{index}": f"$(A{max(0, index - 1)})$(A{min(count - 1, index + 1)})" for index in range(count)
+        },
+    ],
+    ids=["chain", "circle", "beside", "pairs", "both-ways"],
+)
+def test_the_work_grows_with_the_number_of_variables(monkeypatch, make):
+    """See defects H15."""
+    few, many = (looked_at(monkeypatch, make(count)) for count in (100, 1000))
+    assert many < 12 * few
+
+
+def test_similar_names_are_sought_for_the_first_references_alone():
+    """See defects H15."""
+    found = told({f"VARIABLE_{index}": f"$(VARIABL_{index})" for index in range(30)})
+    assert [("did you mean" in problem) for problem in found] == [True] * 20 + [False] * 10
+    found = told({"A_NAME": "".join(f"$(A_NAM{index})" for index in range(30))})
+    assert [("did you mean" in problem) for problem in found] == [True] * 20 + [False] * 10
+
+
 def test_a_reserved_name_is_refused_with_what_to_do_instead():
     reserved = {"VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector"}
     assert told({"VLLM_NIXL_SIDE_CHANNEL_HOST": "h"}, reserved=reserved) == [

@@ -9,7 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models import engine_yaml
 from planning.ground import yaml_text
+from tests.support import go_yaml
 
 GOLDENS = sorted(Path("tests/contracts/goldens").glob("*.yaml"))
 ODD = [
@@ -63,3 +65,84 @@ def test_libyaml_writes_nearly_all_objects_of_the_goldens():
 def test_a_value_that_stands_twice_is_repeated():
     value = {"a": ["b"]}
     assert yaml_text.with_blocks([value, value]) == "- a:\n  - b\n- a:\n  - b\n"
+
+
+MISREAD = [
+    *(
+        "y",
+        "Y",
+        "n",
+        "N",
+        "1e3",
+        "1E3",
+        "1e+3",
+        ".5e3",
+        "1.e3",
+        "12e03",
+        "905e9",
+        "0e0",
+        "08",
+        "09",
+        "012",
+        "-01",
+        "+_1",
+    ),
+    *("0o17", "0O17", "-0o17", "0o-7", "0b-1", "0b+1", "0B11", "0X1F", "1_e3", "0_1", "2026-1-2", "2026-1-2T1:2:3Z"),
+    *(
+        "2026-11-2 1:2:3,5",
+        "9" * 40,
+        "yes",
+        "off",
+        "~",
+        "<<",
+        "=",
+        "1:30",
+        "2026-01-01",
+        ".inf",
+        "-.Inf",
+        ".nan",
+        "null",
+    ),
+]
+"""Texts that a reader of YAML takes for another type, if they are not quoted."""
+READABLE = st.one_of(
+    st.sampled_from(MISREAD),
+    st.sampled_from(ODD),
+    st.text("0123456789_.eExXobBnyYinfaNTZ:+- ,", max_size=7),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+)
+
+
+def readings(value):
+    """Return what readers make of both ways of writing a value."""
+    python = yaml.dump(value, Dumper=yaml_text._PythonBlocks, sort_keys=False, width=10_000)
+    for text in (yaml_text.with_blocks(value), python):
+        yield engine_yaml.parse(text, "text").tree
+        yield from go_yaml.read(text).values()
+
+
+@pytest.mark.parametrize("text", MISREAD)
+def test_a_text_that_some_reader_takes_for_another_type_is_quoted(text):
+    """See defects H12."""
+    value = {text: text, "list": [text]}
+    assert [*readings(value)] == [value] * 8
+    assert engine_yaml.parse(yaml_text.with_blocks(value), "text").ambiguities == ()
+
+
+@pytest.mark.parametrize("text", ["--flag", "+", ".", "1.5.2", "v1", "e3", "1e", "0x", "yES", "a1", "0.10.1-rc"])
+def test_a_text_that_every_reader_takes_for_text_is_not_quoted(text):
+    assert yaml_text.with_blocks({"key": text}) == f"key: {text}\n"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(READABLE, st.lists(READABLE, max_size=3) | READABLE, max_size=4))
+def test_every_reader_reads_the_texts_that_were_written(value):
+    """See defects H12."""
+    assert [*readings(value)] == [value] * 8
+
+
+def test_numbers_and_booleans_are_written_without_quotes():
+    value = {"a": 8, "b": 1.5, "c": 1e20, "d": True, "e": None, "f": 10**30}
+    assert yaml_text.with_blocks(value) == (
+        "a: 8\nb: 1.5\nc: 1.0e+20\nd: true\ne: null\nf: 1000000000000000000000000000000\n"
+    )

@@ -111,10 +111,14 @@ def test_what_go_does_not_read_is_no_file(text):
         ("[" * 5000 + "]" * 5000, "is no YAML: it is nested too deeply"),
         ("a: {<<: 7}\n", "is no YAML: a.<< must be a mapping"),
         ('{"a": NaN}', "is no JSON"),
+        ("a: \0\n", "is no YAML: it has control characters, remove them"),
+        ('{"a":' * 5000 + "1" + "}" * 5000, "is no JSON: it is nested too deeply"),
+        ('{"a":' * 101 + "1" + "}" * 101, "is no JSON: it is nested too deeply"),
     ],
-    ids=["open", "indented", "control", "deep", "merged", "constant"],
+    ids=["open", "indented", "control", "deep", "merged", "constant", "null", "deep-json", "levels-of-json"],
 )
 def test_a_file_that_cannot_be_read_is_told_with_its_place(text, reason):
+    """See defects H16, H25."""
     with pytest.raises(ValueError, match=reason):
         yaml_reader.read(text)
 
@@ -122,3 +126,12 @@ def test_a_file_that_cannot_be_read_is_told_with_its_place(text, reason):
 def test_a_number_beyond_64_bits_is_a_float_or_a_text():
     assert yaml_reader.scalar("99999999999999999999") == float("99999999999999999999")
     assert yaml_reader.scalar("0xfffffffffffffffff") == "0xfffffffffffffffff"
+    assert yaml_reader.scalar("1e999") == "1e999"
+    assert yaml_reader.scalar("9" * 400) == "9" * 400
+
+
+def test_half_a_character_is_what_go_makes_of_it():
+    """See defects H16. Go's JSON reader replaces it (encoding/json, `unquote`), and go-yaml refuses it."""
+    assert yaml_reader.read('{"\\ud800": ["\\ud83d\\ude00", "\\udc00x"]}').value == {"\ufffd": ["😀", "\ufffdx"]}
+    with pytest.raises(ValueError, match="found invalid Unicode character escape code"):
+        yaml_reader.read('a: "\\ud800"')
