@@ -124,11 +124,10 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     if there are any, no cluster is read. `platform` are the outputs of the platform; None if they were not read.
     `state` returns Pulumi's state before the run.
     """
-    if too_deep := yaml_limits.problems(tree):
-        return Refusal(ConfigError([*earlier, *too_deep]))
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     earlier = (*earlier, *(given := locking.read(lock, tree, name, platform)).problems)
     try:
+        yaml_limits.refuse_too_deep(tree, earlier)
         files = sources.read(tree, earlier, locking.platform(tree, platform, given.lock))
         chosen = selecting.select(tree, files, given.lock, name.stack, target, earlier)
         files, source_warnings = chosen.with_documents(files), chosen.stale

@@ -5,13 +5,13 @@ and stops if nearly all of them come from aliases. The same count with the same 
 program, so that a file that Pulumi's engine or an endpoint picker reads is read here, too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import yaml
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import ConfigError, Problem
 
 MAX_LEVELS = 100
 """Maximum number of nested mappings and lists. Every function that walks through values survives this number."""
@@ -91,11 +91,13 @@ def is_too_deep(value: object) -> bool:
     return True
 
 
-def problems(tree: object) -> list[Problem]:
-    """Return a problem for each key of a configuration whose value has too many nested levels."""
+def refuse_too_deep(tree: object, earlier: Iterable[Problem] = ()) -> None:
+    """Raise `ConfigError` if a value of a configuration has too many nested levels. The error also has `earlier`."""
     remedy = f"write at most {MAX_LEVELS} levels"
     keys = cast("dict[object, object]", tree) if isinstance(tree, dict) else {}
-    return [Problem(Path(str(key)), TOO_DEEP, remedy) for key, value in keys.items() if is_too_deep(value)]
+    problems = [Problem(Path(str(key)), TOO_DEEP, remedy) for key, value in keys.items() if is_too_deep(value)]
+    if problems:
+        raise ConfigError([*earlier, *problems])
 
 
 def _items(value: object) -> Sequence[object]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from models import credentials, problems
-from tests.models.test_credentials import SHAPES
 
 SEPARATORS = ("", "-", ".", " ", "=")
 PLAIN = re.compile(r"[^\s\S]")
@@ -16,6 +15,19 @@ SHORT, LONG = 2**12, 2**17
 """Lengths in characters of the shorter one of two texts. The longer one has eight times that."""
 GROWTH = 24
 """How much longer the longer text may take. It is 8 times as long for a linear pattern, and 64 times for a square."""
+
+
+SAMPLES = (
+    "postgres://phoebe:hunter2@db.example.com/models",
+    "AccountName=models;AccountKey=Zk3xQ9vLm2Np8Rt5Yw7Bc1==",
+    "Bearer abcdefghijklmnop0123",
+    "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",
+    "sk-proj-Zk3xQ9vLm2Np8Rt5Yw7Bc1Df4Gh6Jk0S",
+    "xoxb-2739104856-Zk3xQ9vLm2Np",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzb21lYm9keSJ9.Zk3xQ9vLm2Np8Rt5Yw7Bc1",
+    "-----BEGIN OPENSSH PRIVATE KEY-----",
+)
+"""Credentials, whose first parts are repeated."""
 
 
 def cost(search: Callable[[str], object], text: str, times: int) -> float:
@@ -45,7 +57,7 @@ def hostile(parts: tuple[str, ...]) -> Iterator[str]:
         for separator in SEPARATORS:
             yield f"{part}{separator}"
             yield f"{separator}{part}aaaaaaaa{separator}"
-    for sample in SHAPES:
+    for sample in SAMPLES:
         if any(part in sample for part in parts):
             yield from (sample[:end] for end in (len(sample) // 2, len(sample) - 4))
 
