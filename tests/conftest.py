@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import sys
 from pathlib import Path
 
@@ -35,6 +36,8 @@ LONGEST = (
     "real/test_judge",
 )
 """Modules that take longest, in this order: what begins first keeps no process waiting for another at the end."""
+FILES = 8192
+"""Files that a process of the tests may have open, unless the system allows fewer or more."""
 _LONG = 0.1
 """Seconds from which `--durations` is to show a setup or a teardown."""
 # How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.
@@ -44,6 +47,10 @@ settings.load_profile("suite")
 
 def pytest_configure() -> None:
     processes.heed_interrupts()
+    # The program lets the collector of garbage pass over what it made, event loops of Pulumi's SDK included. A process
+    # that runs the program hundreds of times needs more files than most systems allow at first.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, FILES)), hard))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

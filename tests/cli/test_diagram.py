@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,5 +107,8 @@ def test_a_diagram_is_of_the_stack_with_its_lock(tmp_path, monkeypatch):
 
 def test_no_name_breaks_a_line_of_the_diagram():
     """See defects H7."""
-    text = mermaid(plan(tree(qwen={"model": {"source": "hf://org/m", "name": "a\x1b[2J\u202eb\u200b"}})))
+    whole = plan(tree(qwen={}))
+    (service,) = whole.services
+    hostile = replace(service, primary=replace(service.primary, model="a\x1b[2J\u202eb\u200b"))
+    text = mermaid(replace(whole, services=(hostile,)))
     assert 'subgraph s0["qwen: a?[2J?b?"]' in text

@@ -90,7 +90,8 @@ def project(folder, authority):
     chosen = {"namespace": "models", "services": {"chat": {"model": {"name": "Qwen/Qwen3-32B"}}}}
     _save(folder, "chosen", chosen)
     (folder / "Pulumi.yaml").write_text("name: inference-stacks\n", encoding="utf-8")
-    (folder / "events.json").write_text("", encoding="utf-8")
+    event = {"diagnosticEvent": {"severity": "error", "message": "the run stopped"}}
+    (folder / "events.json").write_text(json.dumps(event), encoding="utf-8")
     (folder / "report.md").write_text("### one\n", encoding="utf-8")
     cluster = {"server": "https://cluster.acme.example:6443", "certificate-authority": str(authority)}
     kubeconfig = {

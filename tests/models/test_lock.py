@@ -169,7 +169,7 @@ def test_a_block_of_another_shape_is_refused_although_its_check_is_right(change)
         ({"canary": 5}, "canary"),
         ({"adapters": ["sql"], "profile": "small", "prefill": None}, "adapters, prefill, profile"),
         ({"canary": {"adapters": "sql"}}, "canary.adapters"),
-        ({"adapters": {"sql": 7}}, "values"),
+        ({"adapters": {"sql": 7}}, "adapters.sql"),
     ],
 )
 def test_a_block_without_mappings_is_refused_although_its_check_is_right(changes, keys):

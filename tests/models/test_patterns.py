@@ -62,7 +62,7 @@ def hostile(parts: tuple[str, ...]) -> Iterator[str]:
             yield from (sample[:end] for end in (len(sample) // 2, len(sample) - 4))
 
 
-@pytest.mark.parametrize("shape", credentials._table().shapes, ids=lambda shape: shape.contains[0])
+@pytest.mark.parametrize("shape", credentials._table().shapes, ids=lambda shape: shape.what)
 def test_a_shape_of_credentials_is_sought_in_linear_time(shape):
     """See defects H20."""
     search = shape.pattern.search

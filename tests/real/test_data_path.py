@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.stacks import tree
 from tests.support.traffic.data_path import eventually, named
+from tests.support.traffic.vllm_api import WORDS
 
 pytestmark = pytest.mark.real
 
@@ -128,9 +129,10 @@ def test_a_stream_arrives_while_it_is_made(path):
         (server,) = (server for server in path.of("bert") if server.pod == first["seen"]["pod"])
         assert not server.released.is_set()
         server.released.set()
-        events = [line for line in response.read().split(b"\n") if line]
-    assert events[-1] == b"data: [DONE]"
-    assert len(events) == 4
+        *parts, end = [line.removeprefix(b"data: ") for line in response.read().split(b"\n") if line]
+    words = [json.loads(part)["choices"][0]["text"] for part in parts]
+    assert (first["choices"][0]["text"], *words) == WORDS
+    assert end == b"[DONE]"
 
 
 def test_a_long_prompt_arrives_whole(path):

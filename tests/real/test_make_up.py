@@ -153,12 +153,14 @@ def test_make_try_on_a_fresh_clone_answers_and_make_down_leaves_nothing(clone):
 def write_lock(checkout):
     """Write a lock of the stack in a clone, and return what its pods are to fetch.
 
-    The lock has another commit than the stack file, as no hub would answer, so that its effect is seen.
+    The stack file names no commit, and the lock has one that no hub would answer, so that its effect is seen.
     """
-    stack = yaml.safe_load((checkout / "Pulumi.dev.yaml").read_text(encoding="utf-8"))["config"]
-    was = stack["inference-stacks:stack"]["services"]["qwen"]["model"]["source"]
-    name, commit = was.partition("@")[0], "c1" * 20
-    values = {"was": was, "source": f"{name}@{commit}", "asked": "2026-11-22T05:00:00Z", "from": "nobody"}
+    file = checkout / "Pulumi.dev.yaml"
+    text = file.read_text(encoding="utf-8")
+    written = yaml.safe_load(text)["config"]["inference-stacks:stack"]["services"]["qwen"]["model"]["source"]
+    name, commit = written.partition("@")[0], "c1" * 20
+    file.write_text(text.replace(written, name), encoding="utf-8")
+    values = {"was": name, "source": f"{name}@{commit}", "asked": "2026-11-22T05:00:00Z", "from": "nobody"}
     pins = {ConfigPath("services", "qwen", "model"): Pin.model_validate(values)}
     (checkout / lock.file_name("dev")).write_text(
         lock.text(lock.Lock("organization/inference-stacks/dev", pins)), encoding="utf-8"

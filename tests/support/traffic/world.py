@@ -72,6 +72,13 @@ _LISTING = f"""<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"
 Answer = tuple[int, Mapping[str, str], bytes]
 
 
+_ACCOUNTS = {
+    "/graphql": b'{"data": {"viewer": {"databaseId": 1}}}',
+    "/api/v4/user": b'{"id": 1}',
+}
+"""Answers of forges to the question whose token it is, by path."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -110,6 +117,8 @@ def _answer(host: str, path: str, authorization: str | None) -> Answer:
         return 200, {}, json.dumps({"sha": _COMMIT, "siblings": siblings}).encode()
     if path.endswith("/config.json"):
         return 200, {}, _CONFIG
+    if path in _ACCOUNTS:
+        return 200, {}, _ACCOUNTS[path]
     bodies = {
         **dict.fromkeys((BUCKET, "minio.example", "minio.acme.example"), _LISTING.encode()),
         **{name: json.dumps({"token": f"of-{name}"}).encode() for name in NAMES if name.startswith("tokens.")},
