@@ -109,10 +109,11 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
 
 def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
     """Return the facts about the plugin `name`, declared or added by the picker. None if there is no such plugin."""
-    declared = graph.find(str(name))
+    text = str(name)
+    declared = graph.find(text)
     if declared is not None:
         return declared.facts
-    return facts.plugins.table.get(str(name)) if name in graph.added else None
+    return facts.plugins.table.get(text) if text in graph.added else None
 
 
 def _extractors(

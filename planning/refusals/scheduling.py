@@ -27,7 +27,7 @@ def affinity(at: Path, value: object) -> Iterator[Problem]:
 
 def topology_spread(at: Path, constraints: object) -> Iterator[Problem]:
     """Yield a problem for each rule that topology spread constraints break."""
-    known, pairs = rules().scheduling, dict[tuple[object, object], Path]()
+    known, pairs = rules().scheduling, dict[tuple[str, str], Path]()
     for here, constraint in trees(at, constraints):
         action, key = constraint.get("whenUnsatisfiable"), constraint.get("topologyKey")
         yield from between(here / "maxSkew", constraint.get("maxSkew"), 1)
@@ -41,7 +41,8 @@ def topology_spread(at: Path, constraints: object) -> Iterator[Problem]:
             yield from one_of(here / field, constraint.get(field), known.policies)
         yield from selectors.label_selector(here / "labelSelector", constraint.get("labelSelector"))
         yield from _label_keys(here, constraint)
-        holder = pairs.setdefault((key, action), here)
+        # Values of other types have problems of their own.
+        holder = pairs.setdefault((str(key), str(action)), here)
         if holder != here:
             what = f"has the topologyKey and whenUnsatisfiable of {holder} ({key}, {action})"
             yield Problem(here, what, "keep one of them")

@@ -92,6 +92,11 @@ def test_a_mistake_is_named_where_it_is(plugins, keys, expected):
     assert judged(plugins, **keys) == [expected]
 
 
+def test_a_list_in_the_place_of_a_name_is_a_mistake_and_no_internal_error():
+    (problem,) = judged([{"type": "queue-scorer"}], dataLayer={"sources": [{"pluginRef": ["metrics-data-source"]}]})
+    assert problem.startswith("dataLayer.sources[0].pluginRef: ")
+
+
 def test_data_of_a_declared_producer_is_found_by_its_name():
     named = {"inFlightLoadProducerName": "loads"}
     plugins = [{"type": "token-load-scorer", "parameters": named}, {"type": "inflight-load-producer", "name": "loads"}]
