@@ -16,7 +16,7 @@ from local.tools import Tool, ensure
 from local.up import TOOLS
 
 ROOT = Path(__file__).parent.parent
-PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "composition", "facts")
+PROGRAM = ("__main__.py", "models", "planning", "manifests", "judging", "components", "composition", "facts")
 STACK = "dev"
 _IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "outputs"}
 """Fields of a previewed resource that benchmarks do not compare between programs.

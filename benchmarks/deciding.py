@@ -23,7 +23,7 @@ import planning
 from benchmarks import stacks
 from benchmarks.tables import show
 from benchmarks.timing import processor_seconds
-from manifests import validation
+from judging import validation
 from manifests.assembly import objects, render
 from models.load import load
 

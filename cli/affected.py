@@ -23,7 +23,7 @@ from planning.releases import channels
 from planning.selection.seats import may_ask
 
 _FILES = frozenset({"__main__.py", "Pulumi.yaml", "requirements.txt"})
-_FOLDERS = frozenset({"models", "planning", "manifests", "facts", "composition", "components"})
+_FOLDERS = frozenset({"models", "planning", "manifests", "judging", "facts", "composition", "components"})
 _CHANNELS = "planning/releases"
 _SHIPPED = "catalogue/"
 """Folder of the shipped profiles."""

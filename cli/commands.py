@@ -15,10 +15,10 @@ from cli import affected, diagram, explain, fit, lint, lock, profiles, reference
 from cli.render import render, render_json
 from composition import defects
 from facts import cluster, facts_file, hosts
+from judging.rights import Options, Purpose
 from models.problems import ConfigError
 from planning.ground.cluster_facts import PARTS, Unknown
 from planning.ground.differences import differences
-from planning.rights import Options, Purpose
 
 
 def main(arguments: list[str]) -> int:

@@ -6,11 +6,11 @@ from pathlib import Path
 from cli import stackfile, stackname
 from composition import Given, LockFile, Refusal, compose
 from facts import platform_file
+from judging.report import diagram
 from models.platform import Outputs
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
 from planning.plans import StackPlan
-from planning.report import diagram
 
 
 def text(file_or_stack: str, platform_path: str | None = None) -> str:

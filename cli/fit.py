@@ -14,6 +14,7 @@ from cli.documents import Block, Heading, Items, Line, Table
 from composition import Given, LockFile, Refusal, compose
 from facts import platform_file, regular_files
 from facts.regular_files import UnreadableError
+from judging.report import fitting
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
 from models.problems import ConfigError, Problem
@@ -24,7 +25,6 @@ from planning.ground.cluster_facts import NOTHING_READ, Unknown
 from planning.ground.marks import StackName
 from planning.hardware import accelerators
 from planning.plans import StackPlan
-from planning.report import fitting
 
 _TITLES = ("weights", "overhead", "usable", "cache", "free", "context", "longest", "sequences")
 _NOTE = (

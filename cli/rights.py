@@ -8,13 +8,13 @@ from typing import Any
 from cli import stackfile, stackname
 from composition import Composition, Given, LockFile, Refusal, compose
 from facts import platform_file
-from manifests import giving, needs, rbac
+from judging import giving, needs, rights
+from judging.rights import Options, Purpose, Rights
+from manifests import rbac
 from models.platform import Outputs
-from planning import rights
 from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
-from planning.rights import Options, Purpose, Rights
 from planning.routes import acceptance
 
 _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purpose in Purpose}

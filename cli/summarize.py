@@ -13,15 +13,15 @@ from cli import documents, stackfile, stackname, summary_blocks
 from cli.documents import Block, Heading, Items
 from composition import Composition, Given, LockFile, Refusal, compose
 from facts import facts_file, platform_file
+from judging.report import drift, events, summary
+from judging.report.drift import Drift
+from judging.report.events import EventError, Events
+from judging.report.summary import Composed
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
 from models.problems import ConfigError, Problem
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.marks import StackName
-from planning.report import drift, events, summary
-from planning.report.drift import Drift
-from planning.report.events import EventError, Events
-from planning.report.summary import Composed
 
 _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 FORMATS = tuple(_WRITERS)

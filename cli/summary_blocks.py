@@ -6,14 +6,14 @@ from decimal import Decimal
 
 from cli import documents
 from cli.documents import Block, Heading, Items, Line, Strong, Table, Text
+from judging.report import words
+from judging.report.capacity import Capacity, ClassCapacity, DeviceCapacity
+from judging.report.events import Diagnostic
+from judging.report.packing import Verdict
+from judging.report.paths import PathChange
+from judging.report.summary import Summary, WorkloadLine
 from planning import money
 from planning.money import Usage
-from planning.report import words
-from planning.report.capacity import Capacity, ClassCapacity, DeviceCapacity
-from planning.report.events import Diagnostic
-from planning.report.packing import Verdict
-from planning.report.paths import PathChange
-from planning.report.summary import Summary, WorkloadLine
 
 LONGEST = 60_000
 """Maximum size of a report in bytes. GitHub's comments have at most 65,536 characters, GitLab's comments at most a

@@ -10,6 +10,7 @@ from google.protobuf import json_format, struct_pb2
 from pulumi.runtime import settings
 from pulumi.runtime.proto import resource_pb2
 
+from judging.report.running import WORKLOADS
 from planning.ground import instances
 from planning.ground.cluster_facts import Place, Unknown
 from planning.ground.marks import StackName
@@ -21,7 +22,6 @@ from planning.ground.recorded import (
     WorkloadName,
     identity,
 )
-from planning.report.running import WORKLOADS
 
 _READ = "pulumi:pulumi:readStackResourceOutputs"
 """Function of the engine that returns the outputs of all resources in a state (pkg/resource/deploy/builtins.go)."""

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from judging.losses import clusters, matching, takeovers
+from judging.losses.causes import Cause
+from judging.losses.matching import Matches, PlannedObject
 from manifests.assembly import Component
 from models.paths import Path
-from models.problems import Problem, gap
+from models.problems import Problem, unchecked
 from planning.ground.cluster_facts import LiveObjects, Routes, Unknown
 from planning.ground.instances import Instance
 from planning.ground.marks import Identity as Owner
 from planning.ground.order import Id
 from planning.ground.recorded import NOTHING_RECORDED, ClusterRecord, Recorded
-from planning.losses import clusters, matching, takeovers
-from planning.losses.causes import Cause
-from planning.losses.matching import Matches, PlannedObject
 
 State = Callable[[], Recorded | Unknown]
 """Function that returns Pulumi's state. It waits until the state has been read."""
@@ -64,7 +64,7 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     the words in `allow`.
     """
     if isinstance(state, Unknown):
-        return Continuity(problems=(gap(Path(), _CHECK, state.reason),))
+        return Continuity(problems=(unchecked(Path(), _CHECK, state.reason),))
     objects = planned_objects(components)
     matches = matching.in_cluster(matching.match(objects, state), live)
     earlier = state.clusters.get(instance.name)

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from manifests.validation import SchemaError
+from judging.validation import SchemaError
 
 HEADLINE = "This program has a mistake, please report these lines"
 _ROOT = Path(__file__).resolve().parent.parent

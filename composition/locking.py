@@ -11,7 +11,7 @@ from composition.target import Target
 from facts import source_sizes
 from facts.live_objects import named_place
 from facts.lock_file import LockFile
-from manifests import needs
+from judging import needs
 from manifests.assembly import objects, render
 from models.load import Loaded, load
 from models.lock import Lock, LockedCluster, block_of

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from composition.continuity import planned_objects
 from composition.instances import Sibling
+from judging.losses import matching, services
+from judging.losses.causes import Cause
+from judging.losses.matching import Matches
+from judging.losses.services import Loss, PlannedService
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground.recorded import NOTHING_RECORDED, Recorded
-from planning.losses import matching, services
-from planning.losses.causes import Cause
-from planning.losses.matching import Matches
-from planning.losses.services import Loss, PlannedService
 
 _ALLOW = "allow"
 

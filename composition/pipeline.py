@@ -16,16 +16,21 @@ from composition.sources import Sources
 from composition.target import Target
 from facts import source_sizes
 from facts.lock_file import LockFile
-from manifests import additions, giving, marking, needs, validation
+from judging import additions, giving, needs, ownership, preflight, report, rights, transition, validation
+from judging.ownership import NamedObject
+from judging.preflight.owners import Owners
+from judging.report import Present
+from judging.rights import Options, Purpose
+from judging.validation import SchemaError
+from manifests import marking
 from manifests.assembly import Component, await_routes, objects, render
 from manifests.objects import Rendered, resource_type
-from manifests.validation import SchemaError
 from models import yaml_limits
 from models.load import Loaded, load
 from models.paths import Path
-from models.problems import ConfigError, Problem, errors, gap
+from models.problems import ConfigError, Problem, errors, unchecked
 from models.stack import Stack
-from planning import outputs, ownership, preflight, report, rights, transition
+from planning import outputs
 from planning.ground import contract, parts
 from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Pools, Unknown
 from planning.ground.instances import MAIN, Instance
@@ -33,11 +38,7 @@ from planning.ground.marks import StackName
 from planning.ground.needs import Needs
 from planning.ground.order import Id
 from planning.hardware import accelerators
-from planning.ownership import NamedObject
 from planning.plans import ServicePlan, StackPlan
-from planning.preflight.owners import Owners
-from planning.report import Present
-from planning.rights import Options, Purpose
 from planning.routes import acceptance, collisions, nesting, precedence
 from planning.routes.acceptance import Waits
 
@@ -336,7 +337,7 @@ def _take_back(
     read. If the kinds of the cluster are unknown, too, return no warning, because preflight reports the failed read.
     """
     if isinstance(live, Unknown):
-        unread = gap(Path(), "changes by others to objects", live.reason)
+        unread = unchecked(Path(), "changes by others to objects", live.reason)
         return components, () if isinstance(facts.apis, Unknown) else (unread,)
     annotated, added = additions.take_back(components, live)
     return annotated, (

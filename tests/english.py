@@ -11,8 +11,19 @@ from pathlib import Path
 
 SOURCES = (
     "__main__.py",
-    *("benchmarks", "cli", "components", "composition", "facts", "local", "manifests", "migration", "models"),
-    *("planning", "reader", "upstream"),
+    *(
+        "benchmarks",
+        "cli",
+        "components",
+        "composition",
+        "facts",
+        "judging",
+        "local",
+        "manifests",
+        "migration",
+        "models",
+    ),
+    *("migration", "models", "planning", "reader", "upstream"),
 )
 TESTS = "tests"
 """Folder in which functions may be participles: in a comparison of a test, a helper reads like an adjective."""

@@ -1,4 +1,4 @@
-"""Reader of the tables of the package `planning`: YAML data with a source for each entry."""
+"""Reader of the tables of this program: YAML data with a source for each entry."""
 
 from datetime import date
 from functools import cache
@@ -22,12 +22,12 @@ class Sourced(Spec):
 
 
 @cache
-def read(kind: type[Table], name: str) -> Table:
-    """Return the table at the path `name` below the package `planning`.
+def read(kind: type[Table], name: str, package: str = "planning") -> Table:
+    """Return the table at the path `name` below a package.
 
     Raises `FileNotFoundError` if there is no such table, and `pydantic.ValidationError` if the table is malformed.
     """
-    text = files("planning").joinpath(name).read_text(encoding="utf-8")
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
     return kind.model_validate(yaml_text.load(text))
 
 

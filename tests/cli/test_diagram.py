@@ -9,11 +9,11 @@ import pytest
 
 from cli import diagram
 from facts import source_sizes
+from judging.report.diagram import mermaid
 from models import lock
 from models.paths import Path as ConfigPath
 from models.pins import Pin
 from models.problems import ConfigError
-from planning.report.diagram import mermaid
 from tests.support.stacks import SHIPPED, plan, shipped, tree
 
 EXAMPLE = Path("examples/canary.yaml")

@@ -13,15 +13,15 @@ import yaml
 from cmarkgfm.cmark import Options
 
 from cli import documents, summary_blocks
+from judging.report.capacity import Capacity, ClassCapacity, DeviceCapacity
+from judging.report.drift import Drift
+from judging.report.events import Diagnostic
+from judging.report.growth import Range
+from judging.report.packing import Verdict
+from judging.report.paths import PathChange
+from judging.report.summary import Summary, WorkloadLine
 from models.paths import Path as ConfigPath
 from planning.money import Cost, Usage
-from planning.report.capacity import Capacity, ClassCapacity, DeviceCapacity
-from planning.report.drift import Drift
-from planning.report.events import Diagnostic
-from planning.report.growth import Range
-from planning.report.packing import Verdict
-from planning.report.paths import PathChange
-from planning.report.summary import Summary, WorkloadLine
 
 RULES = yaml.safe_load(Path("tests/cli/references.yaml").read_text(encoding="utf-8"))
 REFERENCES = [(f"{forge}: {rule['what']}", rule) for forge in ("github", "gitlab") for rule in RULES[forge]]

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from cli import documents, summary_blocks
+from judging.report import events, summary
+from judging.report.summary import Composed
 from models.load import load
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.inventory import LiveNode, Nodes, Quotas, Requested
-from planning.report import events, summary
-from planning.report.summary import Composed
 from tests.support.events import log
 from tests.support.stacks import plan, profiles, tree
 

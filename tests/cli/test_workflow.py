@@ -33,6 +33,7 @@ PROGRAM = (
     "cli",
     "composition",
     "facts",
+    "judging",
     "manifests",
     "models",
     "planning",

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from cli.render import render
+from judging.validation import SchemaError
 from manifests import pods
-from manifests.validation import SchemaError
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Served, Unknown, unread
 from tests.support.program import run

@@ -8,9 +8,10 @@ import pytest
 import planning
 from composition import Composition, Given, Live, Refusal, compose
 from facts import cluster
-from manifests import additions, marking, pods
+from judging import additions
+from judging.validation import SchemaError
+from manifests import marking, pods
 from manifests.assembly import objects, render
-from manifests.validation import SchemaError
 from models.load import load
 from models.problems import ConfigError
 from models.stack import Cluster

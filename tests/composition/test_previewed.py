@@ -7,6 +7,7 @@ import pytest
 
 from composition import Composition, Given, Live, compose
 from facts import facts_file
+from judging.preflight import EARLIER
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     Bundles,
@@ -22,7 +23,6 @@ from planning.ground.cluster_facts import (
 )
 from planning.ground.inventory import LiveNamespace, Namespaces, Origin, PriorityClasses, Secrets, StorageClasses
 from planning.ground.marks import NO_MARK, Mark
-from planning.preflight import EARLIER
 from tests.support.stacks import NAME, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 import planning
-from manifests import validation
+from judging import validation
 from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from manifests import validation
+from judging import validation
 from tests.contracts.invariants import Scene, checks, violations
 from tests.support.stacks import SHIPPED, as_rendered, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED

@@ -12,19 +12,20 @@ import pytest
 import planning
 from composition import Given, selecting, sources
 from facts import cluster
+from judging import preflight, report
+from judging.losses import clusters
+from judging.losses.matching import Matches
+from judging.report.fitting import cells, rows
 from manifests.assembly import objects, render
 from models.load import load
 from models.lock import Lock
 from models.platform import Outputs
 from models.problems import ConfigError
-from planning import outputs, preflight, report
+from planning import outputs
 from planning.ground.cluster_facts import NOTHING_READ, LiveObjects, Unknown
 from planning.ground.marks import Mark
 from planning.ground.recorded import ClusterRecord
 from planning.hardware import accelerators
-from planning.losses import clusters
-from planning.losses.matching import Matches
-from planning.report.fitting import cells, rows
 from planning.selection import decisions, explanation
 from planning.weights import locks
 from tests.support.stacks import NAME

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from judging.report import fitting
 from models.problems import ConfigError
 from planning.fit.memory import Fit
-from planning.report import fitting
 from tests.support import catalogue
 from tests.support.stacks import SHIPPED, plan, shipped
 

@@ -11,6 +11,7 @@ import yaml
 
 from facts import cluster, facts_file, inventory, reading
 from facts.cluster import Access
+from judging.preflight import gaps
 from models.stack import Cluster
 from planning.ground.bundles import versioned_definitions
 from planning.ground.cluster_facts import PARTS, GatewayRef, Gateways, LiveGateway, Unknown
@@ -36,7 +37,6 @@ from planning.ground.inventory import (
     Taint,
 )
 from planning.ground.needs import Needs, Reference
-from planning.preflight import gaps
 from tests.support.cluster import loopback
 from tests.support.cluster.loopback import discovery
 from tests.support.stacks import lines

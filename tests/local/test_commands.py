@@ -18,7 +18,7 @@ from local.errors import LocalError
 from local.report import Report, Step
 
 ROOT = Path(__file__).parent.parent.parent
-RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", "Pulumi.yaml", ".venv")
+RENDERING = ("cli", "composition", "facts", "judging", "manifests", "models", "planning", "Pulumi.yaml", ".venv")
 """Files that a project has to have for its plan to be printed."""
 PLAN = """\
 Pulumi.dev.yaml describes 13 objects:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from facts import cluster
+from judging import additions
 from local.errors import LocalError
-from manifests import additions
 from manifests.assembly import objects, render
 from models.stack import Cluster
 from tests.support.cluster.deployments import in_namespace, told

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from manifests import pod_security, pod_templates
+from judging import pod_security
+from manifests import pod_templates
 from tests.support.cluster.server import refusals
 from tests.support.cluster.verdicts import ours
 from tests.support.stacks import patched_pods

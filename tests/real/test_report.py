@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
+from judging.report import words
 from local.report import Report
 from planning.ground.inventory import LiveNode
-from planning.report import words
 from tests.support.cluster.readiness import counted, has_gap
 from tests.support.cluster.server import read
 from tests.support.runner import ROOT, Runner

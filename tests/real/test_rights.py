@@ -13,9 +13,9 @@ from cli import rights as command
 from composition import Composition, Given, Live, compose
 from facts import cluster, facts_file
 from facts.kubeconfig import Access
-from planning import rights
+from judging import rights
+from judging.rights import Options, Purpose
 from planning.ground.cluster_facts import NOTHING_READ
-from planning.rights import Options, Purpose
 from tests.support.cluster import identities
 from tests.support.cluster.deployments import provide, told
 from tests.support.cluster.identities import Right, single_rights

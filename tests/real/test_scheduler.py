@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from planning.report.packing import Verdict
+from judging.report.packing import Verdict
 from tests.support.cluster.server import read
 from tests.support.scheduling import NAMESPACE, SEED, node_objects, scene, settled, verdicts
 

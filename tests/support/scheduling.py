@@ -8,13 +8,13 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
+from judging.report import capacity, growth, running
+from judging.report.capacity import Capacity
+from judging.report.growth import Change
+from judging.report.packing import Verdict
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.inventory import LiveNode, Nodes, Quotas, Requested, Taint
 from planning.hardware import accelerators
-from planning.report import capacity, growth, running
-from planning.report.capacity import Capacity
-from planning.report.growth import Change
-from planning.report.packing import Verdict
 from tests.support.stacks import exactly, plan, rendered, tree
 
 GPU, PRODUCT = "nvidia.com/gpu", {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 import planning
+from judging.preflight import addresses, bundles
 from models.load import load
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Bundles, ClusterFacts, LiveRoute, ParentRef, RouteMatch, Routes, Served
-from planning.preflight import addresses, bundles
 from planning.routes import acceptance, precedence
 from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.routed import BODY, MODEL, routed, tried

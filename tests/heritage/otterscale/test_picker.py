@@ -9,8 +9,8 @@ import json
 import pytest
 import yaml
 
+from judging import preflight
 from manifests.assembly import objects, render
-from planning import preflight
 from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.ground.order import Id

@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from manifests import validation
+from judging import validation
 from manifests.assembly import objects, render
 from models.problems import ConfigError
 from planning.ground import parts

@@ -5,9 +5,9 @@ import copy
 import pytest
 import yaml
 
-from manifests import validation
+from judging import validation
+from judging.preflight import kinds
 from planning.ground.cluster_facts import ClusterFacts, Served
-from planning.preflight import kinds
 from planning.releases import channel
 from tests.support.stacks import as_rendered, exactly, find, lines, rendered, tree
 from tests.support.stacks.misuses import every_channel, members, picking, pools

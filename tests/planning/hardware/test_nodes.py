@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from judging.preflight import nodes
 from planning.ground.cluster_facts import NOTHING_READ, Unknown
 from planning.ground.inventory import LiveNode, Nodes, Requested, Slice, Slices, Taint
 from planning.hardware.nodes import ClassNode
 from planning.hardware.nodes import of_class as nodes_of_class
-from planning.preflight import nodes
 from tests.support.stacks import lines, plan, tree
 
 L40S = {"nvidia.com/gpu.product": "NVIDIA-L40S"}

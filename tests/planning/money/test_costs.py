@@ -4,9 +4,10 @@ from decimal import Decimal
 
 import pytest
 
+from judging import report
 from models.load import load
 from models.money import Prices
-from planning import money, report
+from planning import money
 from planning.money import Cost, Devices
 from tests.support.stacks import plan, tree
 

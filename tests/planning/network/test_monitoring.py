@@ -4,12 +4,12 @@ import copy
 
 import pytest
 
-from manifests import validation
+from judging import validation
+from judging.preflight import kinds
 from manifests.assembly import objects, render
 from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.ground.order import Id
-from planning.preflight import kinds
 from tests.support.stacks import as_rendered, find, lines, plain, plan, rendered, tree
 
 OPERATOR = {"type": "prometheus-operator", "labels": {"release": "kube-prometheus-stack"}}

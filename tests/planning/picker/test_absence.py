@@ -2,12 +2,12 @@
 
 import pytest
 
+from judging.preflight import bundles
 from manifests.assembly import objects, render
 from planning import outputs
 from planning.ground import parts
 from planning.ground.cluster_facts import Bundles, ClusterFacts, Served
 from planning.ground.order import Id
-from planning.preflight import bundles
 from tests.support.stacks import find, plan, rendered, tree
 
 ABSENT = {"endpointPicker": {"enabled": False}}

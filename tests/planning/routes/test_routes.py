@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from manifests import validation
+from judging import validation
 from manifests.assembly import objects, render
 from planning import outputs
 from planning.ground import parts

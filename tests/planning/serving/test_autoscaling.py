@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import registration
-from manifests import validation
+from judging import validation
+from judging.preflight import kinds
 from manifests.assembly import objects, render
 from models.problems import ConfigError
 from planning import outputs
 from planning.ground import lifecycle, parts
 from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.ground.order import Id
-from planning.preflight import kinds
 from planning.releases import channel, channels
 from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.shapes import SPANNING, told

@@ -2,8 +2,8 @@
 
 import pytest
 
+from judging import transition
 from models.paths import Path
-from planning import transition
 from planning.ground.cluster_facts import LiveObject, LiveObjects
 from tests.support.stacks import find, lines, plan, rendered, tree
 

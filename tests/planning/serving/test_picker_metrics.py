@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planning import preflight
+from judging import preflight
 from planning.ground.cluster_facts import ClusterFacts, Metrics, Served
 from planning.releases import channel, channels
 from tests.support.stacks import find, lines, plan, rendered, tree

@@ -29,6 +29,7 @@ PROGRAM = (
     "models",
     "planning",
     "manifests",
+    "judging",
     "components",
     "composition",
     "facts",

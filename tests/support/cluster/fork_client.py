@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-LAYERS = ("components", "composition", "facts", "manifests", "models", "planning")
+LAYERS = ("components", "composition", "facts", "judging", "manifests", "models", "planning")
 EXECUTOR = "pulumi-language-python-exec"
 """The language host's program that runs a deployment's program."""
 

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from manifests import validation
+from judging import validation
 from models.problems import ConfigError
 from tests.support.stacks import as_rendered
 

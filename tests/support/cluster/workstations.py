@@ -31,15 +31,15 @@ UNCHANGED = (
 The last preview also says what the commands before it left.
 """
 UNCHECKED = {
-    "planning/losses/clusters.py": (
+    "judging/losses/clusters.py": (
         r"    known = earlier if earlier\.uid else None\n",
         "    return []\n    known = earlier if earlier.uid else None\n",
     ),
-    "planning/losses/services.py": (
+    "judging/losses/services.py": (
         r"    staying = matches\.staying\n",
         "    return []\n    staying = matches.staying\n",
     ),
-    "planning/losses/takeovers.py": (r"    owners = \{\n", "    return\n    owners = {\n"),
+    "judging/losses/takeovers.py": (r"    owners = \{\n", "    return\n    owners = {\n"),
 }
 """Edits of the program without which it refuses what it would lose."""
 SMALL = {"endpointPicker": {"enabled": False}, "drainTimeout": "1s"}
@@ -89,8 +89,8 @@ class Workstation:
 
     def without_checks(self) -> None:
         """Let the program refuse nothing that it would lose."""
-        (self.project / "planning").unlink()
-        shutil.copytree(ROOT / "planning", self.project / "planning")
+        (self.project / "judging").unlink()
+        shutil.copytree(ROOT / "judging", self.project / "judging")
         for name, (pattern, text) in UNCHECKED.items():
             path = self.project / name
             replaced, count = re.subn(pattern, text, path.read_text(encoding="utf-8"))

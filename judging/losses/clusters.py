@@ -1,0 +1,103 @@
+"""Check of the cluster: whether a run leads to the cluster in which the objects of Pulumi's state are.
+
+The name and the address of a cluster are no identity: each workstation may have its own. The identity is the UID of the
+namespace kube-system. If the state lacks it, the UIDs of the objects in the state show the cluster.
+"""
+
+from collections.abc import Collection
+from enum import Enum
+
+from judging.losses.causes import Cause
+from judging.losses.matching import Matches, is_live
+from models.paths import Path
+from models.problems import Problem, unchecked, warning
+from planning.ground.cluster_facts import LiveObjects, Unknown
+from planning.ground.recorded import ClusterRecord, RecordedObject
+
+_AT = Path("cluster")
+_CHECK = "whether earlier runs deployed to this cluster"
+_STAY = "lead this run to that cluster (KUBECONFIG, cluster.context)"
+_GO = "`pulumi stack init` makes a stack for this one; to move this stack, write allow: [cluster]"
+
+
+class Verdict(Enum):
+    """Relation of a cluster to the cluster of earlier runs."""
+
+    FIRST = "first"
+    """There was no earlier run."""
+    SAME = "same"
+    ANOTHER = "another"
+    UNKNOWN = "unknown"
+
+
+def verdict(earlier: ClusterRecord | None, matches: Matches, live: LiveObjects | Unknown) -> Verdict:
+    """Return the relation of the cluster with the objects `live` to the cluster of earlier runs.
+
+    `earlier` is that cluster, as the state has it; None if the state lacks it.
+    """
+    if earlier is None and not matches.by_identity:
+        return Verdict.FIRST
+    if isinstance(live, Unknown):
+        return Verdict.UNKNOWN
+    if earlier is not None and live.cluster is not None:
+        return Verdict.SAME if earlier.uid == live.cluster else Verdict.ANOTHER
+    if any(is_live(state_object, live) for state_object in matches.by_identity.values()):
+        return Verdict.SAME
+    return Verdict.ANOTHER if _absent(matches, live) else Verdict.UNKNOWN
+
+
+def problems(
+    earlier: ClusterRecord, matches: Matches, live: LiveObjects | Unknown, name: str, allowed: Collection[str]
+) -> list[Problem]:
+    """Return an error if a run leads to another cluster, and a warning if that is unknown or allowed.
+
+    `name` is the name of the cluster to which the run leads. The UID of `earlier` is empty if it is unknown.
+    """
+    known = earlier if earlier.uid else None
+    match verdict(known, matches, live):
+        case Verdict.FIRST | Verdict.SAME:
+            return []
+        case Verdict.UNKNOWN:
+            reason = live.reason if isinstance(live, Unknown) else "the API server refused to list the objects"
+            return [unchecked(_AT, _CHECK, reason)]
+        case Verdict.ANOTHER:
+            assert not isinstance(live, Unknown)  # noqa: S101, an unknown cluster has the verdict UNKNOWN
+            return [_another(earlier, matches, live, name, allowed)]
+
+
+def _another(
+    earlier: ClusterRecord, matches: Matches, live: LiveObjects, name: str, allowed: Collection[str]
+) -> Problem:
+    here, there = _words(ClusterRecord(live.cluster or "", name)), _words(earlier)
+    absent = _absent(matches, live)
+    if Cause.CLUSTER not in allowed:
+        number = len(matches.by_identity)
+        objects = f", where this stack has {_count(number)}" if number else ""
+        what = f"this run leads to another cluster ({here}) than earlier runs ({there}{objects})"
+        return Problem(_AT, what, f"{_STAY}; {_GO}")
+    if absent:
+        verb = "is" if len(absent) == 1 else "are"
+        what = (
+            f"{_count(len(absent))} of the state {verb} not in this cluster ({here}), but in an earlier one ({there})"
+        )
+        return Problem(_AT, what, "run `pulumi refresh` first: it takes them out of the state, and leaves them there")
+    what = f"this stack moves to another cluster ({here}); its objects in the earlier one ({there}) stay there"
+    return warning(_AT, what)
+
+
+def _absent(matches: Matches, live: LiveObjects) -> list[RecordedObject]:
+    """Return the objects of the state that do not exist in the cluster, among those whose kinds were listed there."""
+    return [
+        state_object
+        for state_object in matches.by_identity.values()
+        if state_object.place[:3] in live.listed and not is_live(state_object, live)
+    ]
+
+
+def _words(cluster: ClusterRecord) -> str:
+    uid = f"kube-system has the UID {cluster.uid}" if cluster.uid else ""
+    return ", ".join(filter(None, (cluster.name, uid))) or "unknown"
+
+
+def _count(number: int) -> str:
+    return f"{number} object{'' if number == 1 else 's'}"

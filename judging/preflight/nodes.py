@@ -1,0 +1,41 @@
+"""Check whether a cluster has nodes on which the pods of each role may run."""
+
+from collections.abc import Iterator
+
+from judging.preflight.severity import Mode
+from models.problems import Problem, warning
+from planning.ground.cluster_facts import ClusterFacts, Unknown
+from planning.hardware import nodes as fleet
+from planning.hardware.nodes import ClassNode
+from planning.plans import StackPlan
+from planning.serving.workload import Workload
+
+_MOST_NAMES = 6
+"""Maximum number of nodes that a message lists."""
+
+
+def nodes(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
+    """Yield a warning for every role that has no node for its pods.
+
+    A lack of nodes is never an error, because nodes may join while pods wait.
+    """
+    if mode == "skip":
+        return
+    for service in plan.services:
+        for workload in service.workloads:
+            found = fleet.of_class(workload.accelerator, workload.placement, facts)
+            if not isinstance(found, Unknown):
+                yield from _verdict(workload, found)
+
+
+def _verdict(workload: Workload, found: tuple[ClassNode, ...]) -> Iterator[Problem]:
+    at, devices = workload.path / "accelerator", workload.layout.chips_per_pod
+    large = [node for node in found if node.allocatable >= devices]
+    if not found:
+        yield warning(at, "no node has the labels and devices of this class, and pods wait until such a node joins")
+    elif not large:
+        largest = max(node.allocatable for node in found)
+        yield warning(at, f"a pod takes {devices} devices, and no node of this class has more than {largest}")
+    elif all(node.obstacles for node in large):
+        listed = ", ".join(f"{node.name}: {', '.join(node.obstacles)}" for node in large[:_MOST_NAMES])
+        yield warning(at, f"no node of this class takes pods ({listed})")

@@ -1,0 +1,158 @@
+"""Problems of capacity: a change needs more devices than nodes or quotas have. `checks.capacity` sets the severity."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from judging.report import capacity, growth, running
+from judging.report.capacity import Capacity, DeviceCapacity, Lack
+from judging.report.growth import Change
+from judging.report.packing import Verdict
+from judging.report.running import Running
+from models.paths import Path
+from models.problems import Problem, unchecked, warning
+from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
+from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Place, Unknown
+from planning.ground.inventory import Quotas, Requested
+from planning.hardware.accelerators import AcceleratorClass
+from planning.plans import StackPlan
+
+Mode = Literal["strict", "warn", "skip"]
+"""Value of `checks.capacity`."""
+_SEVERITIES: Mapping[str, Literal["error", "warning"]] = {"strict": "error", "warn": "warning"}
+_REFUSABLE = frozenset({f"{DEPLOYMENT_API}/Deployment", f"{LEADER_WORKER_SET_API}/LeaderWorkerSet"})
+"""Kinds of workloads. If the API server refuses to list any of these kinds, the running pods are unknown."""
+_MOST_NAMES = 6
+"""Maximum number of workloads that a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The cluster before a change, with the accelerator classes and pod templates of the changed stack."""
+
+    facts: ClusterFacts
+    live: LiveObjects | Unknown
+    """Objects in the cluster that this program made, or why they are unknown."""
+    classes: Mapping[str, AcceleratorClass]
+    """Accelerator classes of the stack by name."""
+    templates: Mapping[Place, object]
+    """Pod templates of the workloads after the change, by the workload's place in the cluster."""
+
+
+def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ...]:
+    """Return the problems of capacity of a stack.
+
+    If the running pods are unknown, a change is a problem only if it does not fit even into a cluster without pods.
+    """
+    facts, live = present.facts, present.live
+    if mode == "skip":
+        return ()
+    if isinstance(facts.nodes, Unknown):
+        unread = unchecked(Path(), "capacity of the nodes for this change", facts.nodes.reason)
+        return (unread,) if mode == "strict" else ()
+    if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
+        found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
+        return tuple(_certain(found, mode))
+    runs = of_cluster(plan, present.classes, live)
+    restarted = {place: _restarts(place, present.templates.get(place), live.objects[place]) for place in runs}
+    found = capacity.of_changes(growth.changes(plan, runs, restarted), (), facts)
+    return (*_certain(found, mode), *_uncertain(found))
+
+
+def _restarts(place: Place, template: object, old: LiveObject) -> bool:
+    """Tell whether a change replaces a workload's pods: it does if fields of the pod template change or are removed."""
+    fields = (running.template_fields(place[1], each) for each in old.ours)
+    return not growth.is_contained(template, running.template(place[1], old.content)) or any(
+        growth.lacks(template, each) for each in fields
+    )
+
+
+def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, Running]:
+    """Return the running workloads of a stack, by their place in the cluster."""
+    found = dict[Place, Running]()
+    for service in plan.services:
+        for variant in service.variants:
+            for workload in variant.workloads:
+                place = growth.place(variant, workload)
+                old = live.objects.get(place)
+                if old is not None:
+                    planned = variant.accelerators[workload.role]
+                    runs = running.of_object(workload.kind, old.content, classes, planned)
+                    found |= {} if runs is None else {place: runs}
+    return found
+
+
+def _idle(facts: ClusterFacts) -> ClusterFacts:
+    """Return the facts of a cluster in which no pods run."""
+    quotas = facts.quotas
+    if not isinstance(quotas, Unknown):
+        quotas = Quotas(tuple(replace(quota, used={}) for quota in quotas.quotas))
+    return replace(facts, requested=Requested({}), quotas=quotas)
+
+
+def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
+    """Yield the problems of pods that certainly get no devices."""
+    severity = _SEVERITIES[mode]
+    for devices in found.devices:
+        # If no node takes the pods, `judging.preflight` warns already, so no second warning is needed.
+        if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
+            what = f"{_demand(devices)}, but nodes lack places for some of these pods: {_free(devices)}"
+            yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
+    for lack in found.lacks:
+        if lack.verdict is Verdict.SHORT:
+            yield Problem(Path("namespace"), _excess(lack), "raise the quota, or lower replicas", severity=severity)
+
+
+def _uncertain(found: Capacity) -> Iterator[Problem]:
+    """Warn about pods that may get no devices, because the scheduler spreads pods or an autoscaler adds replicas."""
+    for devices in found.devices:
+        if devices.low is Verdict.TIGHT:
+            what = f"{_demand(devices)}, but nodes may lack places for some of these pods: {_free(devices)}"
+            yield warning(_place(devices.changes), what, "free whole nodes, or add nodes")
+        elif devices.low is Verdict.FITS and devices.high is Verdict.SHORT:
+            needed = f"with the largest number of replicas, {_demand(devices, largest=True)}"
+            what = f"{needed}, but nodes lack places for some of these pods: {_free(devices)}"
+            yield warning(_place(devices.changes), what, "add nodes, or lower maxReplicas")
+    for lack in found.lacks:
+        if lack.verdict is Verdict.TIGHT:
+            yield warning(Path("namespace"), _excess(lack), "raise the quota, or lower maxReplicas")
+
+
+def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
+    """Return the needed devices as text: their number, and by workload the additional pods and a pod's devices."""
+    pods = [
+        f"pods of {change.workload.name}: {replicas * change.workload.layout.pods_per_replica} × "
+        f"{change.workload.layout.chips_per_pod}"
+        for change in devices.changes
+        if (replicas := change.additional.high if largest else change.additional.low)
+    ]
+    listed = ", ".join(pods[:_MOST_NAMES]) + (f" and {len(pods) - _MOST_NAMES} more" if len(pods) > _MOST_NAMES else "")
+    number = devices.additional.high if largest else devices.additional.low
+    return f"{number} more {devices.resource} are needed at the same time ({listed})"
+
+
+def _free(devices: DeviceCapacity) -> str:
+    """Return the number of free devices as text. If this number is uncertain, the text names it as an upper bound."""
+    limit = "" if devices.is_certain else "at most "
+    return f"{limit}{devices.free} are free on nodes of {', '.join(devices.classes)}"
+
+
+def _remedy(devices: DeviceCapacity) -> str:
+    cls = devices.classes[0]
+    surges = any(change.running is not None and change.additional.low for change in devices.changes)
+    lower = "replicas or maxSurge" if surges else "replicas"
+    return f"add nodes, lower {lower}, or write accelerators.{cls}.provisioned: true if nodes come on demand"
+
+
+def _excess(lack: Lack) -> str:
+    needed = lack.additional.high if lack.verdict is Verdict.TIGHT else lack.additional.low
+    return (
+        f"quota {lack.quota} of namespace {lack.namespace} has {lack.hard} {lack.resource}, {lack.used} are used, and "
+        f"{needed} more are needed at the same time"
+    )
+
+
+def _place(changes: Iterable[Change]) -> Path:
+    """Return the path of `accelerator` of the role that needs devices, or `services` if several roles need devices."""
+    paths = {change.workload.path for change in changes if change.additional.high}
+    return paths.pop() / "accelerator" if len(paths) == 1 else Path("services")

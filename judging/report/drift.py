@@ -1,0 +1,51 @@
+"""Drift: changes in the cluster since the last run, as a refresh found them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from judging.report.events import Events, Step
+
+_REPLICAS, _MOST_FIELDS = "spec.replicas", 6
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """An object that somebody changed or deleted after its deployment."""
+
+    object: str
+    """Kind, namespace and name, such as `Deployment models/qwen-decode`."""
+    is_gone: bool
+    fields: tuple[str, ...]
+    """Paths of fields that differ. Only `spec.replicas` comes with its values: other values may be credentials."""
+
+    def __str__(self) -> str:
+        return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"
+
+
+def of_events(events: Events) -> tuple[Drift, ...]:
+    """Return the objects that somebody changed or deleted.
+
+    `events.drift` has no updates without a difference, which a refresh reports for objects that are not ready.
+    """
+    found = (_drift(step) for step in events.drift if step.is_custom)
+    return tuple(sorted(found, key=lambda each: each.object))
+
+
+def _drift(step: Step) -> Drift:
+    _, kind, namespace, name = step.place
+    fields = tuple(f"{field}{_numbers(field, step)}" for field in step.differences)
+    more = (f"{len(fields) - _MOST_FIELDS} more",) if len(fields) > _MOST_FIELDS else ()
+    title = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+    return Drift(title, step.operation == "delete", (*fields[:_MOST_FIELDS], *more))
+
+
+def _numbers(field: str, step: Step) -> str:
+    if field != _REPLICAS:
+        return ""
+    old, new = (_replicas(each) for each in (step.old, step.new))
+    return f" {old} → {new}" if isinstance(old, int) and isinstance(new, int) and old != new else ""
+
+
+def _replicas(content: Mapping[str, Any]) -> object:
+    return content.get("spec", {}).get("replicas")

@@ -1,0 +1,151 @@
+"""Edits of a workload's pods, as texts for reviewers: image, flags, names of variables.
+
+Values may be credentials. A flag's value is shown only if this value is a number, or a word of a fixed list. Values of
+variables and annotations are never shown.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from judging.report import running
+from models import credentials
+
+_ENGINES = ("vllm", "engine")
+_NONE: Mapping[str, Any] = {}
+_SHOWN = re.compile(
+    r"\d{1,9}(\.\d{1,6})?(Ki|Mi|Gi|Ti|K|M|G|T|s|m|h|%)?|true|false|auto|none|(b?float|f[pl]|int)\d+(_e\dm\d)?"
+)
+"""Values of flags that are shown: short numbers, and words from the help of vLLM."""
+_MOST_NAMES = 4
+"""Maximum number of flags or of variables that are listed."""
+
+
+def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the differences between the pods of two workload objects, as texts."""
+    before, after = (running.template(kind, each) for each in (old, new))
+    first, second = (_engine(each) for each in (before, after))
+    found = [
+        *_image_edits(first.get("image", ""), second.get("image", "")),
+        *_first(list(_flag_edits(first.get("args") or (), second.get("args") or ())), "flags"),
+        *_variable_edits(first, second),
+    ]
+    found += [] if first.get("resources") == second.get("resources") else ["resources"]
+    others = ("initContainers", "volumes", "nodeSelector", "tolerations", "affinity", "securityContext")
+    spec, other_spec = before.get("spec", _NONE), after.get("spec", _NONE)
+    found += [_titles.get(name, name) for name in others if spec.get(name) != other_spec.get(name)]
+    metadata = (before.get("metadata", _NONE), after.get("metadata", _NONE))
+    found += [f"{name} of pods" for name in ("labels", "annotations") if metadata[0].get(name) != metadata[1].get(name)]
+    if not found and before != after:
+        found.append("pods")
+    return tuple(found)
+
+
+_titles: Mapping[str, str] = {"initContainers": "init containers", "securityContext": "security context"}
+
+
+def _engine(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    containers = template.get("spec", _NONE).get("containers") or (_NONE,)
+    return next((each for each in containers if each.get("name") in _ENGINES), containers[0])
+
+
+def _image_edits(old: str, new: str) -> Iterator[str]:
+    if old != new:
+        before, after = (_reference(each) for each in (old, new))
+        is_same = before[0] == after[0]
+        yield f"image {before[1]} → {after[1]}" if is_same else f"image {_short(old)} → {_short(new)}"
+
+
+def _reference(image: str) -> tuple[str, str]:
+    """Return the repository of an image, and its version: the tag, else the beginning of the digest."""
+    name, _, digest = image.partition("@")
+    repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
+    return repository, tag or digest[:19]
+
+
+def _short(image: str) -> str:
+    return image.partition("@")[0]
+
+
+def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    before, after = flags(old), flags(new)
+    for flag in dict.fromkeys((*before, *after)):
+        if flag not in before:
+            yield f"{flag} {value} is added" if (value := _harmless_value(flag, after[flag])) else f"{flag} is added"
+        elif flag not in after:
+            yield f"{flag} is removed"
+        elif before[flag] != after[flag]:
+            values = [_harmless_value(flag, each[flag]) for each in (before, after)]
+            yield f"{flag} {values[0]} → {values[1]}" if all(values) else f"{flag} changes"
+
+
+def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values of each flag of a command line. Words before the first flag have an empty key."""
+    found, flag = dict[str, tuple[str, ...]](), ""
+    for argument in arguments:
+        if argument.startswith("--"):
+            flag, separator, value = argument.partition("=")
+            found[flag] = (*found.get(flag, ()), *((value,) if separator else ()))
+        else:
+            found[flag] = (*found.get(flag, ()), argument)
+    return found
+
+
+def _harmless_value(flag: str, values: Sequence[str]) -> str:
+    """Return the value of a flag if it cannot be a credential, else an empty text."""
+    is_harmless = len(values) == 1 and _SHOWN.fullmatch(values[0]) and not credentials.is_credential(flag, values[0])
+    return values[0] if is_harmless else ""
+
+
+def _variable_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    before, after = ({each.get("name", ""): each for each in found.get("env") or ()} for found in (old, new))
+    names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+    if names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        yield f"variable{'' if len(names) == 1 else 's'} {', '.join(names[:_MOST_NAMES])}{more}"
+
+
+def _first(found: list[str], what: str) -> list[str]:
+    if len(found) <= _MOST_NAMES:
+        return found
+    return [*found[:_MOST_NAMES], f"{len(found) - _MOST_NAMES} more {what}"]
+
+
+def sensitive(content: Mapping[str, Any]) -> frozenset[str]:
+    """Return the texts that no report may repeat: an object's values of variables, arguments and annotations."""
+    return frozenset(text for text in _texts(content) if len(text) >= _SHORTEST and not _SHOWN.fullmatch(text))
+
+
+_SHORTEST = 6
+"""Length of the shortest value that is hidden in messages. Shorter values occur within common words."""
+
+
+def _texts(content: object) -> Iterator[str]:
+    """Yield the values of variables, arguments and annotations at any depth."""
+    if isinstance(content, Mapping):
+        for key, value in cast("Mapping[str, object]", content).items():
+            if key == "annotations" and isinstance(value, Mapping):
+                yield from _strings(cast("Mapping[str, object]", value).values())
+            elif key in {"args", "command"} and isinstance(value, list):
+                yield from _argument_texts(list(_strings(cast("list[object]", value))))
+            elif key == "env" and isinstance(value, list):
+                yield from _strings(_value(variable) for variable in cast("list[object]", value))
+            else:
+                yield from _texts(value)
+    elif isinstance(content, list):
+        for each in cast("list[object]", content):
+            yield from _texts(each)
+
+
+def _value(variable: object) -> object:
+    return cast("Mapping[str, object]", variable).get("value") if isinstance(variable, Mapping) else None
+
+
+def _strings(values: Iterable[object]) -> Iterator[str]:
+    """Yield those values that are texts. The API server takes no others as arguments, variables and annotations."""
+    return (value for value in values if isinstance(value, str))
+
+
+def _argument_texts(arguments: list[str]) -> Iterator[str]:
+    yield from (each for each in arguments if not each.startswith("--"))
+    yield from (value for each in arguments if (value := each.partition("=")[2]) and each.startswith("--"))

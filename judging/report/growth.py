@@ -1,0 +1,183 @@
+"""Replicas of a workload before, during and after a change, and pods that need places in addition to running pods."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from judging.report.running import Running
+from models.role import Recreate
+from planning.ground.cluster_facts import Place
+from planning.plans import StackPlan, VariantPlan
+from planning.serving.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A number, or the smallest and the largest number if an autoscaler decides."""
+
+    low: int
+    high: int
+
+    def times(self, factor: int) -> "Range":
+        """Multiply both numbers by `factor`."""
+        return Range(self.low * factor, self.high * factor)
+
+    def plus(self, other: "Range") -> "Range":
+        """Add the smallest numbers of both ranges, and the largest numbers."""
+        return Range(self.low + other.low, self.high + other.high)
+
+    def __str__(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
+
+
+NOTHING = Range(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A workload after a change, and its running pods before the change."""
+
+    place: Place
+    service: str
+    """Key of the service."""
+    variant: VariantPlan
+    workload: Workload
+    accelerator: str
+    """Name of the accelerator class."""
+    running: Running | None
+    """Pods of the workload that exists at `place`; None if no workload exists there."""
+    restarts: bool
+    """Whether the change replaces the running pods."""
+
+    @property
+    def devices_per_replica(self) -> int:
+        """Return the number of devices that a replica requests."""
+        return self.workload.layout.chips_per_pod * self.workload.layout.pods_per_replica
+
+    @property
+    def has_devices(self) -> bool:
+        """Tell whether the workload has devices before or after the change."""
+        old = self.running
+        return bool(self.workload.layout.devices_per_pod or (old is not None and old.devices_per_pod))
+
+    @property
+    def before(self) -> Range:
+        """Return the number of running replicas.
+
+        If the running object states no number, return the limits of the autoscaler, or 1 without an autoscaler.
+        """
+        if self.running is None:
+            return NOTHING
+        number, scaler = self.running.replicas, self.workload.autoscaler
+        if number is not None:
+            return Range(number, number)
+        return Range(1, 1) if scaler is None else Range(scaler.min_replicas, scaler.max_replicas)
+
+    @property
+    def after(self) -> Range:
+        """Return the number of replicas after the change."""
+        scaler = self.workload.autoscaler
+        if scaler is None:
+            return Range(self.workload.max_replicas, self.workload.max_replicas)
+        low = min(max(self.before.low, scaler.min_replicas), scaler.max_replicas)
+        return Range(low, scaler.max_replicas)
+
+    @property
+    def is_reshaped(self) -> bool:
+        """Tell whether new pods request more or other devices, and therefore cannot take the places of old pods."""
+        old, layout = self.running, self.workload.layout
+        if old is None or (self.workload.device_claim is not None and not old.devices_per_pod):
+            return False
+        return old.accelerator != self.accelerator or old.devices_per_pod < layout.chips_per_pod
+
+    @property
+    def may_inherit(self) -> bool:
+        """Tell whether reshaped pods may still get devices of the old pods.
+
+        This is possible if the old pods can run on nodes of the new pods' class: if the class of the old pods is the
+        same, is unknown, or demands no labels of nodes.
+        """
+        old = self.running
+        if old is None or not self.is_reshaped:
+            return False
+        return old.is_of_any_product or old.accelerator == self.accelerator
+
+    @property
+    def additional(self) -> Range:
+        """Return the number of replicas that need a place while all old pods still run.
+
+        Other new replicas take the places of old replicas that have ended. A rollout starts at most `maxSurge` replicas
+        beyond the requested number (Kubernetes documentation, Deployments, Max Surge).
+        """
+        if self.running is None or self.is_reshaped:
+            return self.after
+        surge = (
+            self.workload.rollout.max_surge if self.restarts and not isinstance(self.workload.rollout, Recreate) else 0
+        )
+        before, after = self.before, self.after
+        if not before.high:
+            return after
+        return Range(max(0, after.low + surge - before.low), max(0, after.high + surge - before.low))
+
+
+def changes(plan: StackPlan, running: Mapping[Place, Running], restarted: Mapping[Place, bool]) -> list[Change]:
+    """Return the changes of all workloads. `restarted` tells, by place, whether running pods are replaced."""
+    found = list[Change]()
+    for service in plan.services:
+        for variant in service.variants:
+            for workload in variant.workloads:
+                at = place(variant, workload)
+                accelerator, old = variant.accelerators[workload.role], running.get(at)
+                restarts = restarted.get(at, old is not None)
+                found.append(Change(at, service.key, variant, workload, accelerator, old, restarts))
+    return found
+
+
+def place(variant: VariantPlan, workload: Workload) -> Place:
+    """Return the place of a workload's object in the cluster."""
+    return workload.api_version.partition("/")[0], workload.kind, variant.names.namespace, workload.name
+
+
+def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
+    """Tell whether a rendered value lacks one of the `fields` that Pulumi set in the live object.
+
+    If so, the change removes the field from the live object. `fields` is a tree in the format of the API server. A key
+    of the tree is `f:` and a field, `k:` and the keys of a list's item, or `v:` and a value of a set (Kubernetes API,
+    FieldsV1).
+    """
+    for key, below in fields.items():
+        kind, _, name = key.partition(":")
+        found = _child(rendered, kind, name) if name else rendered
+        if found is None or (below and lacks(found, below)):
+            return True
+    return False
+
+
+def _child(rendered: object, kind: str, name: str) -> object:
+    """Return the part of a rendered value that a key of FieldsV1 names; None if there is none.
+
+    The API server adds keys to items of lists, such as the protocol of a port. Keys that the rendered item lacks are
+    therefore not compared.
+    """
+    if kind == "f":
+        return cast("Mapping[str, object]", rendered).get(name) if isinstance(rendered, Mapping) else None
+    items = cast("Sequence[object]", rendered) if isinstance(rendered, list | tuple) else ()
+    if kind == "v":
+        return next((item for item in items if item == json.loads(name)), None)
+    keys = json.loads(name)
+    found = (cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping))
+    return next((item for item in found if all(item.get(key, value) == value for key, value in keys.items())), None)
+
+
+def is_contained(rendered: object, live: object) -> bool:
+    """Tell whether a live value equals the rendered value, except for keys that the API server and its hooks add."""
+    if isinstance(rendered, Mapping):
+        found = cast("Mapping[str, object]", live) if isinstance(live, Mapping) else None
+        items = cast("Mapping[str, object]", rendered).items()
+        return found is not None and all(key in found and is_contained(value, found[key]) for key, value in items)
+    if isinstance(rendered, list | tuple):
+        expected = cast("Sequence[object]", rendered)
+        values = cast("Sequence[object]", live) if isinstance(live, list | tuple) else ()
+        return len(expected) == len(values) and all(map(is_contained, expected, values))
+    return rendered == live

@@ -1,0 +1,283 @@
+"""Rights that a user needs to preview a stack, to deploy it or to see its status: rules of Roles and a ClusterRole.
+
+The source of the provider's requests is provider/pkg/await of pulumi-kubernetes (4.25): `await.go` has the requests for
+all objects. `deployment.go` and `job.go` have the requests for pods, ReplicaSets and claims, which the provider reads
+while it waits for a Deployment or a Job.
+Reads of the API server's kinds and version need no rule, because every authenticated user has the ClusterRole
+`system:discovery`.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+
+from models.paths import Path
+from models.problems import Problem, unchecked, warning
+from planning.ground import bundles
+from planning.ground.api_groups import GATEWAY_GROUP, plural
+from planning.ground.cluster_facts import IDENTITY, Permissions, Unknown
+from planning.ground.needs import Needs
+
+_Rule = Mapping[str, list[str]]
+"""A rule in the form that it has in the manifest of a Role."""
+_GATEWAY_KIND = "Gateway"
+_RBAC = "rbac.authorization.k8s.io"
+_SECRETS = "secrets"
+_READ, _LIST = ("get",), ("list",)
+_WRITE, _DELETE = ("create", "patch"), ("delete", "watch")
+_WAITED = ("list", "watch")
+_OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "Deployment": (("", "persistentvolumeclaims"), ("", "pods"), ("apps", "replicasets")),
+    "Job": (("", "pods"),),
+}
+"""Groups and resources that the provider reads while it waits for an object, and in a refresh, by the object's kind."""
+_URLS = "/"
+"""Value of a rule's `group` if its resources are URL paths of the API server."""
+_CHECK = "the rights of this run"
+_EVERYWHERE = ""
+"""Value for a rule's namespace if the rule applies to the whole cluster."""
+
+
+class Purpose(StrEnum):
+    """Purpose for which a user needs rights."""
+
+    PREVIEW = "preview"
+    DEPLOY = "deploy"
+    STATUS = "status"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rule:
+    """A rule of a Role or ClusterRole."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """Names of the objects; empty for all objects."""
+
+    @property
+    def manifest(self) -> dict[str, list[str]]:
+        """Return the rule in the form that it has in the manifest of a Role."""
+        if self.group == _URLS:
+            return {"nonResourceURLs": list(self.resources), "verbs": list(self.verbs)}
+        names = {"resourceNames": list(self.names)} if self.names else {}
+        return {"apiGroups": [self.group], "resources": list(self.resources), **names, "verbs": list(self.verbs)}
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """Rights that a Role or ClusterRole of a stack gives. Only users who have these rights can create the Role."""
+
+    namespace: str
+    """Namespace of the Role; empty for a ClusterRole."""
+    rule: Mapping[str, list[str]]
+    """A rule in the form that it has in the manifest of a Role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Objects of a stack, and the rights that the stack's Roles and ClusterRoles give."""
+
+    objects: frozenset[tuple[str, str]]
+    """Kind (`apiVersion/Kind`) and namespace of the objects; the namespace of a cluster-scoped object is empty."""
+    compared: frozenset[tuple[str, str]]
+    """Kind and namespace of the objects that a preview compares with the cluster, or whose marks it reads."""
+    granted: tuple[Granted, ...]
+    bound: frozenset[str]
+    """Names of ClusterRoles that the stack binds but does not create."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The smallest rules that suffice for a purpose, by namespace. An empty namespace stands for the ClusterRole."""
+
+    rules: Mapping[str, tuple[Mapping[str, list[str]], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Optional steps of a preview. Each step needs additional rights."""
+
+    secrets: bool = False
+    """Whether a preview checks that Secrets exist. The right that this check needs is the right to read their values,
+    too."""
+    dry_run: bool = False
+    """Whether a preview sends dry runs to the API server. Dry runs need the verbs for writing."""
+
+
+def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Rights:
+    """Return the rights that suffice for a purpose.
+
+    The rules of namespaces that the stack creates are in the ClusterRole, because no Role can exist before its
+    namespace.
+    """
+    deploys = purpose is Purpose.DEPLOY
+    reads_secrets, writes = options.secrets or deploys, options.dry_run or deploys
+    found = [*_reads(needs, secrets=reads_secrets), *_comparisons(made)]
+    if purpose is not Purpose.STATUS:
+        found += _object_rules(made, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
+        found += _of_pods(made, _LIST)
+        found += _grants(made) if writes else ()
+    if deploys:
+        found += [*_object_rules(made, _DELETE, secrets=True), *_waits(made)]
+    return Rights(_rules_by_place(_Verbs.of(found, needs.created)))
+
+
+def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
+    """Yield a warning for each place in which a user lacks rights: a namespace, or the whole cluster.
+
+    A missing right is no error, because a run uses some rights only after a failure.
+    """
+    if isinstance(permissions, Unknown):
+        yield unchecked(Path(), _CHECK, permissions.reason)
+        return
+    for namespace, rules in needed.rules.items():
+        texts = list(dict.fromkeys(_lacking(rules, permissions, namespace)))
+        if texts and not permissions.is_complete:
+            yield unchecked(Path(), _CHECK, "the API server does not list all rules")
+            return
+        if texts:
+            where = f"in namespace {namespace}" if namespace else "in the whole cluster"
+            what = f"this run is not allowed to {', '.join(texts)} {where}, so it may fail, or wait without end"
+            yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
+
+
+def _lacking(needed: Iterable[_Rule], permissions: Permissions, namespace: str) -> Iterator[str]:
+    """Yield verb and resource of each right that a user lacks."""
+    allowed = (*permissions.rules[_EVERYWHERE], *permissions.rules.get(namespace, ()))
+    for rule in needed:
+        for group, resource, verb in product(rule.get("apiGroups", ()), rule.get("resources", ()), rule["verbs"]):
+            if not any(_allows(each, group, resource, verb, rule.get("resourceNames", ())) for each in allowed):
+                yield f"{verb} {resource}"
+
+
+def _allows(rule: _Rule, group: str, resource: str, verb: str, names: Collection[str]) -> bool:
+    """Tell whether a rule allows a verb on the objects called `names`, or on all objects if `names` is empty."""
+    limit = rule.get("resourceNames")
+    return (
+        _has(rule.get("verbs", ()), verb)
+        and _has(rule.get("apiGroups", ()), group)
+        and _has(rule.get("resources", ()), resource)
+        and (not limit or (len(names) > 0 and {*names} <= {*limit}))
+    )
+
+
+def _has(values: Collection[str], value: str) -> bool:
+    return "*" in values or value in values
+
+
+def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for reading cluster facts."""
+    if needs.namespaces:
+        yield _EVERYWHERE, Rule("", ("namespaces",), _READ, tuple(sorted({*needs.namespaces, IDENTITY})))
+    for gateway in sorted(needs.gateways):
+        if (gateway.group, gateway.kind) == (GATEWAY_GROUP, _GATEWAY_KIND):
+            yield gateway.namespace, Rule(GATEWAY_GROUP, ("gateways",), _READ, (gateway.name,))
+    if needs.gateways:
+        yield _EVERYWHERE, Rule(GATEWAY_GROUP, ("httproutes",), _LIST)
+        names = tuple(sorted(bundles.versioned_definitions()))
+        yield _EVERYWHERE, Rule("apiextensions.k8s.io", ("customresourcedefinitions",), _READ, names)
+    yield from ((namespace, Rule("", ("services",), _LIST)) for namespace in sorted(needs.metered))
+    if needs.storage_classes:
+        yield _EVERYWHERE, Rule("storage.k8s.io", ("storageclasses",), _LIST)
+    if needs.priority_classes:
+        yield _EVERYWHERE, Rule("scheduling.k8s.io", ("priorityclasses",), _LIST)
+    yield from _capacity_reads(needs)
+    for reference in needs.secrets if secrets else ():
+        yield reference.namespace, Rule("", (_SECRETS,), _READ, (reference.name,))
+
+
+def _capacity_reads(needs: Needs) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for reading facts about devices."""
+    if needs.nodes:
+        yield _EVERYWHERE, Rule("", ("nodes",), _LIST)
+    for namespace in sorted(needs.quotas):
+        yield namespace, Rule("", ("resourcequotas",), _LIST)
+    if needs.slices:
+        yield _EVERYWHERE, Rule("resource.k8s.io", ("resourceslices",), _LIST)
+
+
+def _comparisons(made: Made) -> Iterator[tuple[str, Rule]]:
+    for api, namespace in sorted(made.compared):
+        yield namespace, _rule(api, _LIST)
+
+
+def _object_rules(made: Made, verbs: tuple[str, ...], *, secrets: bool) -> Iterator[tuple[str, Rule]]:
+    for api, namespace in sorted(made.objects):
+        rule = _rule(api, verbs)
+        if secrets or rule.resources != (_SECRETS,):
+            yield namespace, rule
+
+
+def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for the objects that the provider watches while it waits."""
+    for api, namespace in sorted(made.objects):
+        yield namespace, _rule(api, _WAITED)
+    yield from _of_pods(made, _WAITED)
+
+
+def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for the pods, ReplicaSets and claims that the provider reads together with a Deployment or a Job.
+
+    Without these rules, a refresh counts Deployments and Jobs as unhealthy, and shows an update.
+    """
+    for api, namespace in sorted(made.objects):
+        for group, resource in _OF_PODS.get(api.rpartition("/")[2], ()):
+            yield namespace, Rule(group, (resource,), verbs)
+
+
+def _grants(made: Made) -> Iterator[tuple[str, Rule]]:
+    """Yield rules with the rights that a stack's Roles give, and a rule for binding existing ClusterRoles."""
+    for granted in made.granted:
+        rule = granted.rule
+        for group in rule.get("apiGroups", ()):
+            names = tuple(rule.get("resourceNames", ()))
+            yield granted.namespace, Rule(group, tuple(rule["resources"]), tuple(rule["verbs"]), names)
+        if "nonResourceURLs" in rule:
+            yield _EVERYWHERE, Rule(_URLS, tuple(rule["nonResourceURLs"]), tuple(rule["verbs"]))
+    if made.bound:
+        yield _EVERYWHERE, Rule(_RBAC, ("clusterroles",), ("bind",), tuple(sorted(made.bound)))
+
+
+def _rule(api: str, verbs: tuple[str, ...]) -> Rule:
+    version, _, kind = api.rpartition("/")
+    return Rule(version.rpartition("/")[0], (plural(kind),), verbs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verbs:
+    """Verbs by place, group, resource and names."""
+
+    verbs: Mapping[tuple[str, str, str, tuple[str, ...]], Collection[str]]
+
+    @classmethod
+    def of(cls, rules: Iterable[tuple[str, Rule]], created: Collection[str]) -> "_Verbs":
+        """Collect the verbs of rules. A rule for a namespace in `created` is widened to the whole cluster."""
+        verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
+        for namespace, rule in rules:
+            place = _EVERYWHERE if namespace in created else namespace
+            for resource in rule.resources:
+                verbs.setdefault((place, rule.group, resource, rule.names), set()).update(rule.verbs)
+        return cls(verbs)
+
+    def minimal(self) -> Iterator[tuple[tuple[str, str, str, tuple[str, ...]], tuple[str, ...]]]:
+        """Yield the verbs that no wider rule has. Rules without names and rules for the whole cluster are wider."""
+        for (place, group, resource, names), verbs in sorted(self.verbs.items()):
+            wider = {(place, group, resource, ()), (_EVERYWHERE, group, resource, ())}
+            wider -= {(place, group, resource, names)}
+            missing = set(verbs).difference(*(self.verbs.get(each, ()) for each in wider))
+            if missing:
+                yield (place, group, resource, names), tuple(sorted(missing))
+
+
+def _rules_by_place(found: _Verbs) -> dict[str, tuple[Mapping[str, list[str]], ...]]:
+    """Return the rules of each namespace. Resources of one group share a rule if verbs and names are the same."""
+    alike = dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[str]]()
+    for (place, group, resource, names), verbs in found.minimal():
+        alike.setdefault((place, group, verbs, names), []).append(resource)
+    rules = dict[str, list[Mapping[str, list[str]]]]()
+    for (place, group, verbs, names), resources in alike.items():
+        rules.setdefault(place, []).append(Rule(group, tuple(resources), verbs, names).manifest)
+    return {place: tuple(rules[place]) for place in sorted(rules)}

@@ -1,0 +1,30 @@
+"""Readers of plain trees, whose shape is unknown: YAML, JSON and Kubernetes objects."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, cast
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+"""A mapping without keys."""
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return the value if it is a mapping, else an empty mapping."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else EMPTY
+
+
+def sequence(value: object) -> Sequence[Any]:
+    """Return the value if it is a list or a tuple, else an empty tuple."""
+    return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+
+
+def at(tree: object, *keys: str) -> object:
+    """Return the value at nested keys of a tree; None if a key is missing or leads through something else."""
+    for key in keys:
+        tree = mapping(tree).get(key)
+    return tree
+
+
+def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an object; those whose value is None are left out."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,192 @@
+"""Rights that suffice to preview, deploy or look at a stack."""
+
+import pytest
+import yaml
+
+from cli import rights as command
+from cli.rights import of_composition
+from composition import Composition, Given, compose
+from judging.rights import Options, Purpose, Rights, warnings
+from planning.ground.cluster_facts import NOTHING_READ, Permissions
+from tests.support.stacks import NAME, tree
+
+PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi", "secrets": ["registry"]}
+STACK = tree(
+    qwen={
+        "model": PULLED,
+        "storage": {"type": "dedicated", "storageClassName": "fast"},
+        "pod": {"priorityClassName": "high"},
+    }
+)
+SCRAPED = {"observability": {"metrics": {"type": "prometheus-operator"}}}
+
+
+def granted(purpose, stack=STACK, **options):
+    """Return (namespace, group, resource, names, verb) of everything that a purpose gets."""
+    composed = compose(stack, Given(NOTHING_READ), NAME)
+    assert isinstance(composed, Composition), composed
+    found = of_composition(composed, purpose, Options(**options))
+    return {
+        (place, group, resource, tuple(rule.get("resourceNames", ())), verb)
+        for place, rules in found.rules.items()
+        for rule in rules
+        for group in rule.get("apiGroups", ["URL"])
+        for resource in rule.get("resources", rule.get("nonResourceURLs"))
+        for verb in rule["verbs"]
+    }
+
+
+def verbs(found):
+    return {verb for *_, verb in found}
+
+
+def secrets(found):
+    return {(*each[:1], *each[3:]) for each in found if each[2] == "secrets"}
+
+
+def test_who_looks_reads_what_the_stack_needs_and_nothing_else():
+    found = granted(Purpose.STATUS)
+    assert verbs(found) == {"get", "list"}
+    assert ("", "", "namespaces", ("kube-system", "models"), "get") in found
+    assert ("gateways", "gateway.networking.k8s.io", "gateways", ("gateway",), "get") in found
+    assert ("", "gateway.networking.k8s.io", "httproutes", (), "list") in found
+    assert ("", "storage.k8s.io", "storageclasses", (), "list") in found
+    assert ("", "scheduling.k8s.io", "priorityclasses", (), "list") in found
+    assert {("models", "", kind, (), "list") for kind in ("configmaps", "serviceaccounts")} <= found
+    assert ("models", "apps", "deployments", (), "list") in found
+    classes = {resource for _, _, resource, _, _ in granted(Purpose.STATUS, tree())}
+    assert not classes & {"storageclasses", "priorityclasses", "secrets"}
+
+
+def test_nodes_are_listed_and_slices_where_pods_claim_devices():
+    nodes, slices = (("", *kind, (), "list") for kind in (("", "nodes"), ("resource.k8s.io", "resourceslices")))
+    claim = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
+    claiming = tree(qwen={"accelerator": "claimed"}) | {
+        "accelerators": {"claimed": {"vendor": "nvidia", "allocation": claim}}
+    }
+    assert {nodes, slices} <= granted(Purpose.STATUS, claiming)
+    assert {nodes, slices} & granted(Purpose.DEPLOY) == {nodes}
+
+
+def test_quotas_are_listed_where_pods_are():
+    stack = tree(qwen={}, bert={"namespace": "chat"})
+    quotas = {each for each in granted(Purpose.STATUS, stack) if each[2] == "resourcequotas"}
+    assert quotas == {(namespace, "", "resourcequotas", (), "list") for namespace in ("models", "chat")}
+    assert quotas <= granted(Purpose.PREVIEW, stack)
+    assert quotas <= granted(Purpose.DEPLOY, stack)
+
+
+def test_a_refresh_lists_what_pods_belong_to():
+    listed = {
+        ("models", *kind, (), "list")
+        for kind in (("", "pods"), ("", "persistentvolumeclaims"), ("apps", "replicasets"))
+    }
+    assert listed <= granted(Purpose.PREVIEW)
+    assert not {("models", "", "pods", (), "list")} & granted(Purpose.STATUS)
+
+
+def test_a_preview_has_no_secret_unless_asked_for():
+    assert secrets(granted(Purpose.PREVIEW)) == set()
+    assert secrets(granted(Purpose.PREVIEW, dry_run=True)) == set()
+    assert secrets(granted(Purpose.PREVIEW, STACK | SCRAPED)) == set()
+    assert secrets(granted(Purpose.PREVIEW, secrets=True)) == {("models", ("registry",), "get")}
+    assert secrets(granted(Purpose.STATUS, secrets=True)) == {("models", ("registry",), "get")}
+
+
+def test_a_preview_writes_nothing_unless_it_asks_the_server():
+    assert verbs(granted(Purpose.PREVIEW)) == {"get", "list"}
+    assert verbs(granted(Purpose.PREVIEW, dry_run=True)) >= {"get", "list", "create", "patch"}
+    assert "delete" not in verbs(granted(Purpose.PREVIEW, dry_run=True))
+
+
+def test_who_deploys_holds_what_the_stack_gives_away():
+    found = granted(Purpose.DEPLOY, STACK | SCRAPED)
+    assert ("", "rbac.authorization.k8s.io", "clusterroles", ("system:auth-delegator",), "bind") in found
+    assert ("", "URL", "/metrics", (), "get") in found
+    assert {("models", "", "pods", (), verb) for verb in ("get", "list", "watch")} <= found
+    assert {("models", "apps", "replicasets", (), verb) for verb in ("list", "watch")} <= found
+    assert {("models", "apps", "deployments", (), verb) for verb in ("create", "patch", "delete", "watch")} <= found
+
+
+def test_every_purpose_has_what_a_smaller_one_has():
+    def widened(found):
+        """Return rights with those of every name and of the whole cluster told for each place."""
+        return {each for each in found if each[3] == ()}
+
+    status, preview, deploy = (granted(purpose) for purpose in (Purpose.STATUS, Purpose.PREVIEW, Purpose.DEPLOY))
+    assert widened(status) <= widened(preview) <= widened(deploy)
+
+
+def test_rights_in_a_namespace_that_is_not_there_yet_hold_everywhere():
+    found = granted(Purpose.DEPLOY, tree() | {"namespaceOptions": {"create": True}})
+    assert {place for place, *_ in found} == {"", "gateways"}
+    assert ("", "", "namespaces", (), "create") in found
+
+
+def test_no_rule_repeats_a_wider_one():
+    for purpose in Purpose:
+        found = granted(purpose, STACK | SCRAPED, secrets=True)
+        narrow = {each for each in found if each[0] or each[3]}
+        for place, group, resource, names, verb in narrow:
+            wider = {("", group, resource, (), verb), (place, group, resource, (), verb)}
+            assert not (wider - {(place, group, resource, names, verb)}) & found
+
+
+def test_the_command_prints_roles(tmp_path):
+    path = tmp_path / "stack.yaml"
+    path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": STACK}}))
+    printed = list(yaml.safe_load_all(command.text(str(path), Purpose.STATUS, Options())))
+    assert [(each["kind"], each["metadata"].get("namespace")) for each in printed] == [
+        ("ClusterRole", None),
+        ("Role", "gateways"),
+        ("Role", "models"),
+    ]
+    assert {each["metadata"]["name"] for each in printed} == {"inference-stacks-status"}
+
+
+NEEDED = Rights({
+    "": ({"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["models"], "verbs": ["get"]},),
+    "models": ({"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "patch"]},),
+})  # fmt: skip
+NAMESPACES = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
+DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "patch"]}
+EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+
+
+def lacking(whole, models, *, is_complete=True):
+    return [str(each) for each in warnings(NEEDED, Permissions({"": whole, "models": models}, is_complete))]
+
+
+@pytest.mark.parametrize(
+    ("whole", "models"),
+    [
+        ((EVERYTHING,), ()),
+        ((NAMESPACES, DEPLOYMENTS), ()),
+        ((NAMESPACES | {"resourceNames": ["models", "other"]},), (DEPLOYMENTS,)),
+        ((NAMESPACES,), (DEPLOYMENTS | {"verbs": ["list"]}, DEPLOYMENTS | {"verbs": ["patch"]})),
+    ],
+)
+def test_who_has_the_rights_is_told_nothing(whole, models):
+    assert lacking(whole, models) == []
+
+
+@pytest.mark.parametrize(
+    ("whole", "models", "text"),
+    [
+        ((NAMESPACES,), (DEPLOYMENTS | {"verbs": ["patch"]},), "not allowed to list deployments in namespace models"),
+        ((NAMESPACES,), (DEPLOYMENTS | {"resourceNames": ["qwen"]},), "to list deployments, patch deployments in"),
+        ((NAMESPACES,), (DEPLOYMENTS | {"apiGroups": [""]},), "to list deployments, patch deployments in"),
+        ((), (NAMESPACES, DEPLOYMENTS), "to get namespaces in the whole cluster"),
+        ((NAMESPACES | {"resourceNames": ["other"]},), (DEPLOYMENTS,), "to get namespaces in the whole cluster"),
+    ],
+)
+def test_who_lacks_a_right_is_told_which(whole, models, text):
+    (found,) = lacking(whole, models)
+    assert text in found
+    assert "rights STACK --for deploy" in found
+
+
+def test_a_list_that_is_not_complete_proves_nothing():
+    (found,) = lacking((), (), is_complete=False)
+    assert "went unchecked" in found
+    assert lacking((EVERYTHING,), (), is_complete=False) == []
