@@ -8,7 +8,7 @@ from judging.losses.causes import Cause
 from judging.losses.matching import Matches, PlannedObject
 from manifests.assembly import Component
 from models.paths import Path
-from models.problems import Problem, unchecked
+from models.problems import Problem, gap
 from planning.ground.cluster_facts import LiveObjects, Routes, Unknown
 from planning.ground.instances import Instance
 from planning.ground.marks import Identity as Owner
@@ -64,7 +64,7 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     the words in `allow`.
     """
     if isinstance(state, Unknown):
-        return Continuity(problems=(unchecked(Path(), _CHECK, state.reason),))
+        return Continuity(problems=(gap(Path(), _CHECK, state.reason),))
     objects = planned_objects(components)
     matches = matching.in_cluster(matching.match(objects, state), live)
     earlier = state.clusters.get(instance.name)

@@ -28,7 +28,7 @@ from manifests.objects import Rendered, resource_type
 from models import yaml_limits
 from models.load import Loaded, load
 from models.paths import Path
-from models.problems import ConfigError, Problem, errors, unchecked
+from models.problems import ConfigError, Problem, errors, gap
 from models.stack import Stack
 from planning import outputs
 from planning.ground import contract, parts
@@ -337,7 +337,7 @@ def _take_back(
     read. If the kinds of the cluster are unknown, too, return no warning, because preflight reports the failed read.
     """
     if isinstance(live, Unknown):
-        unread = unchecked(Path(), "changes by others to objects", live.reason)
+        unread = gap(Path(), "changes by others to objects", live.reason)
         return components, () if isinstance(facts.apis, Unknown) else (unread,)
     annotated, added = additions.take_back(components, live)
     return annotated, (

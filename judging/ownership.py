@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground import instances
 from planning.ground.cluster_facts import LiveObjects, Place, Unknown
 from planning.ground.instances import MAIN, Instance
@@ -59,7 +59,7 @@ def problems(
     if mode == "skip":
         return []
     if isinstance(live, Unknown):
-        return [unchecked(Path(), _CHECK, live.reason)]
+        return [gap(Path(), _CHECK, live.reason)]
     taken = [(named, live.marks[named.place]) for named in objects if named.place in live.marks]
     verdicts = [(named, mark, identity.verdict(mark)) for named, mark in taken]
     severity = "error" if mode == "strict" else "warning"
@@ -109,7 +109,7 @@ def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem
 
 def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
     if live.unchecked:
-        yield unchecked(Path(), _CHECK, "the API server refused to list them", live.unchecked)
+        yield gap(Path(), _CHECK, "the API server refused to list them", live.unchecked)
 
 
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:

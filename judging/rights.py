@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import product
 
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground import bundles
 from planning.ground.api_groups import GATEWAY_GROUP, plural
 from planning.ground.cluster_facts import IDENTITY, Permissions, Unknown
@@ -131,12 +131,12 @@ def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Pro
     A missing right is no error, because a run uses some rights only after a failure.
     """
     if isinstance(permissions, Unknown):
-        yield unchecked(Path(), _CHECK, permissions.reason)
+        yield gap(Path(), _CHECK, permissions.reason)
         return
     for namespace, rules in needed.rules.items():
         texts = list(dict.fromkeys(_lacking(rules, permissions, namespace)))
         if texts and not permissions.is_complete:
-            yield unchecked(Path(), _CHECK, "the API server does not list all rules")
+            yield gap(Path(), _CHECK, "the API server does not list all rules")
             return
         if texts:
             where = f"in namespace {namespace}" if namespace else "in the whole cluster"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground import labels
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import LiveObjects, Pools, Unknown
@@ -26,7 +26,7 @@ def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
             if variant.names.generation is None:
                 continue
             if isinstance(pools, Unknown):
-                yield unchecked(variant.path, "generations of running pods", pools.reason)
+                yield gap(variant.path, "generations of running pods", pools.reason)
             else:
                 yield from _new_generation(variant, pools)
 
@@ -34,7 +34,7 @@ def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
 def refusals(live: LiveObjects) -> Iterator[Problem]:
     """Yield a warning if the user has no right to list objects of some kinds, so that these objects went unchecked."""
     if live.refused:
-        yield unchecked(Path(), "changes by others to objects", "the API server refused to list them", live.refused)
+        yield gap(Path(), "changes by others to objects", "the API server refused to list them", live.refused)
 
 
 def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:

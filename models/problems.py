@@ -16,7 +16,7 @@ from models.printable import printable
 _LONGEST_ECHO = 80
 _WENT_UNCHECKED = " went unchecked"
 _UNCHECKED_LINE = re.compile(rf"(?>(?P<check>.+?){_WENT_UNCHECKED})(?P<objects> for [^:;()]+)?: (?P<reason>.+)")
-"""Pattern of a text that `unchecked` made. The group without a name keeps the search linear in the text."""
+"""Pattern of a text that `gap` made. The group without a name keeps the search linear in the text."""
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 _NAMED = frozenset({"env", "flags", "headers", "setHeaders"})
 """Mappings whose keys are names of values. Such a name may show that its value is a credential."""
@@ -74,7 +74,7 @@ def warning(path: Path, what: str, remedy: str = "") -> Problem:
     return Problem(path, what, remedy, severity="warning")
 
 
-def unchecked(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Problem:
+def gap(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Problem:
     """Return a warning about a check that did not run. Its text is `<check> went unchecked: <reason>`.
 
     `objects` name what went unchecked, if the check ran for other objects.
@@ -85,7 +85,7 @@ def unchecked(path: Path, check: str, reason: str, objects: Sequence[str] = ()) 
 
 
 def gap_words(line: str) -> str | None:
-    """Return check and reason from the text of a warning that `unchecked` made; None for any other text.
+    """Return check and reason from the text of a warning that `gap` made; None for any other text.
 
     Reports read warnings from the engine's event log, which has nothing but their texts.
     """

@@ -10,7 +10,7 @@ from enum import Enum
 from judging.losses.causes import Cause
 from judging.losses.matching import Matches, is_live
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground.cluster_facts import LiveObjects, Unknown
 from planning.ground.recorded import ClusterRecord, RecordedObject
 
@@ -59,7 +59,7 @@ def problems(
             return []
         case Verdict.UNKNOWN:
             reason = live.reason if isinstance(live, Unknown) else "the API server refused to list the objects"
-            return [unchecked(_AT, _CHECK, reason)]
+            return [gap(_AT, _CHECK, reason)]
         case Verdict.ANOTHER:
             assert not isinstance(live, Unknown)  # noqa: S101, an unknown cluster has the verdict UNKNOWN
             return [_another(earlier, matches, live, name, allowed)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from judging.preflight.severity import Mode
 from models.paths import Path
-from models.problems import Problem, unchecked
+from models.problems import Problem, gap
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.needs import Needs
 
@@ -19,7 +19,7 @@ def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
         if isinstance(fact, Unknown):
             by_reason.setdefault(fact.reason, []).append(what)
     for reason, subjects in by_reason.items():
-        yield unchecked(Path(), ", ".join(subjects), reason)
+        yield gap(Path(), ", ".join(subjects), reason)
 
 
 def _subjects(needs: Needs) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from models.stack import Stack
 from planning.ground import gateways
 from planning.ground.api_groups import CLAIM_TEMPLATE_API, METRICS_GROUP
@@ -36,7 +36,7 @@ def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", 
     if mode == "skip":
         return []
     if isinstance(facts.apis, Unknown):
-        return [unchecked(Path(), f"whether the cluster serves {', '.join(names)}", facts.apis.reason)]
+        return [gap(Path(), f"whether the cluster serves {', '.join(names)}", facts.apis.reason)]
     severity = "error" if mode == "strict" else "warning"
     what = "the cluster does not serve it"
     missing = (kind for kind in names if kind not in facts.apis.kinds)
@@ -52,7 +52,7 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
     if mode == "skip" or isinstance(facts.apis, Unknown):
         return []
     if isinstance(facts.bundles, Unknown):
-        return [unchecked(Path(), "whether the cluster's CRDs are new enough", facts.bundles.reason)]
+        return [gap(Path(), "whether the cluster's CRDs are new enough", facts.bundles.reason)]
     severity = "error" if mode == "strict" else "warning"
     minimums = _minimum_versions(plan)
     problems = list[Problem]()
@@ -61,7 +61,7 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
         minimum, purpose = minimums.get((bundle.definition or "").partition(".")[2], ("", ""))
         if installed and minimum and not gateways.numbers(installed):
             reason = f"its version is no number ({installed})"
-            problems.append(unchecked(Path(bundle.definition or ""), f"whether it is new enough for {purpose}", reason))
+            problems.append(gap(Path(bundle.definition or ""), f"whether it is new enough for {purpose}", reason))
         elif installed and gateways.numbers(installed) < gateways.numbers(minimum):
             what = f"comes from {bundle.name} {installed}, but {purpose} needs {minimum} or newer"
             problems.append(Problem(Path(bundle.definition or ""), what, _installation(bundle), severity=severity))
@@ -114,9 +114,7 @@ def metrics(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
     autoscalers = [workload.autoscaler for service in plan.services for workload in service.workloads]
     needed = [item for autoscaler in autoscalers if autoscaler is not None for item in _object_metrics(autoscaler)]
     if isinstance(offered, Unknown):
-        return [
-            unchecked(at, f"whether the cluster offers {name} of {kind}", offered.reason) for at, kind, name in needed
-        ]
+        return [gap(at, f"whether the cluster offers {name} of {kind}", offered.reason) for at, kind, name in needed]
     return [
         _missing_metric(at, kind, name, offered) for at, kind, name in needed if f"{kind}/{name}" not in offered.metrics
     ]

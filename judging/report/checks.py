@@ -10,7 +10,7 @@ from judging.report.growth import Change
 from judging.report.packing import Verdict
 from judging.report.running import Running
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Place, Unknown
 from planning.ground.inventory import Quotas, Requested
@@ -48,7 +48,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
     if mode == "skip":
         return ()
     if isinstance(facts.nodes, Unknown):
-        unread = unchecked(Path(), "capacity of the nodes for this change", facts.nodes.reason)
+        unread = gap(Path(), "capacity of the nodes for this change", facts.nodes.reason)
         return (unread,) if mode == "strict" else ()
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
         found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))

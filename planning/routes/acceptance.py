@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, Unknown
@@ -101,9 +101,9 @@ def _gateway_warnings(
 ) -> Iterator[Problem]:
     at = Path(str(ref))
     if isinstance(live, Unknown):
-        yield unchecked(at, f"acceptance of the routes of {services}", live.reason)
+        yield gap(at, f"acceptance of the routes of {services}", live.reason)
     elif gateway is None and ref.kind != _KIND:
-        yield unchecked(at, f"acceptance of the routes of {services}", f"the parent is not a Gateway ({ref.kind})")
+        yield gap(at, f"acceptance of the routes of {services}", f"the parent is not a Gateway ({ref.kind})")
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
     elif not gateway.accepted:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Literal
 
 from models.paths import Path
-from models.problems import Problem, unchecked, warning
+from models.problems import Problem, gap, warning
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
 from planning.ground.marks import Identity, Verdict
 from planning.routes.records import Match, Route
@@ -130,7 +130,7 @@ def cluster_problems(
         return []
     if isinstance(live, Unknown):
         gateways = ", ".join(sorted({str(reference(route).gateway) for route in planned}))
-        return [unchecked(Path(), f"collisions with other routes on {gateways}", live.reason)]
+        return [gap(Path(), f"collisions with other routes on {gateways}", live.reason)]
     planned_names = {(route.namespace, route.name) for route in planned}
     indices = {verdict: _Index() for verdict in Verdict}
     for route in live.routes:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from models.paths import Path
-from models.problems import Problem, unchecked
+from models.problems import Problem, gap
 from models.profile import Profile
 from models.source import served_name
 from models.vocabulary import amount
@@ -36,7 +36,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
     found = fitting.fit(context)
     if isinstance(found, Unknown):
         if mode == "strict":
-            yield unchecked(context.path / "model", "fit of the model", found.reason)
+            yield gap(context.path / "model", "fit of the model", found.reason)
         return
     if not found.is_sufficient:
         severity = "error" if mode == "strict" else "warning"
