@@ -14,6 +14,7 @@ from cli import documents, stackfile, stackname
 from cli.documents import Block, Heading, Line, Table
 from composition import Given, Live, LockFile, locking, selecting, sources
 from composition.selecting import Explained
+from composition.sources import Configuration
 from facts import facts_file, platform_file
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
@@ -57,10 +58,11 @@ def run(options: Options) -> int:
 
 def _explain(tree: object, name: StackName, options: Options) -> Explained:
     outputs = None if options.platform is None else platform_file.read(Path(options.platform))
-    given = locking.read(LockFile(Path.cwd()), tree, name)
+    configuration = Configuration(tree)
+    given = locking.read(LockFile(Path.cwd()), configuration, name)
     if given.problems:
         raise ConfigError(given.problems)
-    files = sources.read(tree, (), locking.platform(tree, outputs, given.lock))
+    files = sources.read(configuration, (), locking.platform(configuration, outputs, given.lock))
     trees = (tree, *(each.tree for each in files.sources))
     keys = sorted({key for each in trees for key in _mapping(_mapping(each).get("services"))})
     if options.service is not None and options.service not in keys:

@@ -12,6 +12,7 @@ from pathlib import Path
 from cli import stackfile, stackname
 from composition import Given, Live, LockFile, locking
 from composition.locking import Locking, Request
+from composition.sources import Configuration
 from facts import facts_file, platform_file
 from models import lock
 from models.problems import Problem
@@ -51,7 +52,7 @@ def run(options: Options) -> int:
     file = LockFile(Path.cwd(), options.file, must_exist=options.is_check)
 
     def work(tree: object) -> Locking:
-        request = Request(tree, name, target, file, outputs, options.updated)
+        request = Request(Configuration(tree), name, target, file, outputs, options.updated)
         return locking.check(request) if options.is_check else locking.make(request)
 
     result = content.apply(work)
