@@ -15,6 +15,7 @@ from cli.documents import Block, Heading, Line, Table
 from cli.named_stack import NamedStack
 from composition import LockFile, locking, selecting, sources
 from composition.selecting import Explained
+from composition.sources import Configuration
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from models.trees import at, mapping
@@ -50,10 +51,11 @@ def run(options: Namespace) -> int:
 
 
 def _explain(tree: object, stack: NamedStack, service: str | None) -> Explained:
-    given = locking.read(LockFile(Path.cwd()), tree, stack.name)
+    configuration = Configuration(tree)
+    given = locking.read(LockFile(Path.cwd()), configuration, stack.name)
     if given.problems:
         raise ConfigError(given.problems)
-    files = sources.read(tree, (), locking.platform(tree, stack.outputs, given.lock))
+    files = sources.read(configuration, (), locking.platform(configuration, stack.outputs, given.lock))
     trees = (tree, *(source.tree for source in files.sources))
     keys = sorted({key for layer in trees for key in mapping(at(layer, "services"))})
     if service is not None and service not in keys:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from cli import named_stack
 from composition import LockFile, locking
-from composition.locking import Request
+from composition.locking import Locking, Request
+from composition.sources import Configuration
 from models import lock
 from models.problems import Problem
 
@@ -39,10 +40,13 @@ def run(options: Namespace) -> int:
     """
     stack = named_stack.of(options)
     file = LockFile(Path.cwd(), options.file, must_exist=options.check)
-    work = locking.check if options.check else locking.make
-    result = stack.file.apply(
-        lambda tree: work(Request(tree, stack.name, stack.target, file, stack.outputs, tuple(options.update)))
-    )
+    ask = locking.check if options.check else locking.make
+
+    def work(tree: object) -> Locking:
+        request = Request(Configuration(tree), stack.name, stack.target, file, stack.outputs, tuple(options.update))
+        return ask(request)
+
+    result = stack.file.apply(work)
     _print("warning: ", result.warnings)
     _print("", result.problems)
     if not options.check:

@@ -28,7 +28,7 @@ def printed(stack):
 
 
 def test_the_documents_show_the_diagram_of_an_example():
-    assert f"```mermaid\n{printed(EXAMPLE)}```" in Path("docs/operations.md").read_text(encoding="utf-8")
+    assert f"```mermaid\n{printed(EXAMPLE)}```" in Path("docs/watch.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

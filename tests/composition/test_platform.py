@@ -7,6 +7,7 @@ import pytest
 
 from components import platform
 from composition import Refusal, compose, sources
+from composition.sources import Configuration
 from composition.target import Given
 from models.load import load
 from models.platform import Outputs, Reference
@@ -35,7 +36,7 @@ def outputs(**changed):
 
 def stack(tree_of_stack, **changed):
     """Return the stack of a tree on a platform."""
-    return load(tree_of_stack, (), sources.read(tree_of_stack, (), outputs(**changed)).sources).finish()
+    return load(tree_of_stack, (), sources.read(Configuration(tree_of_stack), (), outputs(**changed)).sources).finish()
 
 
 def test_the_platform_gives_gateway_cluster_observability_and_storage_class():
@@ -67,9 +68,9 @@ def test_a_base_may_name_the_platform(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "base.yaml").write_text(json.dumps(NAMED | {"storageClassName": "of-the-base"}))
     tree_of_stack = {"extends": ["base.yaml"], "platform": {"output": "other"}}
-    assert sources.reference(tree_of_stack) == Reference("organization/platform/prod", "other", "admin")
-    assert sources.reference(tree_of_stack | {"platform": None}) is None
-    assert sources.reference({"extends": ["nosuch.yaml"]} | NAMED) is None
+    assert Configuration(tree_of_stack).platform == Reference("organization/platform/prod", "other", "admin")
+    assert Configuration(tree_of_stack | {"platform": None}).platform is None
+    assert Configuration({"extends": ["nosuch.yaml"]} | NAMED).platform is None
 
 
 def test_a_mistaken_value_is_told_with_the_stack_it_is_from():
