@@ -13,7 +13,7 @@ from planning.variant.context import VariantContext
 
 _ACTIVE_ACTIVE = "active-active"
 _FATES = {"FailClose": "refused", "FailOpen": "sent to any pod"}
-"""What happens to requests while no picker answers, by failure mode."""
+"""Fates of requests while no picker answers, by failure mode."""
 _CACHE_SCORER = "prefix-cache-scorer"
 _CACHE_PRODUCER = "approx-prefix-cache-producer"
 _PRODUCER_NAME = "prefixMatchInfoProducerName"
