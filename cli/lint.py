@@ -5,6 +5,7 @@ would never become ready. Settings that no author can intend are also refused; d
 """
 
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from planning.picker.lint import Finding
 from planning.picker.loader import Setting
 from planning.releases import Release, channel, channels
 
+HELP = "judge the configuration of an endpoint picker by the rules of a release's picker"
 FINDINGS = 1
 """Exit code for a configuration or a command line with mistakes."""
 
@@ -32,7 +34,20 @@ class Verdict:
     warnings: tuple[Problem, ...]
 
 
-def run(file: str | None, release: str, app_protocol: str | None, arguments: Sequence[str]) -> int:
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.epilog = "Arguments after -- are the picker's command line, which is judged, too."
+    parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; absent: the default")
+    parser.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.10")
+    parser.add_argument("--app-protocol", metavar="P", help="the pool's appProtocol; parsers must accept it")
+
+
+def run(options: Namespace) -> int:
+    """Run the command of parsed options, and return its exit code."""
+    return print_verdict(options.file, options.release, options.app_protocol, options.picker_arguments)
+
+
+def print_verdict(file: str | None, release: str, app_protocol: str | None, arguments: Sequence[str]) -> int:
     """Print the verdict on a file and on `arguments`, and return the exit code: 0, or 1 if there are findings.
 
     Raises `ConfigError` if the file cannot be read or parsed, or if there is no such release.

@@ -5,13 +5,16 @@ from typing import cast
 import pulumi
 
 from components import program
-from composition import sources
+from composition.sources import Configuration
 from models.platform import Outputs, Reference
 
 
 async def read_platform(tree: object) -> Outputs | None:
-    """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends has `platform`."""
-    reference = sources.reference(tree)
+    """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends has `platform`.
+
+    `tree` is the tree of the stack, or its `Configuration`.
+    """
+    reference = Configuration.of(tree).platform
     return None if reference is None else await read(reference)
 
 

@@ -12,7 +12,7 @@ import planning
 from composition import locking, selecting, sources
 from composition.continuity import Continuity, State, compare, nothing_recorded
 from composition.locking import GivenLock
-from composition.sources import Sources
+from composition.sources import Configuration, Sources
 from composition.target import Target
 from facts import source_sizes
 from facts.lock_file import LockFile
@@ -121,15 +121,18 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
 ) -> Composition | Refusal:
     """Run all steps on the configuration of an inference stack in the Pulumi stack called `name`.
 
-    `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that the caller found;
-    if there are any, no cluster is read. `platform` are the outputs of the platform; None if they were not read.
+    `tree` is the value of the configuration key `inference-stacks:stack`, or a `Configuration` with this value.
+    `earlier` are errors that the caller found; if there are any, no cluster is read. `platform` are the outputs of the
+    platform; None if they were not read.
     `state` returns Pulumi's state before the run.
     """
+    configuration = Configuration.of(tree)
+    tree = configuration.tree
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
-    earlier = (*earlier, *(given := locking.read(lock, tree, name, platform)).problems)
+    earlier = (*earlier, *(given := locking.read(lock, configuration, name, platform)).problems)
     try:
         yaml_limits.refuse_too_deep(tree, earlier)
-        files = sources.read(tree, earlier, locking.platform(tree, platform, given.lock))
+        files = sources.read(configuration, earlier, locking.platform(configuration, platform, given.lock))
         chosen = selecting.select(tree, files, given.lock, name.stack, target, earlier)
         files, source_warnings = chosen.with_documents(files), chosen.stale
         loaded, source_warnings = _with_contents(

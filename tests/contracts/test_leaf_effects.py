@@ -11,6 +11,7 @@ import pytest
 
 import planning
 from composition import Given, selecting, sources
+from composition.sources import Configuration
 from facts import cluster
 from judging import preflight, report
 from judging.losses import clusters
@@ -111,9 +112,10 @@ LIKELY: dict[Place, tuple[int, Any]] = {}
 def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
     stack = json.loads(text)
-    named = sources.reference(stack)
+    configuration = Configuration(stack)
+    named = configuration.platform
     platform = None if named is None else PLATFORMS.get(named.stack, PLATFORM)
-    files = sources.read(stack, (), platform)
+    files = sources.read(configuration, (), platform)
     chosen = selecting.select(stack, files, None, NAME.stack, Given(NOTHING_READ))
     loaded = load(stack, (), files.sources, chosen.selected)
     plan = planning.plan(loaded, NAME)
