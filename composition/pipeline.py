@@ -17,6 +17,7 @@ from composition.target import Target
 from facts import source_sizes
 from facts.lock_file import LockFile
 from judging import additions, giving, needs, ownership, preflight, report, rights, transition, validation
+from judging import routes as live_routes
 from judging.ownership import NamedObject
 from judging.preflight.owners import Owners
 from judging.report import Present
@@ -39,7 +40,7 @@ from planning.ground.needs import Needs
 from planning.ground.order import Id
 from planning.hardware import accelerators
 from planning.plans import ServicePlan, StackPlan
-from planning.routes import acceptance, collisions, nesting, precedence
+from planning.routes import acceptance
 from planning.routes.acceptance import Waits
 
 if TYPE_CHECKING:
@@ -241,9 +242,7 @@ def _preflight(loaded: Loaded, made: Composition, needed: Needs, target: Target)
         *preflight.metrics(plan, facts, mode),
         *preflight.metering(plan, facts, mode),
         *loaded.locate(references),
-        *collisions.cluster_problems(plan.routes, identity, facts.routes, mode),
-        *nesting.cluster_problems(plan.routes, identity, facts.routes, mode),
-        *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
+        *live_routes.judge(plan.routes, identity, facts.routes, mode),
         *preflight.gaps(needed, facts, mode),
     )
 
