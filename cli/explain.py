@@ -13,7 +13,7 @@ from typing import Any, cast
 from cli import documents, stackfile, stackname
 from cli.documents import Block, Heading, Line, Table
 from composition import Given, Live, LockFile, locking, selecting, sources
-from composition.selecting import Explained
+from composition.selecting import Explanation
 from composition.sources import Configuration
 from facts import facts_file, platform_file
 from models.paths import Path as ConfigPath
@@ -51,12 +51,12 @@ def run(options: Options) -> int:
     content, name = stackfile.parse(path), stackname.of(path, options.name)
     explained = content.apply(lambda tree: _explain(tree, name, options))
     print(_json(explained, options) if options.is_json else _text(explained, options), end="")
-    problems = [each for each in explained.selecting.selected.problems if _is_of(each.path, options)]
+    problems = [each for each in explained.selection.layers.problems if _is_of(each.path, options)]
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
     return 2 if problems else 0
 
 
-def _explain(tree: object, name: StackName, options: Options) -> Explained:
+def _explain(tree: object, name: StackName, options: Options) -> Explanation:
     outputs = None if options.platform is None else platform_file.read(Path(options.platform))
     configuration = Configuration(tree)
     given = locking.read(LockFile(Path.cwd()), configuration, name)
@@ -82,13 +82,13 @@ def _is_of(path: ConfigPath, options: Options) -> bool:
     return options.service is None or path[:1] != ("services",) or path[1] == options.service
 
 
-def _tables(explained: Explained, options: Options) -> Iterator[tuple[ConfigPath, Evaluation]]:
+def _tables(explained: Explanation, options: Options) -> Iterator[tuple[ConfigPath, Evaluation]]:
     for path, table in sorted(explained.tables.items()):
         if _is_of(path, options):
             yield path, table
 
 
-def _json(explained: Explained, options: Options) -> str:
+def _json(explained: Explanation, options: Options) -> str:
     tables = {
         str(path): explanation.of_table(table, explained.decisions.get(path))
         for path, table in _tables(explained, options)
@@ -96,7 +96,7 @@ def _json(explained: Explained, options: Options) -> str:
     return json.dumps({"selections": tables}, indent=2) + "\n"
 
 
-def _text(explained: Explained, options: Options) -> str:
+def _text(explained: Explanation, options: Options) -> str:
     blocks = [block for path, table in _tables(explained, options) for block in _blocks(path, table, explained)]
     if not blocks:
         what = "No service selects a profile." if options.service is None else f"{options.service} selects no profile."
@@ -104,7 +104,7 @@ def _text(explained: Explained, options: Options) -> str:
     return documents.text(blocks)
 
 
-def _blocks(path: ConfigPath, table: Evaluation, explained: Explained) -> Iterator[Block]:
+def _blocks(path: ConfigPath, table: Evaluation, explained: Explanation) -> Iterator[Block]:
     """Yield the heading, the decision and the table of candidates for one service, canary or prefill."""
     decision = explained.decisions.get(path)
     yield Heading(f"{path}: {table.question.model}")

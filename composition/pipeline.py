@@ -133,10 +133,10 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     try:
         yaml_limits.refuse_too_deep(tree, earlier)
         files = sources.read(configuration, earlier, locking.platform(configuration, platform, given.lock))
-        chosen = selecting.select(tree, files, given.lock, name.stack, target, earlier)
-        files, source_warnings = chosen.with_documents(files), chosen.stale
+        selection = selecting.select(tree, files, given.lock, name.stack, target, earlier)
+        files, source_warnings = selection.with_documents(files), selection.stale
         loaded, source_warnings = _with_contents(
-            load(tree, earlier, files.sources, chosen.selected), given, name, target, source_warnings
+            load(tree, earlier, files.sources, selection.layers), given, name, target, source_warnings
         )
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
@@ -151,7 +151,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         complete = files.complete(error.problems) if isinstance(error, ConfigError) else error
         return Refusal(complete, source_warnings, plan_warnings)
     made = Composition(loaded.stack, source_warnings, plan, facts, waits, components, (), Continuity(), ())
-    return _judge(made, loaded, needed, target, instance, chosen.warnings(facts, name.stack), state)
+    return _judge(made, loaded, needed, target, instance, selection.warnings(facts, name.stack), state)
 
 
 def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by

@@ -117,7 +117,7 @@ def effect(text: str) -> str:
     platform = None if named is None else PLATFORMS.get(named.stack, PLATFORM)
     files = sources.read(configuration, (), platform)
     chosen = selecting.select(stack, files, None, NAME.stack, Given(NOTHING_READ))
-    loaded = load(stack, (), files.sources, chosen.selected)
+    loaded = load(stack, (), files.sources, chosen.layers)
     plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
