@@ -28,7 +28,7 @@ class _PartialSpec(Spec):
 
 
 class PartialModel(_PartialSpec):
-    """What `model` says of the identity of the model."""
+    """Name and source of a model."""
 
     name: str | None = None
     source: str | None = None
@@ -53,7 +53,7 @@ class PartialPod(_PartialSpec):
 
 
 class PartialRole(_PartialSpec):
-    """What a prefill says of its profile."""
+    """Accelerator, wishes and nodes of a prefill."""
 
     accelerator: str | None = None
     selection: Selection | None = None
@@ -61,7 +61,7 @@ class PartialRole(_PartialSpec):
 
 
 class PartialVariant(PartialRole):
-    """What a service or a canary says of its profile."""
+    """Keys of a service or a canary that a selection reads."""
 
     model: PartialModel | None = None
     storage: PartialStorage = PartialStorage.default()

@@ -105,7 +105,7 @@ def is_locked(seat: Seat, locked: Mapping[Path, LockedProfile]) -> bool:
 def open_seats(questions: Questions, locked: Mapping[Path, LockedProfile]) -> Iterator[Seat]:
     """Yield the seats whose questions the lock does not answer. A seat with the question of its parent is left out."""
     for seat in questions.seats.values():
-        if not is_locked(seat, locked) and questions.shared(seat) is None:
+        if not is_locked(seat, locked) and questions.other_seat(seat) is None:
             yield seat
 
 
@@ -119,7 +119,7 @@ def decide(
     """Return the decisions of a stack. `locked` has the profiles in the lock, and `file` is the name of its file."""
     decider = _Decider(questions, catalogue, Fleet(facts))
     for seat in questions.seats.values():
-        shared = questions.shared(seat)
+        shared = questions.other_seat(seat)
         if is_locked(seat, locked):
             decider.take(seat, locked[seat.path], file)
         elif shared is not None:

@@ -58,7 +58,7 @@ class Questions:
     without: tuple[Path, ...]
     """Paths of canaries that get no profile, although their service gets a profile."""
 
-    def shared(self, seat: Seat) -> Seat | None:
+    def other_seat(self, seat: Seat) -> Seat | None:
         """Return the seat of the parent of `seat`, if both have the same question; else None."""
         parent = self.seats.get(seat.parent) if seat.parent is not None else None
         return parent if parent is not None and parent.has_question_of(seat) else None
@@ -164,17 +164,17 @@ class _Collector:
             # The validation of the stack reports the mistake.
             self._failed.append(at)
             return
-        wishes = role.selection or Selection.default()
-        if wishes.accelerators and role.accelerator is not None:
+        selection = role.selection or Selection.default()
+        if selection.accelerators and role.accelerator is not None:
             what = f"cannot be used with accelerator{echo(at, role.accelerator)}, which allows one class"
             at_list = at / "selection" / "accelerators"
             self._problems.append(Problem(at_list, what, "remove one of them", depends_on=(at / "accelerator",)))
-        if unknown := list(self._unknown_classes(at, wishes)):
+        if unknown := list(self._unknown_classes(at, selection)):
             self._problems += unknown
             self._failed.append(at)
             return
         question = Question.default(
-            **wishes.__dict__, model=named.model, image=named.image, accelerator=role.accelerator
+            **selection.__dict__, model=named.model, image=named.image, accelerator=role.accelerator
         )
         self._seats[at] = Seat(at, question, role.pod.node_selector, parent)
 
@@ -193,9 +193,9 @@ class _Collector:
         """Tell whether a value would be written in a service, and not in `defaults`."""
         return self._merged.locate(path, absent=False).path[:1] == ("services",)
 
-    def _unknown_classes(self, at: Path, wished: Selection) -> Iterator[Problem]:
+    def _unknown_classes(self, at: Path, selection: Selection) -> Iterator[Problem]:
         known = self._catalogue.classes
-        for index, name in enumerate(wished.accelerators):
+        for index, name in enumerate(selection.accelerators):
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 remedy = f"use {near[0]}" if near else "write classes such as nvidia-l40s"
