@@ -7,6 +7,8 @@ touches every stack that may select a shipped profile. Documents, tests and the 
 
 import posixpath
 import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -22,11 +24,24 @@ from models.stack_layers import merge_stack
 from planning.releases import channels
 from planning.selection.seats import may_ask
 
+HELP = "print the stacks that a change of files touches"
 _FILES = frozenset({"__main__.py", "Pulumi.yaml", "requirements.txt"})
 _FOLDERS = frozenset({"models", "planning", "manifests", "judging", "facts", "composition", "components"})
 _CHANNELS = "planning/releases"
 _SHIPPED = "catalogue/"
 """Folder of the shipped profiles."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    commit = "the commit before the change, such as origin/main"
+    parser.add_argument("--since", dest="ref", metavar="REF", required=True, help=commit)
+
+
+def run(options: Namespace) -> int:
+    """Print the stacks that a change touches, and return the exit code. Raises `ConfigError` as `since` does."""
+    sys.stdout.writelines(f"{stack}\n" for stack in since(options.ref))
+    return 0
 
 
 def since(ref: str) -> list[str]:

@@ -138,9 +138,7 @@ def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = f"of {', '.join(others)} alone" if others else "of no kind of object"
     what = f"the cluster offers {name} {place} ({METRICS_GROUP}), but the autoscaler asks for the metric of {kind}"
-    remedy = (
-        "give the metrics adapter the rule in docs/operations.md; an adapter offers only metrics that pods reported"
-    )
+    remedy = "give the metrics adapter the rule in docs/run.md; an adapter offers only metrics that pods reported"
     return warning(at, what, remedy)
 
 

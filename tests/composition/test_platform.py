@@ -5,7 +5,6 @@ import json
 import pulumi
 import pytest
 
-from cli.render import render
 from components import platform
 from composition import Refusal, compose, sources
 from composition.sources import Configuration
@@ -13,6 +12,7 @@ from composition.target import Given
 from models.load import load
 from models.platform import Outputs, Reference
 from planning.ground.cluster_facts import NOTHING_READ
+from tests.support.commands import rendering
 from tests.support.program import begin
 from tests.support.stacks import GATEWAY, NAME, tree
 
@@ -86,9 +86,9 @@ def test_render_takes_the_outputs_from_a_file(tmp_path):
     (tmp_path / "Pulumi.plain.yaml").write_text(json.dumps(stated))
     written = {"inferencePlatform": VALUES, "admin": "[secret]"}
     (tmp_path / "platform.json").write_text(json.dumps(written))
-    name = "inference-stacks/prod"
-    on_platform = render(str(tmp_path / "Pulumi.prod.yaml"), None, name, str(tmp_path / "platform.json"))
-    assert on_platform == render(str(tmp_path / "Pulumi.plain.yaml"), None, name)
+    name = ("--as", "inference-stacks/prod")
+    on_platform = rendering(tmp_path / "Pulumi.prod.yaml", *name, "--platform", str(tmp_path / "platform.json"))
+    assert on_platform == rendering(tmp_path / "Pulumi.plain.yaml", *name)
     assert "shared-nfs" in on_platform or "prometheus" in on_platform
 
 

@@ -19,7 +19,7 @@ METRICS = [
     {"type": "custom", "spec": CUSTOM},
 ]
 AT = "services.qwen.autoscaling.metrics"
-REMEDY = "give the metrics adapter the rule in docs/operations.md; an adapter offers only metrics that pods reported"
+REMEDY = "give the metrics adapter the rule in docs/run.md; an adapter offers only metrics that pods reported"
 KINDS = Served(frozenset({"v1/Service"}))
 
 
@@ -69,7 +69,7 @@ def test_nobody_is_asked_for_metrics_of_keda_or_without_the_check():
 
 def rules():
     """Return the rules that the documentation gives to metrics adapters."""
-    text = Path("docs/operations.md").read_text(encoding="utf-8")
+    text = Path("docs/run.md").read_text(encoding="utf-8")
     block, _ = re.findall(r"```yaml\n(rules:\n.*?)```", text, re.DOTALL)
     return yaml.safe_load(block)["rules"]
 

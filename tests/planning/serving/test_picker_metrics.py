@@ -85,7 +85,7 @@ def test_a_metric_of_the_picker_that_the_cluster_does_not_offer_is_told():
 
 @pytest.mark.parametrize("release", channels())
 def test_the_documented_rule_offers_the_metrics_of_the_picker_by_namespace_and_service(release):
-    text = Path("docs/operations.md").read_text(encoding="utf-8")
+    text = Path("docs/run.md").read_text(encoding="utf-8")
     rules = [
         rule
         for block in re.findall(r"```yaml\n(rules:\n.*?)```", text, re.DOTALL)
