@@ -24,7 +24,7 @@ class Situation:
     plan: StackPlan
     components: tuple[Component, ...]
     needs: Needs
-    """What the objects of the components need from the cluster."""
+    """Needs of the objects of the components."""
     instance: Instance
     facts: ClusterFacts
     earlier: ClusterFacts | None
