@@ -14,8 +14,8 @@ from components.provider import ClusterProvider
 from components.registration import Registered, register
 from components.routing import RoutingArgs, RoutingStack
 from composition import Composition
-from composition.continuity import Continuity
 from composition.sources import Configuration
+from judging.losses.continuity import Continuity
 from manifests.assembly import Component, ComponentType
 from models.platform import Outputs
 from models.problems import Problem
@@ -69,8 +69,9 @@ class InferenceStack(pulumi.ComponentResource):
         continuity = Continuity() if drafted is None else drafted.composition.continuity
         former = [] if continuity.instance_alias is None else [continuity.instance_alias]
         ours = pulumi.ResourceOptions(depends_on=run.sound(), aliases=former)
-        super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
-        with program.without_traceback():
+        with program.without_positions():
+            super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
+        with program.without_traceback(), program.without_positions():
             self.outputs = {} if drafted is None else self._register(drafted)
             self.register_outputs({**self.outputs, **state.cluster_output(continuity.cluster)})
 
