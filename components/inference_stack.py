@@ -69,8 +69,9 @@ class InferenceStack(pulumi.ComponentResource):
         continuity = Continuity() if drafted is None else drafted.composition.continuity
         former = [] if continuity.instance_alias is None else [continuity.instance_alias]
         ours = pulumi.ResourceOptions(depends_on=run.sound(), aliases=former)
-        super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
-        with program.without_traceback():
+        with program.without_positions():
+            super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
+        with program.without_traceback(), program.without_positions():
             self.outputs = {} if drafted is None else self._register(drafted)
             self.register_outputs({**self.outputs, **state.cluster_output(continuity.cluster)})
 

@@ -4,6 +4,7 @@ from typing import cast
 
 import pulumi
 
+from components import program
 from composition.sources import Configuration
 from models.platform import Outputs, Reference
 
@@ -19,7 +20,8 @@ async def read_platform(tree: object) -> Outputs | None:
 
 async def read(reference: Reference) -> Outputs:
     """Return the platform's outputs that `reference` names. Outputs that do not exist are left out."""
-    stack = pulumi.StackReference(reference.stack)
+    with program.without_positions():
+        stack = pulumi.StackReference(reference.stack)
     values, secrets = dict[str, object](), set[str]()
     for name in filter(None, (reference.output, reference.kubeconfig)):
         details = await stack.get_output_details(name)
