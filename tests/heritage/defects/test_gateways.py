@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import planning
-from judging.preflight import addresses, bundles
+from judging.preflight.kinds import addresses, bundles
 from judging.routes import judge
 from models.load import load
 from models.problems import ConfigError
