@@ -15,10 +15,10 @@ from facts import regular_files
 from facts.regular_files import LARGEST_YAML, UnreadableError
 from models import cleartext
 from models.paths import Path as ConfigPath
-from models.problems import ConfigError, Problem, warning
+from models.problems import ConfigError, Problem, warning, warnings
 from planning.picker import command_line, lint, yaml_reader
-from planning.picker.lint import Finding
-from planning.picker.loader import Setting
+from planning.picker.lint import ConfigFinding
+from planning.picker.loader import LoaderSetting
 from planning.releases import Release, channel, channels
 
 HELP = "judge the configuration of an endpoint picker by the rules of a release's picker"
@@ -30,7 +30,7 @@ FINDINGS = 1
 class Verdict:
     """The result of judging a configuration and a command line."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ConfigFinding, ...]
     warnings: tuple[Problem, ...]
 
 
@@ -76,21 +76,23 @@ def judge(
     None, alpha plugins are permitted. Raises `ValueError` if the text is neither YAML nor JSON.
     """
     line = command_line.CommandLine({}, ()) if arguments is None else command_line.read(arguments, release)
-    refused = [Finding(problem, None) for problem in line.problems]
+    refused = [ConfigFinding(problem, None) for problem in line.problems]
     file = yaml_reader.File(None, ()) if text is None else yaml_reader.read(text)
-    refused += [Finding(problem, None) for problem in file.problems]
+    refused += [ConfigFinding(problem, None) for problem in file.problems]
     if file.value is None:
         return Verdict(tuple(refused), ())
     config = file.value
     if not isinstance(config, dict):
         problem = Problem(ConfigPath(), "the file holds no mapping", "write plugins and schedulingProfiles as keys")
-        return Verdict((*refused, Finding(problem, None)), ())
+        return Verdict((*refused, ConfigFinding(problem, None)), ())
     flag = (release.picker.flags.experimental or "").removeprefix("--")
     is_allowed = arguments is None or line.values.get(flag) is True
-    setting = Setting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
+    setting = LoaderSetting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
     tree = cast("dict[str, Any]", config)
-    warnings = (*lint.warnings(ConfigPath(), tree, release.picker), *_credentials(tree))
-    return Verdict((*refused, *lint.findings(tree, setting)), warnings)
+    findings = list(lint.findings(tree, setting))
+    refused += [finding for finding in findings if finding.problem.severity == "error"]
+    warned = warnings(finding.problem for finding in findings)
+    return Verdict(tuple(refused), (*warned, *_credentials(tree)))
 
 
 def _credentials(tree: dict[str, Any]) -> Iterator[Problem]:

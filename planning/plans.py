@@ -6,7 +6,7 @@ from typing import Any
 
 from models.paths import Path
 from models.pins import Pin
-from models.problems import Problem, warning
+from models.problems import Problem, warning, warnings
 from models.profile import NO_PROFILES, ChosenProfile
 from models.service import Variant
 from models.source import served_name
@@ -28,7 +28,7 @@ from planning.resolve import Resolved
 from planning.routes import Route, requests
 from planning.routes.records import PoolRequests
 from planning.serving import Workload
-from planning.variant import Contexts, VariantContext
+from planning.variant import VariantContext
 from planning.variant.canary import Share
 from planning.weights import claims
 from planning.weights.claims import StoragePlan
@@ -341,8 +341,8 @@ def _service(
 ) -> ServicePlan:
     contexts, spec = resolved.contexts, resolved.stack.services[key]
     primary_context, canary_context = contexts.primary(key), contexts.canary(key)
-    primary = _variant(primary_context, contexts, profiles)
-    canary = None if canary_context is None else _variant(canary_context, contexts, profiles)
+    primary = _variant(primary_context, resolved, profiles)
+    canary = None if canary_context is None else _variant(canary_context, resolved, profiles)
     return ServicePlan(
         key=key,
         primary=primary,
@@ -359,11 +359,13 @@ def _service(
     )
 
 
-def _variant(context: VariantContext, contexts: Contexts, profiles: Mapping[Path, ChosenProfile]) -> VariantPlan:
-    spec, stack = context.spec, context.stack
+def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path, ChosenProfile]) -> VariantPlan:
+    spec, stack, contexts = context.spec, context.stack, resolved.contexts
     provider = None if context.gateway is None else context.gateway.provider
     roles = {name: serving.plan(role) for name, role in contexts.roles_of(context).items()}
-    cache, picker_plan = claims.cache_of(spec), picker.plan(context) if context.has_picker else None
+    cache = claims.cache_of(spec)
+    picker_context = resolved.pickers.get((context.key, context.variant_name))
+    picker_plan = None if picker_context is None else picker.plan(picker_context)
     monitoring_plan = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
         key=context.key,
@@ -395,7 +397,7 @@ def _variant(context: VariantContext, contexts: Contexts, profiles: Mapping[Path
             *weights.variant_warnings(context),
             *serving.warnings(context, contexts),
             *serving.workload_warnings(context.path, roles.values()),
-            *(() if picker_plan is None else picker_plan.warnings),
+            *warnings(picker.judge(context, picker_context)),
         ),
     )
 

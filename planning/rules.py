@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, errors
 from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
@@ -73,9 +73,9 @@ def _resolved_problems(resolved: Resolved, release: Release) -> Iterator[Problem
     yield from weights.problems(resolved.stack, contexts, release)
     yield from resolved.route_problems
     yield from money.problems(resolved.stack, resolved.classes, contexts)
-    for context in contexts.variants.values():
+    for key, context in contexts.variants.items():
         yield from serving.problems(context, contexts)
-        yield from picker.problems(context)
+        yield from errors(picker.judge(context, resolved.pickers.get(key)))
 
 
 def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:

@@ -6,9 +6,10 @@ import yaml
 
 from models.load import load
 from models.problems import ConfigError
+from models.service import Service
 from planning import rules
 from planning.resolve import resolve
-from tests.support.stacks import plan, tree
+from tests.support.stacks import SERVICE, lines, plan, tree
 
 AT = "services.qwen.endpointPicker"
 SINGLE = {
@@ -19,10 +20,19 @@ SINGLE = {
 }
 
 
+def service(**keys):
+    return Service.model_validate(copy.deepcopy(SERVICE) | keys)
+
+
 def planned(release="llm-d-0.10", **keys):
     """Return the picker of a service."""
     (service,) = plan(tree(qwen=keys) | {"release": release}).services
     return service.primary.picker
+
+
+def warned(release="llm-d-0.10", **keys):
+    """Return the warnings about a service."""
+    return lines(plan(tree(qwen=keys) | {"release": release}).warnings, "warning")
 
 
 def config(release="llm-d-0.10", **keys):
