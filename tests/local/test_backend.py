@@ -5,15 +5,13 @@ import gzip
 import io
 import json
 import os
-import socket
-import subprocess
-import uuid
 
 import pytest
 
 from local.backend import Folder
 from local.errors import LocalError
 from local.report import Report
+from tests.support.locks import dead_pid, lock
 
 STATE = {"version": 3, "checkpoint": {"latest": {"resources": [{"urn": "one"}]}}}
 FORMS = {"dev.json": bytes, "dev.json.gz": gzip.compress}
@@ -47,26 +45,6 @@ def damaged(path):
     """Return contents of a file that a killed run has written in part."""
     whole = content(path)
     return b"", whole[: len(whole) // 2], whole[:-1]
-
-
-def lock(folder, **changes):
-    fields = {
-        "pid": os.getpid(),
-        "username": "somebody",
-        "hostname": socket.gethostname(),
-        "timestamp": dt.datetime.now(dt.UTC).isoformat(),
-        **changes,
-    }
-    path = folder / ".pulumi/locks/organization/engine-test/dev" / f"{uuid.uuid4()}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(fields))
-    return path
-
-
-def dead_pid():
-    child = subprocess.Popen(["true"])
-    child.wait()
-    return child.pid
 
 
 def test_the_newest_deployment_is_read_in_either_form(checkpoint, tmp_path):

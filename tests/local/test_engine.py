@@ -18,7 +18,7 @@ from local.engine import Engine
 from local.errors import LocalError
 from local.report import Report
 from local.tools import Tool
-from tests.local.test_backend import dead_pid, lock
+from tests.support.locks import dead_pid, lock
 
 PROGRAM = """
 import pulumi
