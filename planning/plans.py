@@ -301,10 +301,10 @@ def decide(
         own_warnings=(
             *_unproven_facts(release, vendors),
             *money.warnings(stack),
-            *tracing.warnings(stack.observability.tracing, release),
+            *tracing.judge(stack.observability.tracing, release),
             *claims.warnings(resolved.contexts.variants.values(), caches),
-            *network.warnings(stack, _policies(services, caches, interceptor_network)),
-            *interceptor.warnings(stack, metering),
+            *network.judge_plan(stack, _policies(services, caches, interceptor_network)),
+            *interceptor.judge_plan(stack, metering),
             *weights.cache_warnings(stack),
             *warnings(resolved.routing.between_services),
         ),
@@ -347,7 +347,7 @@ def _service(
         own_warnings=(
             *variant.warnings(primary_context.path, spec),
             *warnings(resolved.routing.of_services[key]),
-            *interceptor.service_warnings(primary_context),
+            *interceptor.judge_service(primary_context),
         ),
     )
 

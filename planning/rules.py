@@ -35,7 +35,7 @@ def problems(resolved: Resolved) -> list[Problem]:
     stack, variants = resolved.stack, resolved.configured_variants
     devices = accelerators.resource_names(resolved.classes)
     found = [*_release_problems(stack), *_namespace_problems(stack), *_system_namespace_problems(stack)]
-    found += [*interceptor.problems(stack), *hardware.problems(stack.accelerators)]
+    found += [*interceptor.judge(stack), *hardware.problems(stack.accelerators)]
     for key, profile in stack.catalogue.profiles.items():
         at = Path("catalogue", "profiles", key, "service")
         found += hardware.check_class(at, profile.service.accelerator, resolved.classes)
@@ -43,7 +43,7 @@ def problems(resolved: Resolved) -> list[Problem]:
         *_reserved_label_problems(stack, variants),
         *_reserved_annotation_problems(stack, variants),
         *_annotation_size_problems(stack, variants),
-        *network.problems(stack),
+        *network.judge(stack),
         *_mutable_image_problems(stack, variants),
         *pins.problems(stack, variants),
     ]
@@ -58,7 +58,7 @@ def problems(resolved: Resolved) -> list[Problem]:
     for configured in variants:
         found += [
             *weights.variant_problems(configured),
-            *network.variant_problems(configured),
+            *network.judge_variant(configured),
             *_other_container_problems(configured, devices),
         ]
         for _, at, role in configured.roles:
