@@ -75,9 +75,9 @@ class Composition:
 
     def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
         """Return the objects that must be up before a service's output `awaited` resolves, in order of registration."""
-        return tuple(self._awaited(service))
+        return tuple(self._ids_to_await(service))
 
-    def _awaited(self, service: ServicePlan) -> Iterator[Id]:
+    def _ids_to_await(self, service: ServicePlan) -> Iterator[Id]:
         owners = {variant.owner for variant in service.variants}
         awaited_parts = {*_AWAITED_PARTS}
         if service.key in self.waits.routes:
