@@ -305,7 +305,7 @@ def _ownership(
             rendered.place,
             resource_type(rendered.manifest),
             f"{component.name}-{rendered.suffix}",
-            component.type.identity(component.name),
+            component.resource,
         )
         for component in components
         for rendered in _of_known_owner((component,))
