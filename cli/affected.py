@@ -17,12 +17,13 @@ from cli import stackfile
 from facts import base_files
 from models import lock
 from models.layers import Source
+from models.outline import Outline
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from models.stack import Stack
 from models.stack_layers import merge_stack
 from planning.releases import channels
-from planning.selection.seats import may_ask
+from planning.selection.seats import may_need_profiles
 
 HELP = "print the stacks that a change of files touches"
 _FILES = frozenset({"__main__.py", "Pulumi.yaml", "requirements.txt"})
@@ -102,11 +103,13 @@ def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, froze
     except ConfigError:
         return None, None, frozenset({_SHIPPED})
     sources = [Source(document.file, base_files.tree(document)) for document in documents]
-    layer = merge_stack(tree, sources)
-    merged = layer.tree
+    merged = merge_stack(tree, sources).tree
     facts = _below(_below(merged, "cluster"), "facts").get("path")
     release = merged.get("release", Stack.model_fields["release"].default)
-    return release, _path(facts), frozenset(_profiles(_below(merged, "catalogue"))) if may_ask(layer) else frozenset()
+    profiles = frozenset[str]()
+    if may_need_profiles(Outline.of(merged).stack):
+        profiles = frozenset(_profiles(_below(merged, "catalogue")))
+    return release, _path(facts), profiles
 
 
 def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:

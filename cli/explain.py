@@ -14,7 +14,7 @@ from cli import documents, named_stack
 from cli.documents import Block, Heading, Line, Table
 from cli.named_stack import NamedStack
 from composition import LockFile, locking, selecting, sources
-from composition.selecting import Explained
+from composition.selecting import Explanation
 from composition.sources import Configuration
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
@@ -45,12 +45,12 @@ def run(options: Namespace) -> int:
     explained = stack.file.apply(lambda tree: _explain(tree, stack, service))
     write = _json if options.json else _text
     print(write(explained, service), end="")
-    problems = [problem for problem in explained.selecting.selected.problems if _is_of(problem.path, service)]
+    problems = [problem for problem in explained.selection.layers.problems if _is_of(problem.path, service)]
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
     return 2 if problems else 0
 
 
-def _explain(tree: object, stack: NamedStack, service: str | None) -> Explained:
+def _explain(tree: object, stack: NamedStack, service: str | None) -> Explanation:
     configuration = Configuration(tree)
     given = locking.read(LockFile(Path.cwd()), configuration, stack.name)
     if given.problems:
@@ -69,13 +69,13 @@ def _is_of(path: ConfigPath, service: str | None) -> bool:
     return service is None or path[:1] != ("services",) or path[1] == service
 
 
-def _tables(explained: Explained, service: str | None) -> Iterator[tuple[ConfigPath, Evaluation]]:
+def _tables(explained: Explanation, service: str | None) -> Iterator[tuple[ConfigPath, Evaluation]]:
     for path, table in sorted(explained.tables.items()):
         if _is_of(path, service):
             yield path, table
 
 
-def _json(explained: Explained, service: str | None) -> str:
+def _json(explained: Explanation, service: str | None) -> str:
     tables = {
         str(path): explanation.of_table(table, explained.decisions.get(path))
         for path, table in _tables(explained, service)
@@ -83,7 +83,7 @@ def _json(explained: Explained, service: str | None) -> str:
     return json.dumps({"selections": tables}, indent=2) + "\n"
 
 
-def _text(explained: Explained, service: str | None) -> str:
+def _text(explained: Explanation, service: str | None) -> str:
     blocks = [block for path, table in _tables(explained, service) for block in _blocks(path, table, explained)]
     if not blocks:
         what = "No service selects a profile." if service is None else f"{service} selects no profile."
@@ -91,7 +91,7 @@ def _text(explained: Explained, service: str | None) -> str:
     return documents.text(blocks)
 
 
-def _blocks(path: ConfigPath, table: Evaluation, explained: Explained) -> Iterator[Block]:
+def _blocks(path: ConfigPath, table: Evaluation, explained: Explanation) -> Iterator[Block]:
     """Yield the heading, the decision and the table of candidates for one service, canary or prefill."""
     decision = explained.decisions.get(path)
     yield Heading(f"{path}: {table.question.model}")

@@ -14,8 +14,8 @@ from components.provider import ClusterProvider
 from components.registration import Registered, register
 from components.routing import RoutingArgs, RoutingStack
 from composition import Composition
-from composition.continuity import Continuity
 from composition.sources import Configuration
+from judging.losses.continuity import Continuity
 from manifests.assembly import Component
 from models.platform import Outputs
 from models.problems import Problem

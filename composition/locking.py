@@ -255,16 +255,16 @@ def _load(request: Request) -> tuple[Loaded, GivenLock, Mapping[Path, LockedProf
         outputs = platform(request.configuration, outputs, given.lock)
     files = sources.read(request.configuration, given.problems, outputs)
     try:
-        chosen = selecting.select(
+        selection = selecting.select(
             tree, files, given.lock, request.name.stack, request.target, given.problems, request.updated
         )
-        files = chosen.with_documents(files)
-        loaded = load(tree, given.problems, files.sources, chosen.selected)
+        files = selection.with_documents(files)
+        loaded = load(tree, given.problems, files.sources, selection.layers)
         loaded.finish()
         files.refuse_ambiguities()
     except ConfigError as error:
         raise files.complete(error.problems) from None
-    return loaded, given, chosen.profiles_of_lock
+    return loaded, given, selection.profiles_of_lock
 
 
 def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:

@@ -25,7 +25,7 @@ from planning.network.monitoring import Monitoring
 from planning.picker import Picker
 from planning.releases import Release, tracing, unproven
 from planning.resolve import Resolved
-from planning.routes import Route, requests
+from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests
 from planning.serving import Workload
 from planning.variant import VariantContext
@@ -157,7 +157,7 @@ class ServicePlan:
     canary: VariantPlan | None
     share: Share
     """Shares of primary and canary in the requests."""
-    route: Route | None
+    route: PlannedRoute | None
     mirrored_from: tuple[str, ...]
     """Other namespaces that contain routes which mirror requests to the service."""
     own_warnings: tuple[Problem, ...]
@@ -221,7 +221,7 @@ class StackPlan:
     """Warnings about the release and about settings of the whole stack."""
 
     @property
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[PlannedRoute, ...]:
         """Return the routes of the services. A service without a route is left out."""
         return tuple(service.route for service in self.services if service.route is not None)
 
@@ -263,7 +263,7 @@ class StackPlan:
         return self.interceptor.precedes_routes if self.interceptor is not None and is_metered else ()
 
 
-def _before_mirror(route: Route) -> tuple[Id, ...]:
+def _before_mirror(route: PlannedRoute) -> tuple[Id, ...]:
     """Return the objects that must exist before a route, because the route mirrors requests to another service."""
     key = None if route.mirror is None else route.mirror.key
     return () if key is None else (Id(key, parts.SERVICE), Id(key, parts.MIRROR_GRANT))
@@ -277,7 +277,7 @@ def decide(
     `profiles` are the selected profiles, by the path of the service, canary or prefill.
     """
     stack = resolved.stack
-    mirroring = routes.mirroring_namespaces(resolved.routes.values())
+    mirroring = routes.mirroring_namespaces(resolved.routing.routes.values())
     services = tuple(_service(key, resolved, mirroring.get(key, set()), profiles) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release) for key in sorted(stack.caches))
     namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
@@ -306,15 +306,9 @@ def decide(
             *network.warnings(stack, _policies(services, caches, interceptor_network)),
             *interceptor.warnings(stack, metering),
             *weights.cache_warnings(stack),
-            *_route_warnings(resolved),
+            *warnings(resolved.routing.between_services),
         ),
     )
-
-
-def _route_warnings(resolved: Resolved) -> Iterator[Problem]:
-    """Yield warnings about routes that take requests from each other."""
-    yield from routes.precedence_warnings(resolved.routes.values())
-    yield from routes.nesting_warnings(resolved.routes.values())
 
 
 def _policies(
@@ -348,12 +342,11 @@ def _service(
         primary=primary,
         canary=None if canary is None else _with_shared_weights(primary, canary),
         share=primary_context.share,
-        route=resolved.routes.get(key),
+        route=resolved.routing.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
         own_warnings=(
             *variant.warnings(primary_context.path, spec),
-            *routes.warnings(primary_context),
-            *requests.warnings(primary_context),
+            *warnings(resolved.routing.of_services[key]),
             *interceptor.service_warnings(primary_context),
         ),
     )

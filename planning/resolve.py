@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models.problems import Problem
 from models.stack import Stack
 from planning import picker, routes, variant
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.picker import PickerContext
 from planning.releases import Release, channel, channels
-from planning.routes import Route
+from planning.routes import Routing
 from planning.variant import ConfiguredVariant, Contexts
 
 
@@ -27,17 +26,15 @@ class Resolved:
     contexts: Contexts
     pickers: Mapping[tuple[str, str], PickerContext]
     """Contexts of the endpoint pickers, by service key and variant name."""
-    routes: Mapping[str, Route]
-    """Routes by service key."""
-    route_problems: tuple[Problem, ...]
+    routing: Routing
 
 
 def resolve(stack: Stack) -> Resolved:
     """Resolve a stack, even if it contains mistakes."""
     classes, variants = accelerators.classes(stack.accelerators), tuple(variant.configured_variants(stack))
     if stack.release not in channels():
-        return Resolved(stack, classes, variants, None, Contexts({}, {}, {}), {}, {}, ())
+        return Resolved(stack, classes, variants, None, Contexts({}, {}, {}), {}, Routing({}, {}, ()))
     release = channel(stack.release)
     contexts = variant.resolve(variants, release, classes)
     pickers = {key: picker.resolve(context) for key, context in contexts.variants.items() if context.has_picker}
-    return Resolved(stack, classes, variants, release, contexts, pickers, *routes.resolve(contexts))
+    return Resolved(stack, classes, variants, release, contexts, pickers, routes.resolve(contexts))

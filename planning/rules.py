@@ -71,7 +71,7 @@ def _resolved_problems(resolved: Resolved, release: Release) -> Iterator[Problem
     contexts = resolved.contexts
     yield from _duplicate_object_problems(contexts.variants.values())
     yield from weights.problems(resolved.stack, contexts, release)
-    yield from resolved.route_problems
+    yield from errors(resolved.routing.problems)
     yield from money.problems(resolved.stack, resolved.classes, contexts)
     for key, context in contexts.variants.items():
         yield from serving.problems(context, contexts)

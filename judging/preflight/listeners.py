@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from judging.preflight.owners import Owners
-from judging.preflight.severity import SEVERITIES, Mode
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, GatewayRef, LiveGateway, Unknown
 from planning.ground.inventory import EVERY, SAME, SELECTED, Listener
 from planning.ground.needs import Needs
-from planning.routes import Route, collisions
+from planning.routes import PlannedRoute, request_claims
 
 _HTTP = frozenset({"HTTP", "HTTPS"})
 """Protocols whose listeners admit HTTPRoutes if `allowedRoutes.kinds` is empty."""
@@ -22,7 +21,7 @@ _ROUTE = "HTTPRoute"
 class _Case:
     """A route and its Gateway."""
 
-    route: Route
+    route: PlannedRoute
     gateway: LiveGateway
     at: Path
     """Path of the key that sets the Gateway in the configuration."""
@@ -30,8 +29,8 @@ class _Case:
     """Labels of the route's namespace."""
 
 
-def listeners(
-    routes: Iterable[Route], needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode
+def judge(
+    routes: Iterable[PlannedRoute], needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode
 ) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
@@ -41,7 +40,7 @@ def listeners(
         return
     gateways = {gateway.ref: gateway for gateway in facts.gateways.gateways}
     for route in routes:
-        gateway = gateways.get(collisions.reference(route).gateway)
+        gateway = gateways.get(request_claims.reference(route).gateway)
         if gateway is None or not gateway.listeners:
             continue
         found = _namespace_labels(route.namespace, needs, facts)

@@ -78,4 +78,4 @@ def test_every_base_of_a_section_has_a_case(section):
 def test_no_base_of_a_section_has_a_mistake(section):
     for base in section.bases.values():
         found = selecting.select(base, Sources(), None, NAME.stack, Given(NOTHING_READ))
-        assert planning.plan(load(base, (), (), found.selected), NAME)
+        assert planning.plan(load(base, (), (), found.layers), NAME)

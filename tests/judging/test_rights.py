@@ -6,7 +6,7 @@ import yaml
 from cli import rights as command
 from cli.rights import of_composition
 from composition import Composition, Given, compose
-from judging.rights import Options, Purpose, Rights, warnings
+from judging.rights import Options, Purpose, Rights, judge
 from planning.ground.cluster_facts import NOTHING_READ, Permissions
 from tests.support import commands
 from tests.support.stacks import NAME, tree
@@ -156,7 +156,7 @@ EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 
 def lacking(whole, models, *, is_complete=True):
-    return [str(each) for each in warnings(NEEDED, Permissions({"": whole, "models": models}, is_complete))]
+    return [str(each) for each in judge(NEEDED, Permissions({"": whole, "models": models}, is_complete))]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from judging import validation
-from judging.preflight import kinds
+from judging.preflight.kinds import kinds
 from manifests.assembly import objects, render
 from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Served

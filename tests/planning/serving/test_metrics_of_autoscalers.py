@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from judging import preflight
+from judging.preflight import kinds
 from planning.ground.cluster_facts import ClusterFacts, Metrics, Served, Unknown
 from planning.releases import channel, channels
 from tests.support.stacks import lines, plan, tree
@@ -32,7 +32,7 @@ def scaled(kind="hpa"):
 
 
 def told(facts, stack=None, mode="strict"):
-    return lines(preflight.metrics(plan(stack or scaled()), facts, mode), "warning")
+    return lines(kinds.metrics(plan(stack or scaled()), facts, mode), "warning")
 
 
 def offering(*metrics):
