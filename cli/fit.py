@@ -14,7 +14,7 @@ from cli.documents import Block, Heading, Items, Line, Table
 from composition import Given, LockFile, Refusal, compose
 from facts import platform_file, regular_files
 from facts.regular_files import UnreadableError
-from judging.report import fitting
+from judging.report import memory_rows
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
 from models.problems import ConfigError, Problem
@@ -69,10 +69,10 @@ def _of_stack(options: Options, file_or_stack: str) -> tuple[str, int]:
     file = stackfile.locate(file_or_stack)
     platform = None if options.platform is None else platform_file.read(Path(options.platform))
     plan = stackfile.parse(file).apply(partial(_plan, stackname.of(file, None), platform))
-    found = list(fitting.rows(plan))
+    found = list(memory_rows.rows(plan))
     known = [(row, row.fit) for row in found if isinstance(row.fit, Fit)]
     unknown = [("?", f"{row.path}: {row.fit.reason}") for row in found if isinstance(row.fit, Unknown)]
-    rows = [(row.path, _devices(row), *fitting.cells(fit), _verdict(fit)) for row, fit in known]
+    rows = [(row.path, _devices(row), *memory_rows.cells(fit), _verdict(fit)) for row, fit in known]
     blocks: list[Block] = [Table(("role", "devices", *_TITLES, ""), rows), Line(_NOTE)] if rows else []
     blocks += [Items(unknown)] if unknown else []
     is_sufficient = all(fit.is_sufficient for _, fit in known)
@@ -97,7 +97,7 @@ def _without_check(tree: object) -> object:
     return {**stack, "checks": {**others, "fit": "skip"}} if checks is None or isinstance(checks, dict) else stack
 
 
-def _devices(row: fitting.Row) -> str:
+def _devices(row: memory_rows.Row) -> str:
     return f"{row.devices} × {row.accelerator}" if row.devices else row.accelerator
 
 
@@ -122,7 +122,7 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
         if isinstance(fit, Unknown):
             raise ConfigError([Problem(ConfigPath("--model"), f"cannot be computed: {fit.reason}")])
         if fit.is_sufficient:
-            rows.append((f"{fit.request.tensor} × {name}", *fitting.cells(fit)))
+            rows.append((f"{fit.request.tensor} × {name}", *memory_rows.cells(fit)))
         else:
             small.append(name)
     if options.accelerator is not None and not rows and not small:

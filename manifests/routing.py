@@ -22,8 +22,8 @@ def routed_service(variant: VariantPlan) -> Rendered:
     The Service of a metered primary has the labels by which the interceptor finds the Service. The interceptor finds
     the port of the Service by the port's name.
     """
-    is_found = variant.resource_id is not None
-    contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)
+    is_found = variant.search_id is not None
+    contract = {} if variant.search_id is None else labels.routing_contract(variant.search_id)
     annotations = {labels.SERVICE_KEY: variant.key} if is_found else {}
     port = {
         "name": str(ROUTED_PORT),

@@ -1,16 +1,27 @@
 """Resolution of a stack, done once: contexts, accelerator classes and routes that rules and plans read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from models.problems import Problem
 from models.stack import Stack
-from planning import routes, variant
+from planning import routes, variant, weights
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.releases import Release, channel, channels
 from planning.routes import Route
-from planning.variant import ConfiguredVariant, Contexts
+from planning.serving import EngineContext
+from planning.variant import ConfiguredVariant, Contexts, RoleId, VariantContext
+from planning.weights import FillRequests
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A problem, and the service that it is about."""
+
+    service: str
+    """Key of the service; empty for the whole stack."""
+    problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +35,33 @@ class Resolved:
     release: Release | None
     """Facts of the release channel. None if the channel is unknown. In this case, contexts and routes are empty."""
     contexts: Contexts
+    engines: Mapping[RoleId, EngineContext]
+    """Engines of the roles with a valid layout."""
+    fill_requests: FillRequests
     routes: Mapping[str, Route]
     """Routes by service key."""
     route_problems: tuple[Problem, ...]
 
+    def engines_of(self, variant: VariantContext) -> dict[str, EngineContext]:
+        """Return the engines of a variant's roles by role name. Roles with an invalid layout are left out."""
+        identities = {role.name: RoleId(variant.id, role.name) for role in variant.roles}
+        return {name: self.engines[identity] for name, identity in identities.items() if identity in self.engines}
+
 
 def resolve(stack: Stack) -> Resolved:
     """Resolve a stack, even if it contains mistakes."""
-    classes, variants = accelerators.classes(stack.accelerators), tuple(variant.configured_variants(stack))
+    classes = accelerators.classes(stack.accelerators)
+    variants = tuple(variant.configured_variants(stack))
     if stack.release not in channels():
-        return Resolved(stack, classes, variants, None, Contexts({}, {}, {}), {}, ())
+        nothing = Contexts({}, {}, {})
+        return Resolved(stack, classes, variants, None, nothing, {}, FillRequests({}, {}), {}, ())
     release = channel(stack.release)
     contexts = variant.resolve(variants, release, classes)
-    return Resolved(stack, classes, variants, release, contexts, *routes.resolve(contexts))
+    engines = {identity: EngineContext(role) for identity, role in contexts.roles.items()}
+    requests = weights.fill_requests(stack, contexts.variants.values())
+    return Resolved(stack, classes, variants, release, contexts, engines, requests, *routes.resolve(contexts))
+
+
+def about(service: str, problems: Iterable[Problem]) -> Iterator[Judgement]:
+    """Yield judgements about a service, or about the whole stack if `service` is empty."""
+    return (Judgement(service, problem) for problem in problems)

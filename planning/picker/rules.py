@@ -126,16 +126,16 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     if not kv_cache.needs_events(variant.spec):
         return
     key = "config" if variant.spec.endpoint_picker.preset == "custom" else "preset"
-    for _, path, role in variant.roles:
-        copies, count = path / "parallelism" / "data", role.parallelism.data
+    for role in variant.roles:
+        copies, count = role.path / "parallelism" / "data", role.spec.parallelism.data
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
             what = f"does not distinguish copies of the model in a pod ({copies}: {count}, {variant.release.name})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
-        elif role.parallelism.load_balancing == "internal":
+        elif role.spec.parallelism.load_balancing == "internal":
             what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
-            remedy = f"set {path}.parallelism.loadBalancing: external, or use replicas instead of copies"
+            remedy = f"set {role.path}.parallelism.loadBalancing: external, or use replicas instead of copies"
             yield Problem(at / key, what, remedy, (copies,))
 
 

@@ -15,7 +15,7 @@ from facts import cluster
 from judging import preflight, report
 from judging.losses import clusters
 from judging.losses.matching import Matches
-from judging.report.fitting import cells, rows
+from judging.report.memory_rows import cells, rows
 from manifests.assembly import objects, render
 from models.load import load
 from models.lock import Lock
