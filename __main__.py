@@ -6,7 +6,7 @@ import pulumi
 from pulumi.runtime import config
 
 from components import InferenceStack, program, read_platform
-from composition import sources
+from composition.sources import Configuration
 from models import config_keys, yaml_limits
 from models.config_keys import KUBECONFIG, ROOT, of_project
 from models.paths import Path
@@ -18,27 +18,27 @@ from planning.ground.instances import MAIN
 def main() -> None:
     """Deploy the stack. Every mistake, of the user or of this program, ends the run without a traceback."""
     with program.without_traceback():
-        tree = _configuration()
-        if sources.reference(tree) is None:
-            _deploy(tree)
+        configuration = Configuration(_tree())
+        if configuration.platform is None:
+            _deploy(configuration)
         else:
-            pulumi.run(partial(_deploy_on_platform, tree))
+            pulumi.run(partial(_deploy_on_platform, configuration))
 
 
-async def _deploy_on_platform(tree: object) -> None:
+async def _deploy_on_platform(configuration: Configuration) -> None:
     """Read the outputs of the platform that the stack names, then deploy the stack."""
     with program.without_traceback():
-        _deploy(tree, await read_platform(tree))
+        _deploy(configuration, await read_platform(configuration))
 
 
-def _deploy(tree: object, platform: Outputs | None = None) -> None:
+def _deploy(configuration: Configuration, platform: Outputs | None = None) -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource is registered."""
     settings, project = pulumi.Config(), pulumi.get_project()
     kubeconfig = settings.get("kubeconfig")
     is_open = kubeconfig is not None and not pulumi.runtime.is_config_secret(of_project(KUBECONFIG, project))
     stack = InferenceStack(
         MAIN.name,
-        tree,
+        configuration,
         kubeconfig=kubeconfig,
         platform=platform,
         prefix=MAIN.prefix,
@@ -57,7 +57,7 @@ def _config_keys() -> set[str]:
     return {*config.CONFIG.get(), *config.get_config_env()}
 
 
-def _configuration() -> object:
+def _tree() -> object:
     """Return the configuration of the stack as plain values. Raises `RunError` if it is missing or has a secret."""
     project = pulumi.get_project()
     key, kubeconfig = (config_keys.of_project(name, project) for name in (ROOT, KUBECONFIG))

@@ -7,6 +7,8 @@ touches every stack that may select a shipped profile. Documents, tests and the 
 
 import posixpath
 import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -15,18 +17,32 @@ from cli import stackfile
 from facts import base_files
 from models import lock
 from models.layers import Source
+from models.outline import Outline
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from models.stack import Stack
 from models.stack_layers import merge_stack
 from planning.releases import channels
-from planning.selection.seats import may_ask
+from planning.selection.seats import may_need_profiles
 
+HELP = "print the stacks that a change of files touches"
 _FILES = frozenset({"__main__.py", "Pulumi.yaml", "requirements.txt"})
 _FOLDERS = frozenset({"models", "planning", "manifests", "judging", "facts", "composition", "components"})
 _CHANNELS = "planning/releases"
 _SHIPPED = "catalogue/"
 """Folder of the shipped profiles."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    commit = "the commit before the change, such as origin/main"
+    parser.add_argument("--since", dest="ref", metavar="REF", required=True, help=commit)
+
+
+def run(options: Namespace) -> int:
+    """Print the stacks that a change touches, and return the exit code. Raises `ConfigError` as `since` does."""
+    sys.stdout.writelines(f"{stack}\n" for stack in since(options.ref))
+    return 0
 
 
 def since(ref: str) -> list[str]:
@@ -87,11 +103,13 @@ def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, froze
     except ConfigError:
         return None, None, frozenset({_SHIPPED})
     sources = [Source(document.file, base_files.tree(document)) for document in documents]
-    layer = merge_stack(tree, sources)
-    merged = layer.tree
+    merged = merge_stack(tree, sources).tree
     facts = _below(_below(merged, "cluster"), "facts").get("path")
     release = merged.get("release", Stack.model_fields["release"].default)
-    return release, _path(facts), frozenset(_profiles(_below(merged, "catalogue"))) if may_ask(layer) else frozenset()
+    profiles = frozenset[str]()
+    if may_need_profiles(Outline.of(merged).stack):
+        profiles = frozenset(_profiles(_below(merged, "catalogue")))
+    return release, _path(facts), profiles
 
 
 def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:

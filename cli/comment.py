@@ -5,22 +5,42 @@ comments of others are left alone, whatever they begin with. The token and the n
 of the pull or merge request come from environment variables of GitHub Actions or GitLab CI.
 """
 
+import os
 import re
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
 from cli import forges
-from cli.forges import Forge
+from cli.forges import Forge, ForgeError
 from facts import hosts
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 
+HELP = "publish a report as a comment on a pull or merge request"
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _PULL = re.compile(r"refs/pull/(\d+)/")
 """Value of the variable GITHUB_REF in a workflow that runs for a pull request."""
 
 
-def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("file", metavar="FILE", help="the report, as `summarize` prints it")
+    parser.add_argument("--environment", metavar="NAME", required=True, help="name of the environment, such as prod")
+
+
+def run(options: Namespace) -> int:
+    """Publish a report and return the exit code: 0, or 1 if the forge refuses it. Raises `ConfigError` as `publish`."""
+    try:
+        publish(options.environment, options.file, os.environ)
+    except ForgeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def publish(environment: str, file: str, variables: Mapping[str, str]) -> None:
     """Publish the report that `file` contains, as the comment of an environment.
 
     Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses the comment.

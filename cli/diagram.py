@@ -1,27 +1,21 @@
 """Command `diagram`: prints a stack as a Mermaid flowchart."""
 
-from functools import partial
-from pathlib import Path
+import sys
+from argparse import ArgumentParser, Namespace
 
-from cli import stackfile, stackname
-from composition import Given, LockFile, Refusal, compose
-from facts import platform_file
+from cli import named_stack
 from judging.report import diagram
-from models.platform import Outputs
-from planning.ground.cluster_facts import NOTHING_READ
-from planning.ground.marks import StackName
-from planning.plans import StackPlan
+
+HELP = "print a stack as a Mermaid flowchart"
 
 
-def text(file_or_stack: str, platform_path: str | None = None) -> str:
-    """Return the flowchart of a stack. Raises `ConfigError` with all mistakes of the user."""
-    file = stackfile.locate(file_or_stack)
-    platform = None if platform_path is None else platform_file.read(Path(platform_path))
-    return diagram.mermaid(stackfile.parse(file).apply(partial(_plan, stackname.of(file, None), platform)))
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    named_stack.add_stack(parser)
+    named_stack.add_surroundings(parser)
 
 
-def _plan(name: StackName, platform: Outputs | None, tree: object) -> StackPlan:
-    composition = compose(tree, Given(NOTHING_READ), name, platform=platform, lock=LockFile(Path.cwd()))
-    if isinstance(composition, Refusal):
-        raise composition.error
-    return composition.plan
+def run(options: Namespace) -> int:
+    """Print the flowchart of a stack, and return the exit code. Raises `ConfigError` with all mistakes of the user."""
+    sys.stdout.write(diagram.mermaid(named_stack.of(options).compose().plan))
+    return 0

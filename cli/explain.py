@@ -5,104 +5,93 @@ The command reads the nodes from the kubeconfig's cluster, or from a facts file.
 
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from cli import documents, stackfile, stackname
+from cli import documents, named_stack
 from cli.documents import Block, Heading, Line, Table
-from composition import Given, Live, LockFile, locking, selecting, sources
-from composition.selecting import Explained
-from facts import facts_file, platform_file
+from cli.named_stack import NamedStack
+from composition import LockFile, locking, selecting, sources
+from composition.selecting import Explanation
+from composition.sources import Configuration
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
-from planning.ground.marks import StackName
+from models.trees import at, mapping
 from planning.selection import explanation
 from planning.selection.records import Evaluation
 
+HELP = "print the profile of each service, and the reasons against other profiles"
 _TITLES = ("profile", "scope", "rank", "stage", "reason", "detail")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of the command."""
-
-    stack: str
-    """Path of a stack file, or name of a stack."""
-    service: str | None = None
-    """Key of the service; None for all."""
-    name: str | None = None
-    """`project/stack`; None to take the project from `Pulumi.yaml`, and the stack from the name of the stack file."""
-    facts: str | None = None
-    """Path of a file with the facts of the cluster; None to read the cluster."""
-    platform: str | None = None
-    """Path of a file with the outputs of the platform."""
-    is_json: bool = False
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    named_stack.add_stack(parser)
+    parser.add_argument("service", metavar="SERVICE", nargs="?", help="key of a service; absent: all of them")
+    named_stack.add_name(parser)
+    named_stack.add_facts(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document with all tables")
 
 
-def run(options: Options) -> int:
+def run(options: Namespace) -> int:
     """Print the tables, and return the exit code: 2 if a service needs a profile and gets none.
 
     Raises `ConfigError` if the stack cannot be read, or does not have the service.
     """
-    path = stackfile.locate(options.stack)
-    content, name = stackfile.parse(path), stackname.of(path, options.name)
-    explained = content.apply(lambda tree: _explain(tree, name, options))
-    print(_json(explained, options) if options.is_json else _text(explained, options), end="")
-    problems = [each for each in explained.selecting.selected.problems if _is_of(each.path, options)]
+    stack = named_stack.of(options)
+    service: str | None = options.service
+    explained = stack.file.apply(lambda tree: _explain(tree, stack, service))
+    write = _json if options.json else _text
+    print(write(explained, service), end="")
+    problems = [problem for problem in explained.selection.layers.problems if _is_of(problem.path, service)]
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
     return 2 if problems else 0
 
 
-def _explain(tree: object, name: StackName, options: Options) -> Explained:
-    outputs = None if options.platform is None else platform_file.read(Path(options.platform))
-    given = locking.read(LockFile(Path.cwd()), tree, name)
+def _explain(tree: object, stack: NamedStack, service: str | None) -> Explanation:
+    configuration = Configuration(tree)
+    given = locking.read(LockFile(Path.cwd()), configuration, stack.name)
     if given.problems:
         raise ConfigError(given.problems)
-    files = sources.read(tree, (), locking.platform(tree, outputs, given.lock))
-    trees = (tree, *(each.tree for each in files.sources))
-    keys = sorted({key for each in trees for key in _mapping(_mapping(each).get("services"))})
-    if options.service is not None and options.service not in keys:
-        what, remedy = f"names no service of the stack ({options.service})", f"known: {', '.join(keys)}"
-        raise ConfigError([Problem(ConfigPath("explain"), what, remedy)])
-    facts = None if options.facts is None else facts_file.from_option(options.facts, "--facts")
-    target = Live(None, Path.cwd()) if facts is None else Given(facts)
-    return selecting.explain(tree, files, given.lock, name.stack, target)
+    files = sources.read(configuration, (), locking.platform(configuration, stack.outputs, given.lock))
+    trees = (tree, *(source.tree for source in files.sources))
+    keys = sorted({key for layer in trees for key in mapping(at(layer, "services"))})
+    if service is not None and service not in keys:
+        what = f"names no service of the stack ({service})"
+        raise ConfigError([Problem(ConfigPath("explain"), what, f"known: {', '.join(keys)}")])
+    return selecting.explain(tree, files, given.lock, stack.name.stack, stack.target)
 
 
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _is_of(path: ConfigPath, options: Options) -> bool:
+def _is_of(path: ConfigPath, service: str | None) -> bool:
     """Tell whether a path is shown. If the command names a service, paths of other services are not shown."""
-    return options.service is None or path[:1] != ("services",) or path[1] == options.service
+    return service is None or path[:1] != ("services",) or path[1] == service
 
 
-def _tables(explained: Explained, options: Options) -> Iterator[tuple[ConfigPath, Evaluation]]:
+def _tables(explained: Explanation, service: str | None) -> Iterator[tuple[ConfigPath, Evaluation]]:
     for path, table in sorted(explained.tables.items()):
-        if _is_of(path, options):
+        if _is_of(path, service):
             yield path, table
 
 
-def _json(explained: Explained, options: Options) -> str:
+def _json(explained: Explanation, service: str | None) -> str:
     tables = {
         str(path): explanation.of_table(table, explained.decisions.get(path))
-        for path, table in _tables(explained, options)
+        for path, table in _tables(explained, service)
     }
     return json.dumps({"selections": tables}, indent=2) + "\n"
 
 
-def _text(explained: Explained, options: Options) -> str:
-    blocks = [block for path, table in _tables(explained, options) for block in _blocks(path, table, explained)]
+def _text(explained: Explanation, service: str | None) -> str:
+    blocks = [block for path, table in _tables(explained, service) for block in _blocks(path, table, explained)]
     if not blocks:
-        what = "No service selects a profile." if options.service is None else f"{options.service} selects no profile."
-        return f"{what} Each service names source and accelerator itself.\n" if options.service is None else f"{what}\n"
+        what = "No service selects a profile." if service is None else f"{service} selects no profile."
+        return f"{what} Each service names source and accelerator itself.\n" if service is None else f"{what}\n"
     return documents.text(blocks)
 
 
-def _blocks(path: ConfigPath, table: Evaluation, explained: Explained) -> Iterator[Block]:
+def _blocks(path: ConfigPath, table: Evaluation, explained: Explanation) -> Iterator[Block]:
     """Yield the heading, the decision and the table of candidates for one service, canary or prefill."""
     decision = explained.decisions.get(path)
     yield Heading(f"{path}: {table.question.model}")

@@ -3,29 +3,27 @@
 The command reads no cluster. For a stack, it uses the sizes and architectures in the lock.
 """
 
+import re
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from cli import documents, stackfile, stackname
+from cli import documents, named_stack
 from cli.documents import Block, Heading, Items, Line, Table
-from composition import Given, LockFile, Refusal, compose
-from facts import platform_file, regular_files
+from facts import regular_files
 from facts.regular_files import UnreadableError
 from judging.report import memory_rows
 from models.paths import Path as ConfigPath
-from models.platform import Outputs
 from models.problems import ConfigError, Problem
 from models.vocabulary import amount
 from planning.fit import configs, memory, models
 from planning.fit.memory import Devices, Fit, Request
-from planning.ground.cluster_facts import NOTHING_READ, Unknown
-from planning.ground.marks import StackName
+from planning.ground.cluster_facts import Unknown
 from planning.hardware import accelerators
-from planning.plans import StackPlan
 
+HELP = "print how much device memory models need"
 _TITLES = ("weights", "overhead", "usable", "cache", "free", "context", "longest", "sequences")
 _NOTE = (
     "All sizes are for one device. usable: memory that the engine may use; cache: KV cache of one sequence of maximum "
@@ -37,54 +35,51 @@ _UNFIT = 1
 """Exit code if the model of a role does not fit the role's devices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of the command."""
-
-    stack: str | None
-    platform: str | None
-    model: str | None
-    """Name of a model of the shipped table, or path of a config.json."""
-    accelerator: str | None
-    """Class of the devices; None for all classes."""
-    size: str | None
-    """Bytes of the weights, as a quantity."""
-    context: int | None
-    """Length of the longest context in tokens; None for the context length of the model."""
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    named_stack.add_stack(parser, nargs="?")
+    named_stack.add_surroundings(parser)
+    model = "without a stack: the name of a public model, or the path of a config.json"
+    parser.add_argument("--model", metavar="NAME|FILE", help=model)
+    parser.add_argument("--class", dest="accelerator", metavar="CLASS", help="class of the devices; absent: all")
+    parser.add_argument("--size", type=_size, metavar="BYTES", help="bytes of the weights, such as 16Gi")
+    parser.add_argument("--context", type=int, metavar="TOKENS", help="longest context; absent: that of the model")
 
 
-def run(options: Options) -> tuple[str, int]:
-    """Return the output and the exit code of the command: 1 if the model of a role of a stack does not fit, else 0.
+def _size(text: str) -> str:
+    """Return a number of bytes as a Kubernetes quantity. Raises `ValueError` if `text` is no number of bytes."""
+    if re.fullmatch(r"[0-9]+(\.[0-9]{1,9})?([kKMGTP]i?)?", text) is None:
+        raise ValueError(text)
+    return re.sub("K$", "k", text)
+
+
+def run(options: Namespace) -> int:
+    """Print the table of a stack or of a model, and return the exit code: 1 if the model of a role does not fit.
 
     Raises `ConfigError` with all mistakes of the user.
     """
     if (options.stack is None) == (options.model is None):
         raise ConfigError([Problem(ConfigPath("fit"), "needs a stack or --model", "write exactly one of the two")])
-    if options.model is not None:
-        return documents.text(_of_model(options, options.model)), 0
-    return _of_stack(options, str(options.stack))
+    if options.stack is not None:
+        return _print_stack(options)
+    sys.stdout.write(documents.text(_of_model(options)))
+    return 0
 
 
-def _of_stack(options: Options, file_or_stack: str) -> tuple[str, int]:
-    file = stackfile.locate(file_or_stack)
-    platform = None if options.platform is None else platform_file.read(Path(options.platform))
-    plan = stackfile.parse(file).apply(partial(_plan, stackname.of(file, None), platform))
-    found = list(memory_rows.rows(plan))
-    known = [(row, row.fit) for row in found if isinstance(row.fit, Fit)]
-    unknown = [("?", f"{row.path}: {row.fit.reason}") for row in found if isinstance(row.fit, Unknown)]
-    rows = [(row.path, _devices(row), *memory_rows.cells(fit), _verdict(fit)) for row, fit in known]
-    blocks: list[Block] = [Table(("role", "devices", *_TITLES, ""), rows), Line(_NOTE)] if rows else []
-    blocks += [Items(unknown)] if unknown else []
-    is_sufficient = all(fit.is_sufficient for _, fit in known)
-    return documents.text(blocks), 0 if is_sufficient else _UNFIT
-
-
-def _plan(name: StackName, platform: Outputs | None, tree: object) -> StackPlan:
-    """Return the plan of a stack, even if models do not fit their devices."""
-    composition = compose(_without_check(tree), Given(NOTHING_READ), name, platform=platform, lock=LockFile(Path.cwd()))
-    if isinstance(composition, Refusal):
-        raise composition.error
-    return composition.plan
+def _print_stack(options: Namespace) -> int:
+    """Print the roles of a stack, even if its models do not fit their devices. Return the exit code."""
+    plan = named_stack.of(options).compose(_without_check).plan
+    roles = list(memory_rows.rows(plan))
+    fits = [(role, role.fit) for role in roles if isinstance(role.fit, Fit)]
+    unknown = [("?", f"{role.path}: {role.fit.reason}") for role in roles if isinstance(role.fit, Unknown)]
+    rows = [(role.path, _devices(role), *memory_rows.cells(fit), _verdict(fit)) for role, fit in fits]
+    blocks = list[Block]()
+    if rows:
+        blocks += [Table(("role", "devices", *_TITLES, ""), rows), Line(_NOTE)]
+    if unknown:
+        blocks.append(Items(unknown))
+    sys.stdout.write(documents.text(blocks))
+    return 0 if all(fit.is_sufficient for _, fit in fits) else _UNFIT
 
 
 def _without_check(tree: object) -> object:
@@ -105,16 +100,17 @@ def _verdict(fit: Fit) -> str:
     return "fits" if fit.is_sufficient else "does not fit"
 
 
-def _of_model(options: Options, model: str) -> Iterator[Block]:
+def _of_model(options: Namespace) -> Iterator[Block]:
     """Yield a table with the smallest number of devices on which a model fits, for each class."""
-    source = _source(options, model)
+    source = _source(options)
     classes = accelerators.classes({})
     if options.accelerator is not None and options.accelerator not in classes:
         near = accelerators.nearest(options.accelerator, classes)
         remedy = f"use {near}" if near else "see the shipped classes"
         raise ConfigError([Problem(ConfigPath("--class"), f"unknown class ({options.accelerator})", remedy)])
-    yield Heading(model)
-    rows, small = list[tuple[str, ...]](), list[str]()
+    yield Heading(options.model)
+    rows = list[tuple[str, ...]]()
+    small = list[str]()
     for name, cls in classes.items():
         if cls.memory is None or options.accelerator not in {None, name}:
             continue
@@ -138,7 +134,8 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
 
 def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
     """Return the fit on the smallest sufficient number of devices; if none suffices, on the largest number tried."""
-    tensor, heads = 1, source.architecture.heads
+    tensor = 1
+    heads = source.architecture.heads
     while True:
         request = Request(source.architecture, source.weights, devices, source.tokens, tensor=tensor)
         fit = memory.fits(request)
@@ -148,19 +145,23 @@ def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
         tensor *= 2
 
 
-def _source(options: Options, model: str) -> Request:
+def _source(options: Namespace) -> Request:
     """Return the `Request` for a model. The devices in it are a placeholder, which `_smallest` replaces."""
-    at, path = ConfigPath("--model"), Path(model)
-    size = None if options.size is None else int(amount(options.size))
-    if path.suffix == ".json":
-        architecture, published = configs.architecture(_json(path, at)), None
-    else:
-        public = models.find(model)
-        architecture, published = (None, None) if public is None else (public.architecture, public.bytes)
+    at = ConfigPath("--model")
+    model: str = options.model
+    architecture = None
+    size = None
+    if Path(model).suffix == ".json":
+        architecture = configs.architecture(_json(Path(model), at))
+    elif public := models.find(model):
+        architecture = public.architecture
+        size = public.bytes
+    if options.size is not None:
+        size = int(amount(options.size))
     if architecture is None:
         remedy = "name the path of the model's config.json, or a repository that planning/fit/models.yaml lists"
         raise ConfigError([Problem(at, f"is unknown ({model})", remedy)])
-    weights = memory.loaded_bytes(architecture, size or published, memory.HALF)
+    weights = memory.loaded_bytes(architecture, size, memory.HALF)
     tokens = options.context or architecture.context_length
     if weights is None:
         raise ConfigError([Problem(at, "has weights of unknown size", "add --size, such as --size 16Gi")])

@@ -2,14 +2,16 @@
 
 import json
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import quote, urlsplit
 
 from cli import documents
+
+if TYPE_CHECKING:
+    from urllib.request import OpenerDirector
 
 _SECONDS = 30
 """Timeout of a request in seconds."""
@@ -67,10 +69,13 @@ class _Api:
 
         Return the JSON of the answer, and the address of the next page; the address is None after the last page.
         """
+        import urllib.error  # noqa: PLC0415, the import is slow, and other commands do not need it
+        import urllib.request  # noqa: PLC0415, as above
+
         data = None if content is None else json.dumps(content).encode()
         request = urllib.request.Request(url, data, {**self.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310, the command checks the scheme
         try:
-            with _OPENER.open(request, timeout=_SECONDS) as answer:
+            with _opener().open(request, timeout=_SECONDS) as answer:
                 link = _NEXT.search(answer.headers.get("Link", ""))
                 return json.load(answer), None if link is None else link[1]
         except urllib.error.HTTPError as error:
@@ -89,14 +94,16 @@ class _Api:
             url = following
 
 
-class _Unredirected(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, because they would send the token to another address."""
+@cache
+def _opener() -> "OpenerDirector":
+    """Return the sender of requests. It refuses redirects, because they would send the token to another address."""
+    from urllib.request import HTTPRedirectHandler, build_opener  # noqa: PLC0415, as above
 
-    def redirect_request(self, *_: Any, **__: Any) -> None:  # noqa: ANN401, as in the base class
-        """Return None, so that a redirect becomes an error."""
+    class Unredirected(HTTPRedirectHandler):
+        def redirect_request(self, *_: Any, **__: Any) -> None:  # noqa: ANN401, as in the base class
+            """Return None, so that a redirect becomes an error."""
 
-
-_OPENER = urllib.request.build_opener(_Unredirected)
+    return build_opener(Unredirected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ would never become ready. Settings that no author can intend are also refused; d
 """
 
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,13 @@ from facts import regular_files
 from facts.regular_files import LARGEST_YAML, UnreadableError
 from models import cleartext
 from models.paths import Path as ConfigPath
-from models.problems import ConfigError, Problem, warning
+from models.problems import ConfigError, Problem, warning, warnings
 from planning.picker import command_line, lint, yaml_reader
-from planning.picker.lint import Finding
-from planning.picker.loader import Setting
+from planning.picker.lint import ConfigFinding
+from planning.picker.loader import LoaderSetting
 from planning.releases import Release, channel, channels
 
+HELP = "judge the configuration of an endpoint picker by the rules of a release's picker"
 FINDINGS = 1
 """Exit code for a configuration or a command line with mistakes."""
 
@@ -28,11 +30,24 @@ FINDINGS = 1
 class Verdict:
     """The result of judging a configuration and a command line."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ConfigFinding, ...]
     warnings: tuple[Problem, ...]
 
 
-def run(file: str | None, release: str, app_protocol: str | None, arguments: Sequence[str]) -> int:
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.epilog = "Arguments after -- are the picker's command line, which is judged, too."
+    parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; absent: the default")
+    parser.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.10")
+    parser.add_argument("--app-protocol", metavar="P", help="the pool's appProtocol; parsers must accept it")
+
+
+def run(options: Namespace) -> int:
+    """Run the command of parsed options, and return its exit code."""
+    return print_verdict(options.file, options.release, options.app_protocol, options.picker_arguments)
+
+
+def print_verdict(file: str | None, release: str, app_protocol: str | None, arguments: Sequence[str]) -> int:
     """Print the verdict on a file and on `arguments`, and return the exit code: 0, or 1 if there are findings.
 
     Raises `ConfigError` if the file cannot be read or parsed, or if there is no such release.
@@ -61,21 +76,23 @@ def judge(
     None, alpha plugins are permitted. Raises `ValueError` if the text is neither YAML nor JSON.
     """
     line = command_line.CommandLine({}, ()) if arguments is None else command_line.read(arguments, release)
-    refused = [Finding(problem, None) for problem in line.problems]
+    refused = [ConfigFinding(problem, None) for problem in line.problems]
     file = yaml_reader.File(None, ()) if text is None else yaml_reader.read(text)
-    refused += [Finding(problem, None) for problem in file.problems]
+    refused += [ConfigFinding(problem, None) for problem in file.problems]
     if file.value is None:
         return Verdict(tuple(refused), ())
     config = file.value
     if not isinstance(config, dict):
         problem = Problem(ConfigPath(), "the file holds no mapping", "write plugins and schedulingProfiles as keys")
-        return Verdict((*refused, Finding(problem, None)), ())
+        return Verdict((*refused, ConfigFinding(problem, None)), ())
     flag = (release.picker.flags.experimental or "").removeprefix("--")
     is_allowed = arguments is None or line.values.get(flag) is True
-    setting = Setting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
+    setting = LoaderSetting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
     tree = cast("dict[str, Any]", config)
-    warnings = (*lint.warnings(ConfigPath(), tree, release.picker), *_credentials(tree))
-    return Verdict((*refused, *lint.findings(tree, setting)), warnings)
+    findings = list(lint.findings(tree, setting))
+    refused += [finding for finding in findings if finding.problem.severity == "error"]
+    warned = warnings(finding.problem for finding in findings)
+    return Verdict(tuple(refused), (*warned, *_credentials(tree)))
 
 
 def _credentials(tree: dict[str, Any]) -> Iterator[Problem]:

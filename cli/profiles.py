@@ -44,7 +44,7 @@ A service gets only `optimized` profiles, unless its `selection.minimumType` all
 - Variables that the engine of the release does not know.
 - `--trust-remote-code`, if another source serves the model without this flag. The embedding models of jinaai need the
   flag: their pods run code from the model's repository.
-- Revisions: [the lock](operations.md#the-lock) pins the content of each source.
+- Revisions: [the lock](run.md#lock-what-is-fetched) pins the content of each source.
 - Groups that may open AMD's device files, because their numbers depend on your nodes: `pod.supplementalGroups`.
 
 A profile that does not fit the memory of its devices is not shipped: weights, and the cache of one request of the

@@ -2,15 +2,18 @@
 
 import json
 import re
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from cli import schema
+from cli import profiles, schema
 from models import vocabulary
 from models.config_keys import ROOT
 from models.vocabulary import Shape
 
+HELP = "print a generated page of the documents"
 _DEFINITIONS = "#/$defs/"
 _ANY = "JsonValue"
 """Name of the definition of arbitrary values. The page has no section for it."""
@@ -50,6 +53,18 @@ class _Section:
     def anchor(self) -> str:
         """Return the URL fragment that GitHub gives to the title."""
         return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    pages = tuple(_PAGES)
+    parser.add_argument("page", nargs="?", choices=pages, default="words", help="absent: every configuration word")
+
+
+def run(options: Namespace) -> int:
+    """Print a page, and return the exit code."""
+    sys.stdout.write(_PAGES[options.page]())
+    return 0
 
 
 def text() -> str:
@@ -173,3 +188,7 @@ def _nouns() -> Iterator[tuple[str, str]]:
 
 
 _NOUNS = dict(_nouns())
+
+
+_PAGES = {"words": text, "profiles": profiles.text}
+"""Texts of the pages, by name."""

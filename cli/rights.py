@@ -1,37 +1,42 @@
 """Command `rights`: prints the Roles and the ClusterRole that suffice for a `Purpose`, such as previews of a stack."""
 
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from cli import stackfile, stackname
-from composition import Composition, Given, LockFile, Refusal, compose
-from facts import platform_file
+from cli import named_stack
+from composition import Composition
 from judging import giving, needs, rights
 from judging.rights import Options, Purpose, Rights
 from manifests import rbac
-from models.platform import Outputs
 from planning.ground import yaml_text
-from planning.ground.cluster_facts import NOTHING_READ
-from planning.ground.marks import StackName
 from planning.routes import acceptance
 
+HELP = "print the Roles that suffice to preview, deploy or look at a stack"
 _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purpose in Purpose}
 """Name of the Roles and of the ClusterRole, by purpose."""
 
 
-def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: str | None = None) -> str:
-    """Return the YAML of one Role for each namespace and of a ClusterRole, which together suffice for a purpose.
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    named_stack.add_stack(parser)
+    parser.add_argument("--for", dest="purpose", choices=list(Purpose), required=True, help="purpose of the rights")
+    named_stack.add_surroundings(parser)
+    parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
+    parser.add_argument("--dry-run", action="store_true", help="let a preview send dry runs, which need write rights")
 
-    `file_or_stack` is a stack file, or the name of a stack. `platform_path` is the path of a file with the outputs of
-    the platform. Raises `ConfigError` with all mistakes of the user.
+
+def run(options: Namespace) -> int:
+    """Print one Role for each namespace and a ClusterRole, which together suffice for a purpose.
+
+    Raises `ConfigError` with all mistakes of the user.
     """
-    file = stackfile.locate(file_or_stack)
-    platform = None if platform_path is None else platform_file.read(Path(platform_path))
-    composition = stackfile.parse(file).apply(partial(_compose, stackname.of(file, None), platform))
-    manifests = list(roles(of_composition(composition, purpose, options), purpose))
-    return "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
+    purpose = Purpose(options.purpose)
+    extent = Options(secrets=options.secrets, dry_run=options.dry_run)
+    required = of_composition(named_stack.of(options).compose(), purpose, extent)
+    sys.stdout.writelines(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in roles(required, purpose))
+    return 0
 
 
 def of_composition(composition: Composition, purpose: Purpose, options: Options) -> Rights:
@@ -41,18 +46,11 @@ def of_composition(composition: Composition, purpose: Purpose, options: Options)
     return rights.rights(purpose, giving.of_components(composition.components), needed, options)
 
 
-def roles(found: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
+def roles(required: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
     """Yield the manifests of the Roles and of the ClusterRole."""
-    for namespace, rules in found.rules.items():
-        name = _NAMES[purpose]
+    name = _NAMES[purpose]
+    for namespace, rules in required.rules.items():
         if namespace:
             yield rbac.role({"name": name, "namespace": namespace}, rules)
         else:
             yield rbac.cluster_role({"name": name}, rules)
-
-
-def _compose(name: StackName, platform: Outputs | None, tree: object) -> Composition:
-    composition = compose(tree, Given(NOTHING_READ), name, platform=platform, lock=LockFile(Path.cwd()))
-    if isinstance(composition, Refusal):
-        raise composition.error
-    return composition

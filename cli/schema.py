@@ -1,6 +1,8 @@
 """Command `schema`: the JSON schema of a stack file, generated from the specs."""
 
 import json
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
@@ -10,6 +12,7 @@ from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
 from models.stack import Stack
 from planning.ground import contract
 
+HELP = "print the JSON schema of a kind of file"
 _DEFINITIONS = "#/$defs/"
 _PARTIAL = "Partial"
 _BASE = "BaseFile"
@@ -113,6 +116,17 @@ KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "outputs": of_outputs,
 }
 """Schemas by kind of file."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("kind", nargs="?", choices=KINDS, default="stack", help="absent: a stack file")
+
+
+def run(options: Namespace) -> int:
+    """Print a schema, and return the exit code."""
+    sys.stdout.write(text(options.kind))
+    return 0
 
 
 def text(kind: str = "stack") -> str:

@@ -4,25 +4,21 @@ The log is the file that `pulumi preview` or `pulumi refresh --preview-only` wri
 """
 
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from cli import documents, stackfile, stackname, summary_blocks
+from cli import documents, named_stack, summary_blocks
 from cli.documents import Block, Heading, Items
-from composition import Composition, Given, LockFile, Refusal, compose
-from facts import facts_file, platform_file
 from judging.report import drift, events, summary
 from judging.report.drift import Drift
 from judging.report.events import EventError, Events
 from judging.report.summary import Composed
 from models.paths import Path as ConfigPath
-from models.platform import Outputs
 from models.problems import ConfigError, Problem
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
-from planning.ground.marks import StackName
 
+HELP = "print a report on a run of the engine, from its event log"
 _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 FORMATS = tuple(_WRITERS)
 """Formats of a report."""
@@ -30,69 +26,69 @@ DRIFTED = 7
 """Exit code if objects have changed since their deployment. `pulumi preview --expect-no-changes` has the same code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of the command."""
-
-    stack: str
-    """Stack file, or the name of a stack."""
-    log: str
-    """Path of the event log; `-` for standard input."""
-    facts: str | None
-    """Path of a file with the facts of the cluster; None if there is none."""
-    platform: str | None
-    """Path of a file with the outputs of the platform; None if there is none."""
-    format: str
-    longest: int = summary_blocks.LONGEST
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    named_stack.add_stack(parser)
+    log = "the file that `pulumi preview --event-log FILE` wrote; - for standard input"
+    parser.add_argument("--events", dest="log", metavar="FILE", required=True, help=log)
+    named_stack.add_facts(parser)
+    parser.add_argument("--format", choices=FORMATS, default="markdown", help="absent: markdown")
+    changes = "report changes that a refresh found; the exit code is 7 if there are any"
+    parser.add_argument("--drift", action="store_true", help=changes)
 
 
-def report(options: Options) -> str:
-    """Return the report on a run.
+def run(options: Namespace) -> int:
+    """Print a report on a run, and return the exit code: `DRIFTED` if `--drift` finds changed objects, else 0.
 
     Raises `ConfigError` if the log or a file that an option names cannot be read, if the log has neither a step nor an
     error, or if the stack has mistakes and the log has no errors.
     """
-    found, known = _events(options.log), NOTHING_READ
-    if options.facts is not None:
-        known = facts_file.from_option(options.facts, "--facts")
-    problems = _problems(found)
+    log = _events(options.log)
+    if options.drift:
+        return _print_drift(log, options.format)
+    facts = named_stack.facts_of(options) or NOTHING_READ
+    problems = _problems(log)
+    composed = None
     try:
-        composed = _plan(options, known)
+        composed = _compose(options.stack, options.platform, facts)
     except ConfigError as error:
         # If the log has errors, the run has already reported the mistakes of the stack.
-        problems += () if found.errors else error.problems
-        composed = None
+        if not log.errors:
+            problems = (*problems, *error.problems)
     if problems:
         raise ConfigError(problems)
-    is_refused = bool(found.errors) and not found.changes
-    made = summary.of_events(found) if composed is None or is_refused else summary.summarize(found, composed)
-    return summary_blocks.fitting(made, _WRITERS[options.format], options.longest)
+    is_refused = bool(log.errors) and not log.changes
+    if composed is None or is_refused:
+        report = summary.of_events(log)
+    else:
+        report = summary.summarize(log, composed)
+    sys.stdout.write(summary_blocks.fitting(report, _WRITERS[options.format], summary_blocks.LONGEST))
+    return 0
 
 
-def drift_report(options: Options) -> tuple[str, int]:
-    """Return the report on the drift that a refresh found, and the exit code: `DRIFTED` if there is any, else 0.
-
-    Raises `ConfigError` if the log cannot be read, or has neither a step nor an error.
-    """
-    log = _events(options.log)
+def _print_drift(log: Events, form: str) -> int:
+    """Print the report on the drift that a refresh found, and return the exit code. Raises `ConfigError` as `run`."""
     if problems := _problems(log):
         raise ConfigError(problems)
-    found = drift.of_events(log)
-    text = _WRITERS[options.format](tuple(_drift_blocks(found)))
-    return documents.cut(text, options.longest), DRIFTED if found else 0
+    changes = drift.of_events(log)
+    text = _WRITERS[form](tuple(_drift_blocks(changes)))
+    sys.stdout.write(documents.cut(text, summary_blocks.LONGEST))
+    return DRIFTED if changes else 0
 
 
-def _problems(found: Events) -> tuple[Problem, ...]:
+def _problems(log: Events) -> tuple[Problem, ...]:
     """Return the problem of a log that says nothing of a run. Every run that begins has a step of the stack itself."""
-    return () if found.steps or found.errors else (_mistake("has neither a step nor an error of a run"),)
+    if log.steps or log.errors:
+        return ()
+    return (_mistake("has neither a step nor an error of a run"),)
 
 
-def _drift_blocks(found: tuple[Drift, ...]) -> Iterator[Block]:
-    if not found:
+def _drift_blocks(changes: tuple[Drift, ...]) -> Iterator[Block]:
+    if not changes:
         yield Heading("as deployed")
         return
-    yield Heading(f"{len(found)} object{'' if len(found) == 1 else 's'} changed by hand")
-    yield Items(tuple(("-" if each.is_gone else "~", str(each)) for each in found))
+    yield Heading(f"{len(changes)} object{'' if len(changes) == 1 else 's'} changed by hand")
+    yield Items(tuple(("-" if change.is_gone else "~", str(change)) for change in changes))
 
 
 def _events(log: str) -> Events:
@@ -112,16 +108,7 @@ def _mistake(what: str) -> Problem:
     return Problem(ConfigPath("--events"), what, "name the file that pulumi preview --event-log wrote")
 
 
-def _plan(options: Options, known: ClusterFacts) -> Composed:
+def _compose(stack: str, platform: str | None, facts: ClusterFacts) -> Composed:
     """Return the stack and its plan. Raises `ConfigError` with the mistakes of the stack."""
-    file = stackfile.locate(options.stack)
-    platform = None if options.platform is None else platform_file.read(Path(options.platform))
-    composition = stackfile.parse(file).apply(partial(_compose, known, stackname.of(file, None), platform))
-    return Composed(composition.stack, composition.plan, known)
-
-
-def _compose(known: ClusterFacts, name: StackName, platform: Outputs | None, tree: object) -> Composition:
-    composition = compose(tree, Given(known), name, platform=platform, lock=LockFile(Path.cwd()))
-    if isinstance(composition, Refusal):
-        raise composition.error
-    return composition
+    composition = named_stack.read(stack, facts=facts, platform=platform).compose()
+    return Composed(composition.stack, composition.plan, facts)

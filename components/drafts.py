@@ -10,9 +10,10 @@ import pulumi
 
 from components import program
 from components.program import Program
-from composition import Composition, Live, LockFile, Refusal, compose, defects, sources
+from composition import Composition, Live, LockFile, Refusal, compose, defects
 from composition.instances import Sibling
 from composition.pipeline import cluster_name
+from composition.sources import Configuration
 from facts.cluster import Access
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
@@ -53,16 +54,21 @@ class Draft:
 
 
 def draft(
-    instance: Instance, tree: object, settings: Settings, opts: pulumi.ResourceOptions | None, run: Program
+    instance: Instance,
+    configuration: Configuration,
+    settings: Settings,
+    opts: pulumi.ResourceOptions | None,
+    run: Program,
 ) -> Draft | None:
     """Compose an inference stack and print its warnings.
 
     If there is a mistake, note it in `run` and return None.
     """
     try:
-        unusable = [*_late_values(tree, ConfigPath()), *_late_platform(settings.platform), *_providers(opts)]
+        late = (*_late_values(configuration.tree, ConfigPath()), *_late_platform(settings.platform))
+        unusable = [*late, *_providers(opts)]
         if not unusable:
-            return _draft(instance, tree, settings, run)
+            return _draft(instance, configuration, settings, run)
         run.refuse(program.CONFIGURATION, _lines((*settings.problems, *unusable), instance))
     except ConfigError as error:
         run.refuse(program.CONFIGURATION, _lines(error.problems, instance))
@@ -71,17 +77,17 @@ def draft(
     return None
 
 
-def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -> Draft | None:
+def _draft(instance: Instance, configuration: Configuration, settings: Settings, run: Program) -> Draft | None:
     """Return a draft; None if the preflight has errors.
 
     Raises the error of a refused configuration, or a `ConfigError` about conflicts with earlier inference stacks.
     """
     deploys = not pulumi.runtime.is_dry_run()
-    target = Live(_kubeconfig(tree, settings), Path.cwd(), settings.previewed, deploys)
+    target = Live(_kubeconfig(configuration, settings), Path.cwd(), settings.previewed, deploys)
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
     composition = _without_collection(
         lambda: compose(
-            tree,
+            configuration,
             target,
             name,
             settings.problems,
@@ -107,12 +113,12 @@ def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -
     return Draft(composition, target.access(spec), cluster)
 
 
-def _kubeconfig(tree: object, settings: Settings) -> str | None:
+def _kubeconfig(configuration: Configuration, settings: Settings) -> str | None:
     """Return the given kubeconfig, or else the kubeconfig of the platform.
 
-    Raises `ConfigError` if the tree names a platform whose outputs are not given.
+    Raises `ConfigError` if the stack names a platform whose outputs are not given.
     """
-    named = sources.reference(tree)
+    named = configuration.platform
     if named is None:
         return settings.kubeconfig
     if settings.platform is None:

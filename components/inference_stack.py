@@ -14,7 +14,8 @@ from components.provider import ClusterProvider
 from components.registration import Registered, register
 from components.routing import RoutingArgs, RoutingStack
 from composition import Composition
-from composition.continuity import Continuity
+from composition.sources import Configuration
+from judging.losses.continuity import Continuity
 from manifests.assembly import Component, ComponentType
 from models.platform import Outputs
 from models.problems import Problem
@@ -48,6 +49,7 @@ class InferenceStack(pulumi.ComponentResource):
     ) -> None:
         """Compose the configuration `tree`, and register its objects.
 
+        `tree` is plain values, or a `Configuration` with them, whose files are then not read again.
         `kubeconfig` is the text of a kubeconfig; by default the environment names the cluster. `platform` are the
         outputs of the platform that the tree names, as `read_platform` returns them, or their values by name. All
         logical names begin with `prefix`; the default prefix is the name and a hyphen. With an empty prefix, each
@@ -62,13 +64,14 @@ class InferenceStack(pulumi.ComponentResource):
         run = program.of_run()
         outputs = platform if isinstance(platform, Outputs | None) else Outputs(platform)
         settings = Settings(kubeconfig, outputs, previewed, tuple(problems), lock)
-        drafted = draft(self._instance, tree, settings, opts, run)
+        drafted = draft(self._instance, Configuration.of(tree), settings, opts, run)
         inputs = {} if drafted is None else {"release": drafted.composition.plan.release}
         continuity = Continuity() if drafted is None else drafted.composition.continuity
         former = [] if continuity.instance_alias is None else [continuity.instance_alias]
         ours = pulumi.ResourceOptions(depends_on=run.sound(), aliases=former)
-        super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
-        with program.without_traceback():
+        with program.without_positions():
+            super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
+        with program.without_traceback(), program.without_positions():
             self.outputs = {} if drafted is None else self._register(drafted)
             self.register_outputs({**self.outputs, **state.cluster_output(continuity.cluster)})
 

@@ -4,19 +4,24 @@ from typing import cast
 
 import pulumi
 
-from composition import sources
+from components import program
+from composition.sources import Configuration
 from models.platform import Outputs, Reference
 
 
 async def read_platform(tree: object) -> Outputs | None:
-    """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends has `platform`."""
-    reference = sources.reference(tree)
+    """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends has `platform`.
+
+    `tree` is the tree of the stack, or its `Configuration`.
+    """
+    reference = Configuration.of(tree).platform
     return None if reference is None else await read(reference)
 
 
 async def read(reference: Reference) -> Outputs:
     """Return the platform's outputs that `reference` names. Outputs that do not exist are left out."""
-    stack = pulumi.StackReference(reference.stack)
+    with program.without_positions():
+        stack = pulumi.StackReference(reference.stack)
     values, secrets = dict[str, object](), set[str]()
     for name in filter(None, (reference.output, reference.kubeconfig)):
         details = await stack.get_output_details(name)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sys
 import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -120,3 +121,19 @@ def without_traceback() -> Generator[None]:
         raise
     except Exception as error:  # noqa: BLE001, the engine would print the traceback of any other exception
         raise pulumi.RunError(report(defects.HEADLINE, defects.lines(error))) from None
+
+
+@contextlib.contextmanager
+def without_positions() -> Generator[None]:
+    """Register resources without the places in source files from which they are registered.
+
+    Pulumi's SDK sends the stack of calls with each resource, and the engine keeps it in the state. It would be a
+    quarter of the state, with paths of the machine, and no line of it would be the user's. The SDK reads the stack with
+    `traceback.extract_stack`, which honours this limit. With a limit of 0 the SDK would fail.
+    """
+    limit = getattr(sys, "tracebacklimit", None)
+    sys.tracebacklimit = 1
+    try:
+        yield
+    finally:
+        sys.tracebacklimit = limit

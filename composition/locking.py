@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import planning
 from composition import selecting, sources
+from composition.sources import Configuration
 from composition.target import Target
 from facts import source_sizes
 from facts.live_objects import named_place
@@ -56,25 +57,28 @@ class GivenLock:
         return None if self.lock is None or self.lock.cluster is None else self.lock.cluster.gateways
 
 
-def read(lock: LockFile | None, tree: object, name: StackName, outputs: "Outputs | None" = None) -> GivenLock:
-    """Read the lock of the stack called `name`. `tree` has the earlier names of the stack under `formerly`.
+def read(
+    lock: LockFile | None, configuration: Configuration, name: StackName, outputs: "Outputs | None" = None
+) -> GivenLock:
+    """Read the lock of the stack called `name`. `configuration` has its earlier names under `formerly`.
 
     `outputs` are the outputs of the platform, which the lock is compared with; None if they were not read.
     """
     if lock is None:
         return GivenLock(None, is_used=False)
     try:
-        found = lock.read(Identity(name, _earlier_names(tree)))
+        found = lock.read(Identity(name, _earlier_names(configuration.tree)))
     except ConfigError as error:
         return GivenLock(None, error.problems)
-    return GivenLock(
-        found, outdated=tuple(_platform_problems(tree, outputs, found, f"python -m cli lock {name.stack}"))
-    )
+    problems = _platform_problems(configuration, outputs, found, f"python -m cli lock {name.stack}")
+    return GivenLock(found, outdated=tuple(problems))
 
 
-def _platform_problems(tree: object, outputs: "Outputs | None", lock: Lock | None, command: str) -> Iterator[Problem]:
+def _platform_problems(
+    configuration: Configuration, outputs: "Outputs | None", lock: Lock | None, command: str
+) -> Iterator[Problem]:
     """Yield the problem of a lock whose values of the platform differ from `outputs`. `command` writes the lock."""
-    named = _locked_platform(tree, lock)
+    named = _locked_platform(configuration, lock)
     if named is None or outputs is None or lock is None or lock.cluster is None or named.output not in outputs.values:
         return
     before, now = _values(lock.cluster.platform), _values(outputs.values[named.output])
@@ -156,9 +160,9 @@ def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(replace(problem, severity="warning") for problem in problems)
 
 
-def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
+def platform(configuration: Configuration, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
     """Return the outputs of a platform. Values in the lock replace the values in `outputs`, even if these are newer."""
-    named = _locked_platform(tree, lock)
+    named = _locked_platform(configuration, lock)
     if named is None or lock is None or lock.cluster is None:
         return outputs
     from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
@@ -168,9 +172,10 @@ def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Out
     return Outputs({**values, named.output: lock.cluster.platform}, secrets - {named.output})
 
 
-def _locked_platform(tree: object, lock: Lock | None) -> "Reference | None":
+def _locked_platform(configuration: Configuration, lock: Lock | None) -> "Reference | None":
     """Return the reference to the platform of a stack; None if the lock has no values of it."""
-    return sources.reference(tree) if lock is not None and lock.cluster is not None and lock.cluster.platform else None
+    has_values = lock is not None and lock.cluster is not None and bool(lock.cluster.platform)
+    return configuration.platform if has_values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +195,7 @@ class Locking:
 class Request:
     """A stack whose lock is made or checked."""
 
-    tree: object
+    configuration: Configuration
     name: StackName
     target: Target
     file: LockFile
@@ -243,20 +248,23 @@ def make(request: Request) -> Locking:
 
 def _load(request: Request) -> tuple[Loaded, GivenLock, Mapping[Path, LockedProfile]]:
     """Return the stack, its earlier lock, and the profiles to write into its new lock."""
-    given = read(request.file, request.tree, request.name, request.platform)
-    outputs = request.platform if CLUSTER in request.updated else platform(request.tree, request.platform, given.lock)
-    files = sources.read(request.tree, given.problems, outputs)
+    given = read(request.file, request.configuration, request.name, request.platform)
+    tree = request.configuration.tree
+    outputs = request.platform
+    if CLUSTER not in request.updated:
+        outputs = platform(request.configuration, outputs, given.lock)
+    files = sources.read(request.configuration, given.problems, outputs)
     try:
-        chosen = selecting.select(
-            request.tree, files, given.lock, request.name.stack, request.target, given.problems, request.updated
+        selection = selecting.select(
+            tree, files, given.lock, request.name.stack, request.target, given.problems, request.updated
         )
-        files = chosen.with_documents(files)
-        loaded = load(request.tree, given.problems, files.sources, chosen.selected)
+        files = selection.with_documents(files)
+        loaded = load(tree, given.problems, files.sources, selection.layers)
         loaded.finish()
         files.refuse_ambiguities()
     except ConfigError as error:
         raise files.complete(error.problems) from None
-    return loaded, given, chosen.profiles_of_lock
+    return loaded, given, selection.profiles_of_lock
 
 
 def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:
@@ -294,7 +302,7 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
     accepted = None
     if not isinstance(live, Unknown):
         accepted = sorted(str(each.ref) for each in live.gateways if each.accepted and acceptance.is_gateway(each.ref))
-    named = None if request.platform is None else sources.reference(request.tree)
+    named = None if request.platform is None else request.configuration.platform
     values = None if named is None or request.platform is None else request.platform.values.get(named.output)
     return LockedCluster.default(
         name=spec.name or request.target.name(spec),

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from composition.continuity import planned_objects
 from composition.instances import Sibling
 from judging.losses import matching, services
 from judging.losses.causes import Cause
+from judging.losses.continuity import planned_objects
 from judging.losses.matching import Matches
 from judging.losses.services import Loss, PlannedService
 from models.paths import Path

@@ -8,27 +8,24 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import judging
 import planning
 from composition import locking, selecting, sources
-from composition.continuity import Continuity, State, compare, nothing_recorded
 from composition.locking import GivenLock
-from composition.sources import Sources
+from composition.sources import Configuration, Sources
 from composition.target import Target
 from facts import source_sizes
 from facts.lock_file import LockFile
-from judging import additions, giving, needs, ownership, preflight, report, rights, transition, validation
-from judging.ownership import NamedObject
+from judging import Situation, additions, needs, ownership, transition, validation
+from judging.losses.continuity import Continuity, State, compare, nothing_recorded
 from judging.preflight.owners import Owners
-from judging.report import Present
-from judging.rights import Options, Purpose
 from judging.validation import SchemaError
 from manifests import marking
 from manifests.assembly import Component, await_routes, objects, render
-from manifests.objects import Rendered, resource_type
+from manifests.objects import Rendered
 from models import yaml_limits
 from models.load import Loaded, load
-from models.paths import Path
-from models.problems import ConfigError, Problem, errors, gap
+from models.problems import ConfigError, Problem, errors
 from models.stack import Stack
 from planning import outputs
 from planning.ground import contract, parts
@@ -37,9 +34,8 @@ from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
 from planning.ground.needs import Needs
 from planning.ground.order import Id
-from planning.hardware import accelerators
 from planning.plans import ServicePlan, StackPlan
-from planning.routes import acceptance, collisions, nesting, precedence
+from planning.routes import acceptance
 from planning.routes.acceptance import Waits
 
 if TYPE_CHECKING:
@@ -121,19 +117,22 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
 ) -> Composition | Refusal:
     """Run all steps on the configuration of an inference stack in the Pulumi stack called `name`.
 
-    `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that the caller found;
-    if there are any, no cluster is read. `platform` are the outputs of the platform; None if they were not read.
+    `tree` is the value of the configuration key `inference-stacks:stack`, or a `Configuration` with this value.
+    `earlier` are errors that the caller found; if there are any, no cluster is read. `platform` are the outputs of the
+    platform; None if they were not read.
     `state` returns Pulumi's state before the run.
     """
+    configuration = Configuration.of(tree)
+    tree = configuration.tree
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
-    earlier = (*earlier, *(given := locking.read(lock, tree, name, platform)).problems)
+    earlier = (*earlier, *(given := locking.read(lock, configuration, name, platform)).problems)
     try:
         yaml_limits.refuse_too_deep(tree, earlier)
-        files = sources.read(tree, earlier, locking.platform(tree, platform, given.lock))
-        chosen = selecting.select(tree, files, given.lock, name.stack, target, earlier)
-        files, source_warnings = chosen.with_documents(files), chosen.stale
+        files = sources.read(configuration, earlier, locking.platform(configuration, platform, given.lock))
+        selection = selecting.select(tree, files, given.lock, name.stack, target, earlier)
+        files, source_warnings = selection.with_documents(files), selection.stale
         loaded, source_warnings = _with_contents(
-            load(tree, earlier, files.sources, chosen.selected), given, name, target, source_warnings
+            load(tree, earlier, files.sources, selection.layers), given, name, target, source_warnings
         )
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
@@ -148,7 +147,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         complete = files.complete(error.problems) if isinstance(error, ConfigError) else error
         return Refusal(complete, source_warnings, plan_warnings)
     made = Composition(loaded.stack, source_warnings, plan, facts, waits, components, (), Continuity(), ())
-    return _judge(made, loaded, needed, target, instance, chosen.warnings(facts, name.stack), state)
+    return _judge(made, loaded, needed, target, instance, selection.warnings(facts, name.stack), state)
 
 
 def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
@@ -157,12 +156,10 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     needed: Needs,
     target: Target,
     instance: Instance,
-    warnings: tuple[Problem, ...],
+    selection: tuple[Problem, ...],
     state: State,
 ) -> Composition:
     """Return a composition with the problems of the stack in its cluster.
-
-    In another cluster than that of earlier runs, no other problem of the cluster means anything.
 
     If no problem is an error, the components of the returned composition also undo changes that others made to the
     objects in the cluster.
@@ -171,22 +168,27 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     live = _live_objects(stack, facts, components, target)
     name = cluster_name(stack, target)
     continuity = compare(components, state(), live, facts.routes, instance, plan.identity, name, stack.allow)
-    made = replace(made, continuity=continuity)
-    if errors(continuity.problems):
-        return replace(made, preflight=continuity.problems)
-    problems = (
-        *continuity.problems,
-        *_preflight(loaded, made, needed, target),
-        *_resource_id_problems(plan, components),
-        *warnings,
-        *_ownership(stack, plan, components, live, instance),
-        *_capacity(stack, plan, facts, components, live),
+    situation = Situation(
+        loaded=loaded,
+        plan=plan,
+        components=components,
+        needs=needed,
+        instance=instance,
+        facts=facts,
+        earlier=target.earlier_facts(),
+        live=live,
+        continuity=continuity,
+        cluster=target.name(stack.cluster),
+        now=datetime.now(UTC),
+        selection=selection,
     )
+    problems = tuple(judging.judge(situation))
+    made = replace(made, continuity=continuity, preflight=problems)
     if errors(problems):
-        return replace(made, preflight=problems)
-    components, drift = _take_back(plan, facts, components, live)
-    announced = (*_rights(stack, needed, components, target), *_generations(stack, plan, facts, target))
-    return replace(made, components=components, preflight=problems, announcements=(*announced, *drift))
+        return made
+    if not isinstance(live, Unknown):
+        components = additions.take_back(components, live)
+    return replace(made, components=components, announcements=tuple(_announce(situation, target)))
 
 
 def cluster_name(stack: Stack, target: Target) -> str:
@@ -210,67 +212,26 @@ def _name(components: tuple[Component, ...], instance: Instance) -> tuple[Compon
     return tuple(replace(component, name=f"{instance.prefix}{component.name}") for component in components)
 
 
-def _preflight(loaded: Loaded, made: Composition, needed: Needs, target: Target) -> tuple[Problem, ...]:
-    """Return the problems of the stack in this cluster.
-
-    The order is: origin and changes of the facts; kinds, versions and metrics that the cluster lacks; missing objects;
-    routes of others that collide with routes of the stack; facts that could not be read.
-    """
-    stack, earlier = loaded.stack, target.earlier_facts()
-    plan, facts, identity = made.plan, made.facts, made.continuity.owner or made.plan.identity
-    cluster, now = target.name(stack.cluster), datetime.now(UTC)
-    mode, owners = stack.checks.preflight, Owners.of(loaded.merged.tree, plan)
-    references = (
-        *preflight.namespaces(needed, facts, owners, identity, mode),
-        *preflight.levels(needed, facts, owners, mode),
-        *preflight.listeners(plan.routes, needed, facts, owners, mode),
-        *preflight.classes(needed, facts, owners, mode),
-        *preflight.secrets(needed, facts, owners, mode),
-        *preflight.nodes(plan, facts, mode),
-    )
-    return (
-        *preflight.origin(facts, cluster, now),
-        *preflight.origin(earlier, cluster, now, preflight.EARLIER),
-        *preflight.changes(earlier, facts, needed, identity),
-        *preflight.kinds(needed.kinds, facts, mode),
-        *(preflight.bundles(plan, facts, mode) if plan.routes else ()),
-        *preflight.addresses(stack, facts),
-        *preflight.metrics(plan, facts, mode),
-        *preflight.metering(plan, facts, mode),
-        *loaded.locate(references),
-        *collisions.cluster_problems(plan.routes, identity, facts.routes, mode),
-        *nesting.cluster_problems(plan.routes, identity, facts.routes, mode),
-        *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
-        *preflight.gaps(needed, facts, mode),
-    )
+def _announce(situation: Situation, target: Target) -> Iterator[Problem]:
+    """Read what warnings about a deployment need besides, and return these warnings."""
+    stack, needed = situation.stack, situation.needs
+    namespaces = {*needed.namespaces, *(at.namespace for at in needed.gateways)}
+    permissions = target.permissions(stack.cluster, namespaces)
+    return judging.announce(situation, permissions, _pools(situation, target))
 
 
-def _resource_id_problems(plan: StackPlan, components: Sequence[Component]) -> Iterator[Problem]:
-    """Yield an error for each resource id that the interceptor cannot resolve among the rendered Services."""
-    services = (rendered.manifest for rendered in objects(components) if rendered.api == "v1/Service")
-    return preflight.unresolved_ids(plan, services)
-
-
-def _rights(stack: Stack, needed: Needs, components: Sequence[Component], target: Target) -> tuple[Problem, ...]:
-    """Return warnings about rights that the user lacks for a deployment."""
-    permissions = target.permissions(stack.cluster, {*needed.namespaces, *(at.namespace for at in needed.gateways)})
-    if permissions is None:
-        return ()
-    required = rights.rights(Purpose.DEPLOY, giving.of_components(components), needed, Options())
-    return tuple(rights.warnings(required, permissions))
-
-
-def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Target) -> tuple[Problem, ...]:
-    """Return warnings about pods that start while pods of another generation run.
+def _pools(situation: Situation, target: Target) -> Pools | Unknown:
+    """Return the pools in the cluster; no pools if no variant has a generation.
 
     If the pools cannot be read from the cluster, the pools in the facts are used.
     """
+    plan, facts = situation.plan, situation.facts
     if not transition.has_generations(plan):
-        return ()
-    pools = target.pools(stack.cluster, _namespaces(plan))
+        return Pools({})
+    pools = target.pools(situation.stack.cluster, _namespaces(plan))
     if isinstance(pools, Unknown) and not isinstance(facts.live_pools, Unknown):
-        pools = Pools({(pool.namespace, pool.name): pool.selector for pool in facts.live_pools.live_pools})
-    return tuple(transition.warnings(plan, pools))
+        return Pools({(pool.namespace, pool.name): pool.selector for pool in facts.live_pools.live_pools})
+    return pools
 
 
 def _live_objects(
@@ -283,71 +244,11 @@ def _live_objects(
     if isinstance(facts.apis, Unknown):
         return facts.apis
     names = dict[tuple[str, str], list[str]]()
-    for rendered in _of_known_owner(components):
+    for rendered in objects(components):
         *_, namespace, name = rendered.place
-        names.setdefault((rendered.api, namespace), []).append(name)
+        if rendered.manifest["kind"] not in ownership.UNASKED:
+            names.setdefault((rendered.api, namespace), []).append(name)
     return target.objects(stack.cluster, additions.kinds(components), names)
-
-
-def _ownership(
-    stack: Stack,
-    plan: StackPlan,
-    components: Collection[Component],
-    live: LiveObjects | Unknown,
-    instance: Instance,
-) -> list[Problem]:
-    """Return the problems of objects whose names are taken by objects of others in the cluster."""
-    named = [
-        NamedObject(
-            rendered.place,
-            resource_type(rendered.manifest),
-            f"{component.name}-{rendered.suffix}",
-            component.type.identity(component.name),
-        )
-        for component in components
-        for rendered in _of_known_owner((component,))
-    ]
-    return ownership.problems(named, live, plan.identity, stack.checks.preflight, instance)
-
-
-def _capacity(
-    stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component], live: LiveObjects | Unknown
-) -> tuple[Problem, ...]:
-    """Return problems of nodes and quotas that have too few devices for the deployment."""
-    templates = {
-        rendered.place: report.template(rendered.place[1], rendered.manifest)
-        for rendered in objects(components)
-        if rendered.place[1] in report.WORKLOADS
-    }
-    classes = accelerators.classes(stack.accelerators)
-    return report.capacity_problems(plan, Present(facts, live, classes, templates), stack.checks.capacity)
-
-
-def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
-    """Return the objects whose owner in the cluster is checked."""
-    return (rendered for rendered in objects(components) if rendered.manifest["kind"] not in ownership.UNASKED)
-
-
-def _take_back(
-    plan: StackPlan, facts: ClusterFacts, components: tuple[Component, ...], live: LiveObjects | Unknown
-) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return components that undo changes that others made in the cluster, and warnings about these changes.
-
-    If the objects in the cluster could not be read, return the components unchanged, and a warning about the failed
-    read. If the kinds of the cluster are unknown, too, return no warning, because preflight reports the failed read.
-    """
-    if isinstance(live, Unknown):
-        unread = gap(Path(), "changes by others to objects", live.reason)
-        return components, () if isinstance(facts.apis, Unknown) else (unread,)
-    annotated, added = additions.take_back(components, live)
-    return annotated, (
-        *transition.refusals(live),
-        *preflight.pools(live),
-        *transition.replicas(plan, live),
-        *transition.metering(plan, live),
-        *transition.ports(plan, live),
-        *added,
-    )
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:

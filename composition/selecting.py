@@ -15,32 +15,34 @@ from composition.sources import Sources
 from composition.target import Target
 from facts import catalogue_files
 from models import cleartext
-from models.accelerators import ResourceClaim, UserClass
+from models.accelerators import ResourceClaim
 from models.engine_yaml import Document
 from models.layers import Layer, Origin
-from models.load import NOTHING_SELECTED, Selected, validation_problems
+from models.load import NO_LAYERS, ProfileLayers, validation_problems
 from models.lock import Lock, file_name
+from models.outline import Outline, PartialCatalogue
 from models.paths import Path
-from models.problems import ConfigError, Problem, errors, warning, warnings
+from models.problems import ConfigError, Problem, errors, warnings
 from models.profile import CatalogueFile
 from models.selection import LockedProfile
-from models.stack import Cluster
 from models.stack_layers import merge_stack
+from models.trees import at, mapping
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.needs import Needs
 from planning.hardware import accelerators
 from planning.selection import decisions, seats, shipped
 from planning.selection.catalogue import Catalogue, Declared
-from planning.selection.decisions import Decided, Decision
+from planning.selection.decisions import Decision, Outcome
 from planning.selection.records import Evaluation, Scope
+from planning.selection.shipped import ShippedFile
 
 
 @dataclass(frozen=True, slots=True)
-class Selecting:
+class ProfileSelection:
     """The selection of profiles for a stack."""
 
-    selected: Selected = NOTHING_SELECTED
-    decided: Decided | None = None
+    layers: ProfileLayers = NO_LAYERS
+    outcome: Outcome | None = None
     """None for a stack that selects no profiles."""
     documents: tuple[Document, ...] = ()
     """The files that `catalogue.files` names."""
@@ -54,20 +56,20 @@ class Selecting:
     @property
     def profiles_of_lock(self) -> Mapping[Path, LockedProfile]:
         """Return the profiles to write into a lock."""
-        return {} if self.decided is None else self.decided.profiles_of_lock
+        return {} if self.outcome is None else self.outcome.profiles_of_lock
 
     def warnings(self, facts: ClusterFacts, stack_name: str) -> tuple[Problem, ...]:
         """Return warnings about locked profiles, and about profiles that were selected without facts of the nodes."""
-        if self.decided is None:
+        if self.outcome is None:
             return ()
-        return tuple(decisions.warnings(self.decided, facts, f"python -m cli lock {stack_name}"))
+        return tuple(decisions.warnings(self.outcome, facts, f"python -m cli lock {stack_name}"))
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class Explanation:
     """A selection, with the evaluation of all candidates and the decision for each question."""
 
-    selecting: Selecting
+    selection: ProfileSelection
     tables: Mapping[Path, Evaluation]
     decisions: Mapping[Path, Decision]
 
@@ -80,7 +82,7 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
     target: Target,
     earlier: Sequence[Problem] = (),
     updated: Sequence[str] | None = None,
-) -> Selecting:
+) -> ProfileSelection:
     """Return the profiles for the services of a stack. A profile in the lock is used instead of a new selection.
 
     `stack_name` is the name of the stack without organization and project. Only the command `lock` passes `updated`:
@@ -88,35 +90,40 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
     If a file of the catalogue cannot be read, raises `ConfigError` with that problem and the `earlier` problems.
     """
     if not isinstance(tree, dict) or not tree:
-        return Selecting()
+        return ProfileSelection()
     merged = merge_stack(cast("dict[str, Any]", tree), files.sources)
-    if not seats.may_ask(merged) and not _files(merged):
-        return Selecting(Selected(merged=merged))
+    outline = Outline.of(merged.tree)
+    if not seats.may_need_profiles(outline.stack) and not outline.stack.catalogue.files:
+        return ProfileSelection(ProfileLayers(merged=merged))
     try:
-        catalogue, documents, problems = _catalogue(merged)
+        catalogue, documents, problems = _catalogue(merged, outline)
     except ConfigError as error:
         raise ConfigError([*earlier, *error.problems]) from None
-    asked = seats.ask(merged, catalogue)
-    if not asked.seats and not asked.problems and not problems:
-        return Selecting(Selected(merged=merged), documents=documents)
+    questions = seats.questions(merged, outline, catalogue)
+    if not questions.seats and not questions.problems and not problems:
+        return ProfileSelection(ProfileLayers(merged=merged), documents=documents)
     answers = _answers(lock, updated)
-    is_open = any(True for _ in decisions.open_seats(asked, answers))
-    facts = _nodes(merged, catalogue, target) if is_open and not earlier else NOTHING_READ
-    decided = decisions.decide(asked, catalogue, answers, facts, "" if lock is None else lock.file)
-    stale = () if updated is not None else tuple(_lock_problems(merged, decided, lock, answers, stack_name))
-    selected = decided.selection()
-    found = replace(selected, problems=(*problems, *selected.problems, *errors(stale)))
-    return Selecting(found, decided, documents, tuple(warnings(stale)))
+    facts = NOTHING_READ
+    if not earlier and any(True for _ in decisions.open_seats(questions, answers)):
+        facts = _nodes(outline, catalogue, target)
+    outcome = decisions.decide(questions, catalogue, answers, facts, "" if lock is None else lock.file)
+    stale = tuple[Problem, ...]()
+    if lock is not None and updated is None:
+        stale = tuple(_lock_problems(outcome, lock, answers, outline.stack.checks.lock, stack_name))
+    layers = outcome.layers
+    layers = replace(layers, problems=(*problems, *layers.problems, *errors(stale)))
+    return ProfileSelection(layers, outcome, documents, tuple(warnings(stale)))
 
 
-def explain(tree: object, files: Sources, lock: Lock | None, stack_name: str, target: Target) -> Explained:
+def explain(tree: object, files: Sources, lock: Lock | None, stack_name: str, target: Target) -> Explanation:
     """Return the selection for a stack, with evaluations for all questions, including those that the lock answers."""
-    chosen = select(tree, files, lock, stack_name, target)
-    if chosen.decided is None:
-        return Explained(chosen, {}, {})
-    merged = merge_stack(cast("dict[str, Any]", tree), files.sources)
-    facts = _nodes(merged, chosen.decided.catalogue, target)
-    return Explained(chosen, decisions.tables(chosen.decided, facts), chosen.decided.decisions)
+    selection = select(tree, files, lock, stack_name, target)
+    outcome = selection.outcome
+    if outcome is None:
+        return Explanation(selection, {}, {})
+    outline = Outline.of(merge_stack(cast("dict[str, Any]", tree), files.sources).tree)
+    facts = _nodes(outline, outcome.catalogue, target)
+    return Explanation(selection, decisions.tables(outcome, facts), outcome.decisions)
 
 
 def _answers(lock: Lock | None, updated: Sequence[str] | None) -> Mapping[Path, LockedProfile]:
@@ -127,50 +134,46 @@ def _answers(lock: Lock | None, updated: Sequence[str] | None) -> Mapping[Path, 
 
 
 def _lock_problems(
-    merged: Layer, decided: Decided, lock: Lock | None, answers: Mapping[Path, LockedProfile], stack_name: str
+    outcome: Outcome, lock: Lock, answers: Mapping[Path, LockedProfile], mode: str, stack_name: str
 ) -> Iterator[Problem]:
-    """Yield the problems of questions that the lock does not answer, with the severity that `checks.lock` sets."""
-    mode = _mapping(merged.tree.get("checks")).get("lock", "warn")
-    if lock is None or mode == "skip":
+    """Yield the problems of questions that the lock does not answer, with the severity that `mode` sets."""
+    if mode == "skip":
         return
     command = f"python -m cli lock {stack_name}"
-    for problem in decisions.lock_problems(decided, answers, lock.file or file_name(stack_name), command):
-        yield problem if mode == "strict" else warning(problem.path, problem.what, problem.remedy)
+    for problem in decisions.lock_problems(outcome, answers, lock.file or file_name(stack_name), command):
+        yield problem if mode == "strict" else replace(problem, severity="warning")
 
 
-def _catalogue(merged: Layer) -> tuple[Catalogue, tuple[Document, ...], tuple[Problem, ...]]:
+def _catalogue(merged: Layer, outline: Outline) -> tuple[Catalogue, tuple[Document, ...], tuple[Problem, ...]]:
     """Return the catalogue of a stack, the files that it names, and the problems of their profiles."""
-    spec, names = _mapping(merged.tree.get("catalogue")), _files(merged)
-    documents = catalogue_files.read(names, File()) if names else ()
-    tables = () if spec.get("shipped") is False else shipped.files()
-    declared = [
-        *_of_stack(merged, spec),
-        *(each for document in documents for each in _of_file(Scope.FILE, document.file, document.tree)),
-        *(each for document in tables for each in _of_file(Scope.SHIPPED, document.file, document.tree)),
-    ]
+    spec = outline.stack.catalogue
+    documents = tuple[Document, ...]()
+    if spec.files:
+        documents = catalogue_files.read(spec.files, File())
+    declared = [*_of_stack(merged, spec)]
+    for document in documents:
+        declared += _of_file(Scope.FILE, document)
+    if spec.shipped:
+        for document in shipped.files():
+            declared += _of_file(Scope.SHIPPED, document)
     problems = (problem for document in documents for problem in _file_problems(document))
-    return Catalogue(declared, accelerators.classes(_classes(merged))), documents, (*problems, *_duplicates(declared))
+    classes = accelerators.classes(outline.classes)
+    return Catalogue(declared, classes), documents, (*problems, *_duplicates(declared))
 
 
-def _files(merged: Layer) -> list[str]:
-    """Return the names of the files of a stack's catalogue."""
-    names = _mapping(merged.tree.get("catalogue")).get("files")
-    return [name for name in cast("list[object]", names) if isinstance(name, str)] if isinstance(names, list) else []
-
-
-def _of_stack(merged: Layer, spec: Mapping[str, Any]) -> Iterator[Declared]:
-    for name in _mapping(spec.get("profiles")):
+def _of_stack(merged: Layer, spec: PartialCatalogue) -> Iterator[Declared]:
+    for name in spec.profiles:
         yield Declared(name, Scope.STACK, merged.child("catalogue").child("profiles").child(name))
 
 
-def _of_file(scope: Scope, file: str, tree: object) -> Iterator[Declared]:
-    for name, profile in _mapping(_mapping(tree).get("profiles")).items():
-        yield Declared(str(name), scope, Layer(profile, Origin(Path("profiles", str(name)), file=file)))
+def _of_file(scope: Scope, document: Document | ShippedFile) -> Iterator[Declared]:
+    for name, profile in mapping(at(document.tree, "profiles")).items():
+        yield Declared(str(name), scope, Layer(profile, Origin(Path("profiles", str(name)), file=document.file)))
 
 
 def _file_problems(document: Document) -> Iterator[Problem]:
     """Yield the problems of the profiles of a file, and of credentials in it, also in profiles that nobody selects."""
-    for problem in cleartext.problems(_mapping(document.tree)):
+    for problem in cleartext.problems(mapping(document.tree)):
         yield replace(problem, file=document.file)
     try:
         CatalogueFile.model_validate(document.tree)
@@ -180,34 +183,19 @@ def _file_problems(document: Document) -> Iterator[Problem]:
 
 def _duplicates(declared: Sequence[Declared]) -> Iterator[Problem]:
     """Yield a problem for each profile id that is in two files of `catalogue.files`."""
-    holders = dict[tuple[Scope, str], str]()
-    for each in declared:
-        file = each.layer.origin.file
-        holder = holders.setdefault((each.scope, each.id), file)
-        if holder != file and each.scope is Scope.FILE:
-            yield Problem(each.layer.origin.at, f"is in {holder}, too", "choose another id", file=file)
-
-
-def _classes(merged: Layer) -> dict[str, UserClass]:
-    """Return the valid accelerator classes of a stack. The validation of the stack reports the invalid ones."""
-    found = dict[str, UserClass]()
-    for name, spec in _mapping(merged.tree.get("accelerators")).items():
-        try:
-            found[name] = UserClass.model_validate(spec)
-        except ValidationError:
+    holders = dict[str, str]()
+    for profile in declared:
+        if profile.scope is not Scope.FILE:
             continue
-    return found
+        file = profile.layer.origin.file
+        holder = holders.setdefault(profile.id, file)
+        if holder != file:
+            yield Problem(profile.layer.origin.at, f"is in {holder}, too", "choose another id", file=file)
 
 
-def _nodes(merged: Layer, catalogue: Catalogue, target: Target) -> ClusterFacts:
+def _nodes(outline: Outline, catalogue: Catalogue, target: Target) -> ClusterFacts:
     """Read the nodes of the cluster; nothing if the key `cluster` is invalid, which the stack's validation reports."""
-    try:
-        spec = Cluster.model_validate(merged.tree.get("cluster", {}))
-    except ValidationError:
+    if outline.is_mistaken(Path("cluster")):
         return NOTHING_READ
-    has_claims = any(isinstance(each.allocation, ResourceClaim) for each in catalogue.classes.values())
-    return target.facts(spec, Needs(nodes=True, slices=has_claims))
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    has_claims = any(isinstance(known.allocation, ResourceClaim) for known in catalogue.classes.values())
+    return target.facts(outline.stack.cluster, Needs(nodes=True, slices=has_claims))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -37,29 +38,59 @@ class Sources:
             raise ConfigError(())
 
 
-def reference(tree: object) -> "Reference | None":
-    """Return the reference to the platform of a stack, from the stack file or from the files that it extends.
+class Configuration:
+    """The tree of a stack, and the files that the stack extends, which are read once, when they are first needed."""
 
-    Return None if these files name no platform, or if these files have a mistake, which `read` reports.
-    """
-    if not _may_have(tree, "extends", _KEY):
-        return None
-    try:
-        return _reference(cast("dict[str, Any]", tree), _bases(tree).sources)
-    except ConfigError:
-        return None
+    def __init__(self, tree: object) -> None:
+        self.tree = tree
+
+    @classmethod
+    def of(cls, tree: object) -> "Configuration":
+        """Return the configuration with a tree. A `tree` that is a configuration is returned itself."""
+        return tree if isinstance(tree, Configuration) else cls(tree)
+
+    @property
+    def bases(self) -> Sources:
+        """Return the files that the stack extends. Paths of files are relative to the working directory.
+
+        Raises a `ConfigError` if a file cannot be read.
+        """
+        if isinstance(self._bases, ConfigError):
+            raise self._bases
+        return self._bases
+
+    @cached_property
+    def _bases(self) -> Sources | ConfigError:
+        try:
+            return _read_bases(self.tree)
+        except ConfigError as error:
+            return error
+
+    @cached_property
+    def platform(self) -> "Reference | None":
+        """Return the reference to the platform of the stack, from the stack file or from the files that it extends.
+
+        Return None if these files name no platform, or if these files have a mistake, which `read` reports.
+        """
+        if not _may_have(self.tree, "extends", _KEY):
+            return None
+        try:
+            return _reference(cast("dict[str, Any]", self.tree), self.bases.sources)
+        except ConfigError:
+            return None
 
 
-def read(tree: object, earlier: Iterable[Problem], platform: "Outputs | None" = None) -> Sources:
+def read(configuration: Configuration, earlier: Iterable[Problem], platform: "Outputs | None" = None) -> Sources:
     """Read the layers below a stack file. Paths of files are relative to the working directory.
 
     `platform` are the outputs of the stack's platform. If a file or an output cannot be read, raises `ConfigError` with
     that problem and the `earlier` problems.
     """
+    tree = configuration.tree
     if not _may_have(tree, "extends", _KEY) and platform is None:
         return Sources()
     try:
-        bases = _bases(tree)
+        bases = configuration.bases
         if platform is not None and not any(_may_have(layer, _KEY) for layer in (tree, *_trees(bases))):
             remedy = "remove it, or add platform to the stack"
             raise _mistake("--platform", "has no effect on a stack without platform", remedy)
@@ -80,7 +111,7 @@ def _trees(bases: Sources) -> Iterable[object]:
     return (source.tree for source in bases.sources)
 
 
-def _bases(tree: object) -> Sources:
+def _read_bases(tree: object) -> Sources:
     """Read the files that a stack extends."""
     if not _may_have(tree, "extends"):
         return Sources()

@@ -45,20 +45,25 @@ def kinds(components: Iterable[Component]) -> frozenset[tuple[str, str]]:
     return frozenset((api, namespace) for api, (_, kind, namespace, _) in places if kind not in _UNREAD)
 
 
-def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return the components, and a warning for each addition.
+def judge(components: Iterable[Component], live: LiveObjects) -> Iterator[Problem]:
+    """Yield a warning for each addition to the components' objects.
 
-    Each returned object with additions has an annotation that names them, so that the run removes the additions. There
-    is another warning for each list item whose identifying keys somebody changed, because no run can restore these
-    keys.
+    There is another warning for each list item whose identifying keys somebody changed, because no run can restore
+    these keys.
     """
-    problems, annotated = list[Problem](), list[Component]()
     for component in components:
-        found = [(rendered, live.objects.get(rendered.place)) for rendered in component.objects]
-        problems += [problem for rendered, current in found if current for problem in _problems(rendered, current)]
-        objects = tuple(_annotate(rendered, current) if current else rendered for rendered, current in found)
-        annotated.append(replace(component, objects=objects))
-    return tuple(annotated), tuple(problems)
+        for rendered in component.objects:
+            current = live.objects.get(rendered.place)
+            if current is not None:
+                yield from _problems(rendered, current)
+
+
+def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[Component, ...]:
+    """Return the components; each object with additions has an annotation, so that the run removes the additions."""
+    return tuple(
+        replace(component, objects=tuple(_annotate(rendered, live) for rendered in component.objects))
+        for component in components
+    )
 
 
 def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
@@ -72,13 +77,16 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
         yield warning(at, what, f"restore the keys of {item['name']}, or delete the object and run with --refresh")
 
 
-def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
+def _annotate(rendered: Rendered, live: LiveObjects) -> Rendered:
     """Return an object with an annotation that names its additions.
 
     An object without additions keeps the annotation that it has in the cluster.
     """
-    found = "; ".join(map(str, additions(rendered.manifest, live)))
-    text = found or live.content["metadata"].get("annotations", _NONE).get(labels.TAKEN_BACK)
+    current = live.objects.get(rendered.place)
+    if current is None:
+        return rendered
+    names = "; ".join(map(str, additions(rendered.manifest, current)))
+    text = names or current.content["metadata"].get("annotations", _NONE).get(labels.TAKEN_BACK)
     if text is None:
         return rendered
     metadata = rendered.manifest["metadata"]

@@ -6,10 +6,11 @@ Neither a preview nor a server-side dry run finds such objects, and a run takes 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
+from manifests.assembly import Component
+from manifests.objects import resource_type
 from models.paths import Path
-from models.problems import Problem, gap, warning
+from models.problems import SEVERITIES, Mode, Problem, gap, warning
 from planning.ground import instances
 from planning.ground.cluster_facts import LiveObjects, Place, Unknown
 from planning.ground.instances import MAIN, Instance
@@ -43,11 +44,24 @@ class NamedObject:
         return Path(f"{self.place[1]} {'/'.join(filter(None, self.place[2:]))}")
 
 
-def problems(
+def of_components(components: Iterable[Component]) -> Iterator[NamedObject]:
+    """Yield the objects whose marks this check reads."""
+    for component in components:
+        for rendered in component.objects:
+            if rendered.manifest["kind"] not in UNASKED:
+                yield NamedObject(
+                    rendered.place,
+                    resource_type(rendered.manifest),
+                    f"{component.name}-{rendered.suffix}",
+                    component.type.identity(component.name),
+                )
+
+
+def judge(
     objects: Iterable[NamedObject],
     live: LiveObjects | Unknown,
     identity: Identity,
-    mode: Literal["strict", "warn", "skip"],
+    mode: Mode,
     instance: Instance = MAIN,
 ) -> list[Problem]:
     """Return the problems of objects whose names are taken in the cluster.
@@ -62,10 +76,9 @@ def problems(
         return [gap(Path(), _CHECK, live.reason)]
     taken = [(named, live.marks[named.place]) for named in objects if named.place in live.marks]
     verdicts = [(named, mark, identity.verdict(mark)) for named, mark in taken]
-    severity = "error" if mode == "strict" else "warning"
     return [
         *(
-            Problem(named.path, f"belongs to stack {mark.owner}", _way_out(mark), severity=severity)
+            Problem(named.path, f"belongs to stack {mark.owner}", _way_out(mark), severity=SEVERITIES[mode])
             for named, mark, verdict in verdicts
             if verdict is Verdict.ANOTHER
         ),

@@ -125,7 +125,7 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
     return Rights(_rules_by_place(_Verbs.of(found, needs.created)))
 
 
-def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
+def judge(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
     """Yield a warning for each place in which a user lacks rights: a namespace, or the whole cluster.
 
     A missing right is no error, because a run uses some rights only after a failure.

@@ -7,6 +7,7 @@ from models.problems import Problem, gap, warning
 from planning.ground import labels
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import LiveObjects, Pools, Unknown
+from planning.ground.pools import verdict
 from planning.plans import StackPlan, VariantPlan
 from planning.serving import Workload
 
@@ -16,7 +17,16 @@ def has_generations(plan: StackPlan) -> bool:
     return any(variant.names.generation is not None for service in plan.services for variant in service.variants)
 
 
-def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
+def judge(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
+    """Yield the warnings about the objects of a stack in the cluster, except those about generations."""
+    yield from refusals(live)
+    yield from refused_pools(live)
+    yield from replicas(plan, live)
+    yield from metering(plan, live)
+    yield from ports(plan, live)
+
+
+def generations(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
     """Yield a warning for every variant whose new pods cannot share a KV cache with its running pods.
 
     If `pools` is `Unknown`, yield a warning for every variant that has a generation.
@@ -35,6 +45,15 @@ def refusals(live: LiveObjects) -> Iterator[Problem]:
     """Yield a warning if the user has no right to list objects of some kinds, so that these objects went unchecked."""
     if live.refused:
         yield gap(Path(), "changes by others to objects", "the API server refused to list them", live.refused)
+
+
+def refused_pools(live: LiveObjects) -> Iterator[Problem]:
+    """Yield a warning for every pool that the controller of a gateway refuses. Requests to such a pool fail."""
+    for (group, kind, namespace, name), pool in sorted(live.objects.items()):
+        if (group, kind) == (POOL_GROUP, "InferencePool"):
+            is_accepted, reason = verdict(pool.content)
+            if is_accepted is False:
+                yield warning(Path(f"{kind} {namespace}/{name}"), f"the gateway does not accept this pool ({reason})")
 
 
 def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:

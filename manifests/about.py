@@ -10,8 +10,10 @@ from planning.ground.order import Id
 from planning.ground.parts import Part
 from planning.plans import VariantPlan
 
-MODEL_SERVER, PICKER, ROUTE = "model-server", "endpoint-picker", "route"
-"""Components of a variant: values of the label `app.kubernetes.io/component`."""
+MODEL_SERVER = "model-server"
+"""Value of the label `app.kubernetes.io/component` for serving pods and what belongs to them."""
+PICKER = "endpoint-picker"
+ROUTE = "route"
 _EMPTY: Mapping[str, str] = {}
 
 
@@ -47,6 +49,5 @@ def object_labels(
     They are merged in this order, and later labels override earlier ones: the user's labels, `base`, Kubernetes'
     recommended labels, `override`.
     """
-    user_labels = {**variant.user_labels, **base} if base else variant.user_labels
-    found = labels.standard(variant.names.base, component, user_labels)
-    return {**found, **override} if override else found
+    standard = labels.standard(variant.names.base, component, {**variant.user_labels, **base})
+    return {**standard, **override}

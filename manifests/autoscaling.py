@@ -48,9 +48,9 @@ def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
     """
     indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, UserMetric)]
     behavior = autoscaler.path / "behavior"
-    if autoscaler.keda is None:
-        metrics, rendered_behavior = Path("spec", "metrics"), Path("spec", "behavior")
-    else:
+    metrics = Path("spec", "metrics")
+    rendered_behavior = Path("spec", "behavior")
+    if autoscaler.keda is not None:
         metrics = Path("spec", "triggers")
         rendered_behavior = Path("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
     return {rendered_behavior: behavior, **{metrics / at: autoscaler.path / "metrics" / at / "spec" for at in indexes}}
@@ -82,17 +82,21 @@ def _metric(metric: EngineLoad | PickerLoad | Cpu | UserMetric) -> Mapping[str, 
 
 def _object(metric: PickerLoad) -> dict[str, Any]:
     """Render a metric of the picker as a metric of the picker's Service. A metrics adapter must provide the metric."""
-    selector = {"selector": {"matchLabels": dict(metric.labels)}} if metric.labels else {}
+    identifier: dict[str, Any] = {"name": metric.metric.series}
+    if metric.labels:
+        identifier["selector"] = {"matchLabels": dict(metric.labels)}
     target = {"type": _metric_type(metric), _TARGETS[_metric_type(metric)]: _quantity(metric.target)}
     return {
-        "metric": {"name": metric.metric.series, **selector},
+        "metric": identifier,
         "describedObject": {"apiVersion": "v1", "kind": "Service", "name": metric.picker},
         "target": target,
     }
 
 
 def _metric_type(metric: PickerLoad) -> str:
-    return "AverageValue" if metric.is_per_replica else "Value"
+    if metric.is_per_replica:
+        return "AverageValue"
+    return "Value"
 
 
 def _quantity(number: Decimal) -> str:
@@ -104,6 +108,9 @@ def _quantity(number: Decimal) -> str:
 def _scaled_object(
     target: Mapping[str, str], autoscaler: Autoscaler, keda: Keda, pods: str, namespace: str
 ) -> dict[str, Any]:
+    fallback: dict[str, Any] = {}
+    if keda.fallback is not None:
+        fallback = keda.fallback.model_dump(by_alias=True)
     triggers = [_trigger(metric, keda, pods, namespace) for metric in autoscaler.metrics]
     if keda.queue is not None:
         triggers.append(_waking_trigger(keda.queue, keda, namespace))
@@ -115,24 +122,21 @@ def _scaled_object(
             "minReplicaCount": autoscaler.min_replicas,
             "maxReplicaCount": autoscaler.max_replicas,
             "advanced": _advanced_settings(autoscaler, keda),
-            "fallback": _fallback(keda),
+            "fallback": fallback,
             "triggers": triggers,
         }
     )
 
 
 def _advanced_settings(autoscaler: Autoscaler, keda: Keda) -> dict[str, Any]:
-    modifiers = keda.modifiers
-    formula = {} if modifiers is None else modifiers.model_dump(by_alias=True, exclude_none=True)
+    formula: dict[str, Any] = {}
+    if keda.modifiers is not None:
+        formula = keda.modifiers.model_dump(by_alias=True, exclude_none=True)
     for field in ("target", "activationTarget"):
         if field in formula:
             formula[field] = _decimal(formula[field])
-    behavior = {"behavior": autoscaler.behavior} if autoscaler.behavior else {}
+    behavior = compact({"behavior": autoscaler.behavior})
     return compact({"horizontalPodAutoscalerConfig": behavior, "scalingModifiers": formula})
-
-
-def _fallback(keda: Keda) -> dict[str, Any]:
-    return {} if keda.fallback is None else keda.fallback.model_dump(by_alias=True)
 
 
 def _trigger(
@@ -145,10 +149,11 @@ def _trigger(
     if isinstance(metric, PickerLoad):
         return _picker_trigger(metric, keda, namespace)
     series = f"{metric.metric.series}{{{pods}}}"
-    per_pod = series if metric.metric.aggregation == "sum" else f"{metric.metric.aggregation} by (pod) ({series})"
+    if metric.metric.aggregation != "sum":
+        series = f"{metric.metric.aggregation} by (pod) ({series})"
     # With KEDA's default (`ignoreNullValues: true`), a missing series would count as zero load.
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "false"}
-    return _query(f"sum({per_pod})", keda, settings, name=metric.type)
+    return _query(f"sum({series})", keda, settings, name=metric.type)
 
 
 def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
@@ -157,7 +162,7 @@ def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str,
     If the metric counts requests, KEDA counts a missing series as 0, because the picker writes the series only after
     the first request.
     """
-    settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "true" if metric.is_per_replica else "false"}
+    settings = {"threshold": _decimal(metric.target), "ignoreNullValues": str(metric.is_per_replica).lower()}
     query = _picker_query(metric, namespace)
     return _query(query, keda, settings, name=metric.type, metric_type=_metric_type(metric))
 
@@ -184,22 +189,15 @@ def _query(
 
     The trigger has a name only if there is a formula over all metrics, because only formulas refer to triggers by name.
     """
+    metadata: dict[str, Any] = {"serverAddress": keda.server, "query": query, **settings}
+    trigger: dict[str, Any] = {"type": "prometheus", "name": None, "metricType": metric_type, "metadata": metadata}
+    if keda.modifiers is not None:
+        trigger["name"] = name.replace("-", "_")
     credentials = keda.authentication
-    modes = "" if credentials is None else ",".join(credentials.modes)
-    return compact(
-        {
-            "type": "prometheus",
-            "name": None if keda.modifiers is None else name.replace("-", "_"),
-            "metricType": metric_type,
-            "metadata": {
-                **({} if keda.server is None else {"serverAddress": keda.server}),
-                "query": query,
-                **settings,
-                **({"authModes": modes} if modes else {}),
-            },
-            "authenticationRef": {} if credentials is None else {"name": credentials.name, "kind": credentials.kind},
-        }
-    )
+    if credentials is not None:
+        metadata["authModes"] = ",".join(credentials.modes) or None
+        trigger["authenticationRef"] = {"name": credentials.name, "kind": credentials.kind}
+    return compact({**trigger, "metadata": compact(metadata)})
 
 
 def _decimal(number: Decimal | float) -> str:

@@ -24,8 +24,11 @@ def annotate(manifest: Manifest, wait: Wait) -> Manifest:
 
 
 def _annotations(wait: Wait) -> dict[str, str]:
-    return {
-        **({"pulumi.com/waitFor": json.dumps(wait.conditions)} if wait.conditions else {}),
-        **({"pulumi.com/skipAwait": "true"} if wait.skip else {}),
-        **({"pulumi.com/replaceUnready": "true"} if wait.replace_unready else {}),
-    }
+    annotations: dict[str, str] = {}
+    if wait.conditions:
+        annotations["pulumi.com/waitFor"] = json.dumps(wait.conditions)
+    if wait.skip:
+        annotations["pulumi.com/skipAwait"] = "true"
+    if wait.replace_unready:
+        annotations["pulumi.com/replaceUnready"] = "true"
+    return annotations

@@ -16,9 +16,12 @@ from planning.interceptor.deployment import Check, Deployment
 from planning.plans import StackPlan
 
 _COMPONENT = "interceptor"
-_CONTAINER, _PORT = "interceptor", "http"
-_SETTINGS, _WAL = "settings", "wal"
-"""Names of two volumes: one has the settings, the other has the write-ahead log."""
+_CONTAINER = "interceptor"
+_PORT = "http"
+_SETTINGS = "settings"
+"""Name of the volume with the settings."""
+_WAL = "wal"
+"""Name of the volume with the write-ahead log."""
 _CHECKSUM = "checksum/config"
 """Annotation with the checksum of the settings. A new checksum replaces the pods, because the interceptor reads
 settings only at start."""
@@ -30,7 +33,8 @@ def objects(plan: StackPlan) -> Iterator[Rendered]:
         yield from _service_readers(grant, plan.labels)
     if plan.interceptor is None or plan.interceptor.deployment is None:
         return
-    interceptor, about = plan.interceptor, _Metadata(plan.interceptor, plan.labels)
+    interceptor = plan.interceptor
+    about = _Metadata(interceptor, plan.labels)
     yield _part_object(parts.INTERCEPTOR_SERVICE_ACCOUNT, _account(about, interceptor))
     yield from _network(about, plan)
     yield from _deployment_objects(about, interceptor, plan.interceptor.deployment)
@@ -100,7 +104,8 @@ def _network(about: _Metadata, plan: StackPlan) -> Iterator[Rendered]:
 
 
 def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Iterator[Rendered]:
-    name, selector = interceptor.service, dict(deployment.selector)
+    name = interceptor.service
+    selector = dict(deployment.selector)
     if deployment.settings is not None:
         config = {
             "apiVersion": "v1",
@@ -138,7 +143,7 @@ def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployme
 
 def _deployment(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Manifest:
     selector = dict(deployment.selector)
-    annotations = {} if deployment.checksum is None else {_CHECKSUM: deployment.checksum}
+    annotations = compact({_CHECKSUM: deployment.checksum})
     template = {
         "metadata": compact({"labels": {**about.labels, **selector}, "annotations": annotations}),
         "spec": _pod(interceptor, deployment),
@@ -158,8 +163,9 @@ def _deployment(about: _Metadata, interceptor: InterceptorPlan, deployment: Depl
 
 
 def _pod(interceptor: InterceptorPlan, deployment: Deployment) -> dict[str, Any]:
-    secret = deployment.settings_secret
-    settings = {"secret": {"secretName": secret}} if secret else {"configMap": {"name": interceptor.service}}
+    settings: dict[str, Any] = {"configMap": {"name": interceptor.service}}
+    if deployment.settings_secret:
+        settings = {"secret": {"secretName": deployment.settings_secret}}
     spread = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",

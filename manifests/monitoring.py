@@ -94,11 +94,14 @@ def _token_reader(variant: VariantPlan, readers: Iterable[tuple[str, str]]) -> I
 def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape) -> Manifest:
     names = variant.names
     metadata = _monitor_metadata(variant, monitoring, about.PICKER, names.picker)
-    selector, secret = labels.picker_selector(names), names.metrics_reader if monitoring.authenticated else None
+    selector = labels.picker_selector(names)
+    token = {"name": names.metrics_reader, "key": _TOKEN_KEY}
     if monitoring.type == "gmp":
-        return _pod_monitoring(metadata, selector, scrape, secret)
-    credentials = None if secret is None else {"credentials": {"name": secret, "key": _TOKEN_KEY}}
-    endpoints = [compact({**endpoint, "authorization": credentials}) for endpoint in _endpoints(scrape, "service")]
+        authorization = {"credentials": {"secret": token}}
+        return _pod_monitoring(metadata, selector, scrape, authorization if monitoring.authenticated else None)
+    endpoints = [*_endpoints(scrape, "service")]
+    if monitoring.authenticated:
+        endpoints = [{**endpoint, "authorization": {"credentials": token}} for endpoint in endpoints]
     spec = {"selector": {"matchLabels": selector}, "endpoints": endpoints}
     return {"apiVersion": _OPERATOR_API, "kind": "ServiceMonitor", "metadata": metadata, "spec": spec}
 
@@ -115,16 +118,16 @@ def _endpoints(scrape: Scrape, target: str) -> Iterator[dict[str, Any]]:
     """
     source = f"__meta_kubernetes_{target}_label_app_kubernetes_io_name"
     relabeling = {"action": "replace", "sourceLabels": [source], "targetLabel": LABEL}
-    tls = {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}} if scrape.tls else {}
     for port in scrape.ports:
-        yield {**_scrape_fields(scrape, port), **tls, "relabelings": [relabeling]}
+        yield {**_scrape_fields(scrape, port, "tlsConfig"), "relabelings": [relabeling]}
 
 
 def _pod_monitoring(
-    metadata: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape, secret: str | None
+    metadata: Mapping[str, Any],
+    selector: Mapping[str, str],
+    scrape: Scrape,
+    authorization: Mapping[str, Any] | None,
 ) -> Manifest:
-    tls = {"scheme": "https", "tls": {"insecureSkipVerify": True}} if scrape.tls else {}
-    authorization = None if secret is None else {"credentials": {"secret": {"name": secret, "key": _TOKEN_KEY}}}
     return {
         "apiVersion": "monitoring.googleapis.com/v1",
         "kind": "PodMonitoring",
@@ -132,7 +135,7 @@ def _pod_monitoring(
         "spec": {
             "selector": {"matchLabels": selector},
             "endpoints": [
-                compact({**_scrape_fields(scrape, port), **tls, "authorization": authorization})
+                compact({**_scrape_fields(scrape, port, "tls"), "authorization": authorization})
                 for port in scrape.ports
             ],
             "targetLabels": {"fromPod": [{"from": _NAME, "to": LABEL}]},
@@ -140,5 +143,9 @@ def _pod_monitoring(
     }
 
 
-def _scrape_fields(scrape: Scrape, port: str) -> dict[str, str]:
-    return {"port": port, "path": scrape.path, "interval": scrape.interval}
+def _scrape_fields(scrape: Scrape, port: str, tls: str) -> dict[str, Any]:
+    """Return the fields that all kinds of monitors have. `tls` is the name of the field with the settings of TLS."""
+    fields: dict[str, Any] = {"port": port, "path": scrape.path, "interval": scrape.interval}
+    if scrape.tls:
+        fields |= {"scheme": "https", tls: {"insecureSkipVerify": True}}
+    return fields

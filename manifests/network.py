@@ -64,11 +64,12 @@ def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
     if isinstance(end, Addresses):
         yield from ({"ipBlock": _block(cidr, end.excluded)} for cidr in end.ranges)
         return
-    pods = {"podSelector": {"matchLabels": dict(end.labels)}} if end.labels else {}
-    if end.namespace == namespace:
-        yield pods or {"podSelector": {}}
-    else:
-        yield {"namespaceSelector": {"matchLabels": {_NAMESPACE: end.namespace}}, **pods}
+    peer: dict[str, Any] = {}
+    if end.namespace != namespace:
+        peer["namespaceSelector"] = {"matchLabels": {_NAMESPACE: end.namespace}}
+    if end.labels:
+        peer["podSelector"] = {"matchLabels": dict(end.labels)}
+    yield peer or {"podSelector": {}}
 
 
 def _block(cidr: str, excluded: Iterable[str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Objects of a variant's endpoint picker, and the InferencePool. They must agree in names, ports and labels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from manifests import about, awaiting, rbac
@@ -9,6 +9,8 @@ from manifests.pods import (
     CONTAINER_SECURITY,
     PASSED,
     annotation_origins,
+    certificate_mounts,
+    certificate_volumes,
     environment,
     scheduling,
     security,
@@ -20,7 +22,7 @@ from models.paths import Path
 from planning.ground import labels, parts, patch
 from planning.ground.api_groups import DEPLOYMENT_API, POOL_GROUP
 from planning.ground.awaiting import SERVICE
-from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
+from planning.ground.mounts import CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import PICKER_PORT
 from planning.picker.containers import PICKER_CONTAINER, Companion
@@ -33,20 +35,19 @@ _TOKEN = "api-token"  # noqa: S105, a name
 """Name of the volume with the token with which the picker asks the API server. No other container mounts it."""
 
 
-def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
+def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render every object of the picker in the order of registration."""
-    origination = variant.picker.origination
-    return (
-        _service_account(variant),
-        _role(variant),
-        _role_binding(variant),
-        *([_metrics_auth(variant)] if variant.picker.metrics_auth else []),
-        _config(variant),
-        _service(variant),
-        _pool(variant),
-        _deployment(variant),
-        *([] if origination is None else [_destination_rule(variant, origination)]),
-    )
+    yield _service_account(variant)
+    yield _role(variant)
+    yield _role_binding(variant)
+    if variant.picker.metrics_auth:
+        yield _metrics_auth(variant)
+    yield _config(variant)
+    yield _service(variant)
+    yield _pool(variant)
+    yield _deployment(variant)
+    if variant.picker.origination is not None:
+        yield _destination_rule(variant, variant.picker.origination)
 
 
 def _metadata(variant: VariantPlan, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -113,8 +114,7 @@ def _service(variant: VariantPlan) -> Rendered:
 
 
 def _pool(variant: VariantPlan) -> Rendered:
-    reason = variant.picker.fail_open_reason
-    annotations = {} if reason is None else {labels.FAIL_OPEN_REASON: reason}
+    annotations = compact({labels.FAIL_OPEN_REASON: variant.picker.fail_open_reason})
     manifest = {
         "apiVersion": f"{POOL_GROUP}/v1",
         "kind": "InferencePool",
@@ -138,7 +138,8 @@ def _pool(variant: VariantPlan) -> Rendered:
 
 
 def _deployment(variant: VariantPlan) -> Rendered:
-    picker, selector = variant.picker, labels.picker_selector(variant.names)
+    picker = variant.picker
+    selector = labels.picker_selector(variant.names)
     template = {
         "metadata": {
             "labels": about.object_labels(variant, about.PICKER, base=picker.pod_labels, override=selector),
@@ -146,10 +147,13 @@ def _deployment(variant: VariantPlan) -> Rendered:
         },
         "spec": _pod(variant),
     }
+    rollout: dict[str, Any] = {}
+    if picker.rollout is not None:
+        rollout = strategy(picker.rollout)
     spec = {
         "replicas": picker.replicas,
         "selector": {"matchLabels": selector},
-        "strategy": {} if picker.rollout is None else strategy(picker.rollout),
+        "strategy": rollout,
         "progressDeadlineSeconds": picker.start,
         "template": template,
     }
@@ -169,8 +173,11 @@ def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
 
     Keys are paths in the Deployment. Values are paths in the configuration.
     """
-    at, change = variant.path / "endpointPicker", variant.picker.patch
-    patch_origins, top = patch.origins(at / "patch", change, manifest) if change else {}, at / "pod"
+    at = variant.path / "endpointPicker"
+    top = at / "pod"
+    patch_origins: dict[Path, Path] = {}
+    if variant.picker.patch:
+        patch_origins = patch.origins(at / "patch", variant.picker.patch, manifest)
     annotations = {key: top / "annotations" / key for key in variant.picker.pod_annotations}
     passed = {place: top / place[-1] for place in PASSED["Deployment"]}
     return {**annotation_origins("Deployment", annotations), **patch_origins, **passed}
@@ -178,8 +185,6 @@ def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:
     picker = variant.picker
-    secret = picker.certificate
-    certificate = [] if secret is None else [{"name": "certificate", "secret": {"secretName": secret}}]
     return compact(
         {
             "serviceAccountName": variant.names.picker,
@@ -193,7 +198,7 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
             "volumes": [
                 {"name": "config", "configMap": {"name": variant.names.picker}},
                 token_volume(_TOKEN),
-                *certificate,
+                *certificate_volumes(picker.certificate),
                 *(
                     {"name": companion.name, "emptyDir": {"sizeLimit": companion.folder.size}}
                     for companion in picker.companions
@@ -206,8 +211,6 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
 
 def _container(variant: VariantPlan) -> Manifest:
     picker = variant.picker
-    certificate = {"name": "certificate", "mountPath": CERTIFICATES}
-
     return {
         "name": PICKER_CONTAINER,
         "image": picker.image,
@@ -225,7 +228,7 @@ def _container(variant: VariantPlan) -> Manifest:
         "volumeMounts": [
             {"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True},
             token_mount(_TOKEN),
-            *([{**certificate, "readOnly": True}] if picker.certificate is not None else []),
+            *certificate_mounts(picker.certificate),
         ],
     }
 
@@ -235,7 +238,12 @@ def _companion(companion: Companion) -> Manifest:
 
     The container's root file system is writable, because most images write to it.
     """
-    folder, live_path = companion.folder, companion.live_path
+    mounts: list[dict[str, Any]] = []
+    probe: dict[str, Any] = {}
+    if companion.folder is not None:
+        mounts = [{"name": companion.name, "mountPath": companion.folder.path}]
+    if companion.live_path is not None:
+        probe = _live(companion.live_path, companion.ports[0])
     return compact(
         {
             "name": companion.name,
@@ -244,10 +252,10 @@ def _companion(companion: Companion) -> Manifest:
             "args": list(companion.arguments),
             "env": environment(companion.env),
             "ports": [{"containerPort": port, "protocol": "TCP"} for port in companion.ports],
-            "livenessProbe": {} if live_path is None else _live(live_path, companion.ports[0]),
+            "livenessProbe": probe,
             "resources": compact({"requests": companion.requests, "limits": companion.limits}),
             "securityContext": compact({**CONTAINER_SECURITY, "runAsUser": companion.user}),
-            "volumeMounts": [] if folder is None else [{"name": companion.name, "mountPath": folder.path}],
+            "volumeMounts": mounts,
         }
     )
 

@@ -1,6 +1,6 @@
 """Pod specs of serving pods: containers, probes, volumes and mounts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
@@ -84,7 +84,8 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 def leader(workload: Workload) -> dict[str, Any]:
     """Render the pod that receives the requests to a replica: the replica's only pod, or the leader of its pods."""
-    fetches, engine = _fetches(workload.weights), _engine(workload)
+    fetches = _fetches(workload.weights)
+    engine = _engine(workload)
     if workload.sidecar is None:
         return _pod(workload, fetches, engine)
     return _pod(workload, [*fetches, _sidecar(workload.sidecar)], engine, token_volume(_POOL_READER))
@@ -98,8 +99,10 @@ def worker(workload: Workload) -> dict[str, Any]:
 def _pod(
     workload: Workload, init_containers: list[Manifest], engine: Manifest, *more_volumes: Manifest
 ) -> dict[str, Any]:
-    settings, placement = workload.pod_settings, workload.placement
-    device_claim = {"name": _DEVICE_CLAIM, "resourceClaimTemplateName": workload.name}
+    settings = workload.pod_settings
+    device_claims: list[dict[str, str]] = []
+    if workload.device_claim is not None:
+        device_claims = [{"name": _DEVICE_CLAIM, "resourceClaimTemplateName": workload.name}]
     return compact(
         {
             "serviceAccountName": settings.service_account,
@@ -108,8 +111,8 @@ def _pod(
             "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
             "securityContext": security(settings.run_as_user, settings.fs_group, settings.supplemental_groups or ()),
             "terminationGracePeriodSeconds": workload.drain.grace,
-            **scheduling(placement),
-            "resourceClaims": [device_claim] if workload.device_claim is not None else [],
+            **scheduling(workload.placement),
+            "resourceClaims": device_claims,
             "initContainers": init_containers,
             "containers": [engine],
             "volumes": [*_volumes(workload), *more_volumes],
@@ -170,9 +173,6 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
 
     The container overwrites existing files, so it can complete a download after a restart.
     """
-    marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
-    config = {"name": fetch.docker_config_volume, "mountPath": DOCKER_CONFIG, "readOnly": True}
-    key = {"name": "public-key", "mountPath": PUBLIC_KEY, "readOnly": True}
     return compact(
         {
             "name": fetch.name,
@@ -182,15 +182,21 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
             "env": environment(fetch.env),
             "resources": compact({"requests": dict(requests), "limits": dict(limits)}),
             "securityContext": _SEALED,
-            "volumeMounts": [
-                compact({"name": fetch.volume, "mountPath": fetch.mount, "subPath": fetch.sub_path}),
-                {"name": "fetch-home", "mountPath": FETCH_HOME},
-                *([{**marker, "readOnly": True}] if fetch.kit else []),
-                *([config] if fetch.docker_config is not None else []),
-                *([key] if fetch.public_key is not None else []),
-            ],
+            "volumeMounts": [*_fetch_mounts(fetch)],
         }
     )
+
+
+def _fetch_mounts(fetch: Fetch) -> Iterator[dict[str, Any]]:
+    yield compact({"name": fetch.volume, "mountPath": fetch.mount, "subPath": fetch.sub_path})
+    yield {"name": "fetch-home", "mountPath": FETCH_HOME}
+    if fetch.kit:
+        path = f"{FETCH_HOME}/{_NO_UPDATE_CHECK}"
+        yield {"name": "kit-settings", "mountPath": path, "subPath": _NO_UPDATE_CHECK, "readOnly": True}
+    if fetch.docker_config is not None:
+        yield {"name": fetch.docker_config_volume, "mountPath": DOCKER_CONFIG, "readOnly": True}
+    if fetch.public_key is not None:
+        yield {"name": "public-key", "mountPath": PUBLIC_KEY, "readOnly": True}
 
 
 def _ports(first_name: str, numbers: Sequence[int]) -> list[dict[str, Any]]:
@@ -225,10 +231,6 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
     )
 
 
-def _certificate() -> dict[str, Any]:
-    return {"name": "certificate", "mountPath": CERTIFICATES, "readOnly": True}
-
-
 def _engine(workload: Workload) -> Manifest:
     """Render the engine container of a pod that receives requests, with ports, probes and a `preStop` sleep."""
     engine = workload.engine
@@ -250,7 +252,9 @@ def _worker_engine(workload: Workload) -> Manifest:
 
 def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
     engine = workload.engine
-    claims = [{"name": _DEVICE_CLAIM}] if workload.device_claim is not None else []
+    resources: dict[str, Any] = {"requests": engine.requests, "limits": engine.limits}
+    if workload.device_claim is not None:
+        resources["claims"] = [{"name": _DEVICE_CLAIM}]
     return compact(
         {
             "name": engine.name,
@@ -259,7 +263,7 @@ def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
             "command": list(engine.command),
             "args": list(arguments),
             "env": environment(engine.env),
-            "resources": compact({"requests": engine.requests, "limits": engine.limits, "claims": claims}),
+            "resources": compact(resources),
             "securityContext": CONTAINER_SECURITY,
             "volumeMounts": _mounts(workload),
         }
@@ -275,18 +279,20 @@ def _mounts(workload: Workload) -> list[dict[str, Any]]:
         *weights,
         {"name": "home", "mountPath": ENGINE_HOME},
         {"name": "shared-memory", "mountPath": "/dev/shm"},  # noqa: S108, the engine's shared memory is there
-        *([_certificate()] if workload.engine.certificate is not None else []),
+        *certificate_mounts(workload.engine.certificate),
     ]
 
 
 def _probes(workload: Workload) -> dict[str, Any]:
     engine = workload.engine
     probes = engine.probes
-    scheme = "HTTPS" if engine.certificate is not None else None
 
     def probe(path: str, failures: int) -> dict[str, Any]:
+        request: dict[str, Any] = {"path": path, "port": engine.probe_port}
+        if engine.certificate is not None:
+            request["scheme"] = "HTTPS"
         return {
-            "httpGet": compact({"path": path, "port": engine.probe_port, "scheme": scheme}),
+            "httpGet": request,
             "periodSeconds": probes.interval,
             "timeoutSeconds": probes.timeout,
             "failureThreshold": failures,
@@ -310,29 +316,27 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
         {"name": "home", "emptyDir": {}},
         {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": workload.shared_memory}},
         *fetch_volumes(weights.fetches),
-        *_certificate_volume(workload),
+        *certificate_volumes(workload.engine.certificate),
     ]
 
 
 def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
     """Render the volumes of containers that fetch weights. Containers that need the same Secret share one volume."""
-    marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
+    return [*_fetch_volumes(fetches)]
+
+
+def _fetch_volumes(fetches: Sequence[Fetch]) -> Iterator[dict[str, Any]]:
+    if fetches:
+        yield {"name": "fetch-home", "emptyDir": {}}
+    if any(fetch.kit for fetch in fetches):
+        marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
+        yield {"name": "kit-settings", "downwardAPI": {"items": [marker]}}
     configs = {fetch.docker_config_volume: fetch.docker_config for fetch in fetches if fetch.docker_config is not None}
-    keys = sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None})
-    config_items = [{"key": ".dockerconfigjson", "path": "config.json"}]
-    return [
-        *([{"name": "fetch-home", "emptyDir": {}}] if fetches else []),
-        *(
-            [{"name": "kit-settings", "downwardAPI": {"items": [marker]}}]
-            if any(fetch.kit for fetch in fetches)
-            else []
-        ),
-        *(
-            {"name": volume, "secret": {"secretName": name, "items": config_items}}
-            for volume, name in sorted(configs.items())
-        ),
-        *({"name": "public-key", "secret": {"secretName": name}} for name in keys),
-    ]
+    for volume, name in sorted(configs.items()):
+        items = [{"key": ".dockerconfigjson", "path": "config.json"}]
+        yield {"name": volume, "secret": {"secretName": name, "items": items}}
+    for name in sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None}):
+        yield {"name": "public-key", "secret": {"secretName": name}}
 
 
 def token_volume(name: str) -> dict[str, Any]:
@@ -356,6 +360,15 @@ def token_mount(name: str) -> dict[str, Any]:
     return {"name": name, "mountPath": _TOKEN_MOUNT, "readOnly": True}
 
 
-def _certificate_volume(workload: Workload) -> list[dict[str, Any]]:
-    certificate = workload.engine.certificate
-    return [] if certificate is None else [{"name": "certificate", "secret": {"secretName": certificate}}]
+def certificate_volumes(secret: str | None) -> list[dict[str, Any]]:
+    """Render the volume with the certificate of a server; none if the server has no certificate."""
+    if secret is None:
+        return []
+    return [{"name": "certificate", "secret": {"secretName": secret}}]
+
+
+def certificate_mounts(secret: str | None) -> list[dict[str, Any]]:
+    """Render the mount of `certificate_volumes` in a container."""
+    if secret is None:
+        return []
+    return [{"name": "certificate", "mountPath": CERTIFICATES, "readOnly": True}]

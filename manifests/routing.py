@@ -22,9 +22,11 @@ def routed_service(variant: VariantPlan) -> Rendered:
     The Service of a metered primary has the labels by which the interceptor finds the Service. The interceptor finds
     the port of the Service by the port's name.
     """
-    is_found = variant.search_id is not None
-    contract = {} if variant.search_id is None else labels.routing_contract(variant.search_id)
-    annotations = {labels.SERVICE_KEY: variant.key} if is_found else {}
+    contract: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    if variant.search_id is not None:
+        contract = labels.routing_contract(variant.search_id)
+        annotations = {labels.SERVICE_KEY: variant.key}
     port = {
         "name": str(ROUTED_PORT),
         "port": ROUTED_PORT,
@@ -38,13 +40,13 @@ def routed_service(variant: VariantPlan) -> Rendered:
         "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract, annotations),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    rendered = about.part_object(variant, parts.SERVICE, manifest)._replace(delete_first=is_found)
+    rendered = about.part_object(variant, parts.SERVICE, manifest)._replace(delete_first=variant.search_id is not None)
     return awaiting.with_wait(rendered, SERVICE)
 
 
 def route(service: ServicePlan, plan: Route) -> Rendered:
     """Render the HTTPRoute of a service. The backends of the route are pools or Services."""
-    parent, primary = plan.parent, service.primary
+    parent = plan.parent
     parent_ref = {
         "group": parent.group,
         "kind": parent.kind,
@@ -61,7 +63,7 @@ def route(service: ServicePlan, plan: Route) -> Rendered:
     manifest = {
         "apiVersion": f"{GATEWAY_GROUP}/v1",
         "kind": "HTTPRoute",
-        "metadata": about.metadata(primary, about.ROUTE, plan.name, annotations=plan.annotations),
+        "metadata": about.metadata(service.primary, about.ROUTE, plan.name, annotations=plan.annotations),
         "spec": compact(spec),
     }
     return Rendered(service.route_id, manifest, f"{service.key}-{parts.ROUTE.suffix}")
@@ -81,9 +83,8 @@ def _backend(backend: Backend) -> dict[str, Any]:
     # The weight is always written, even a weight of 0, because an absent weight means 1.
     if backend.port is None:
         return {"group": POOL_GROUP, "kind": "InferencePool", "name": backend.name, "weight": backend.weight}
-    namespace = {} if backend.namespace is None else {"namespace": backend.namespace}
-    ref = {"group": "", "kind": "Service", "name": backend.name, **namespace}
-    return {**ref, "port": backend.port, "weight": backend.weight}
+    service = {"group": "", "kind": "Service", "name": backend.name, "namespace": backend.namespace}
+    return compact({**service, "port": backend.port, "weight": backend.weight})
 
 
 def _match(match: Match) -> dict[str, Any]:
@@ -106,16 +107,14 @@ def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
 
 def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
     """Render a mirror to a Service. A mirror to an InferencePool would bypass the pool's picker, or fail."""
-    backend = {
-        "group": "",
-        "kind": "Service",
-        "name": mirror.name,
-        "namespace": None if mirror.namespace == namespace else mirror.namespace,
-        "port": ROUTED_PORT,
-    }
-    backend_ref = {key: value for key, value in backend.items() if value is not None}
+    backend: dict[str, Any] = {"group": "", "kind": "Service", "name": mirror.name}
+    if mirror.namespace != namespace:
+        backend["namespace"] = mirror.namespace
+    rendered: dict[str, Any] = {"backendRef": {**backend, "port": ROUTED_PORT}}
     # `percent: 100` is left out: it is the default, and older releases of the Gateway API do not have the field.
-    return {"backendRef": backend_ref, **({} if mirror.percent == ALL else {"percent": mirror.percent})}
+    if mirror.percent != ALL:
+        rendered["percent"] = mirror.percent
+    return rendered
 
 
 def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
@@ -126,13 +125,17 @@ def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
 
 def model_names(service: ServicePlan, names: ModelNames) -> Rendered:
     """Render the ConfigMap from which payload processors learn the names of the service's models."""
-    primary, managed = service.primary, dict.fromkeys(gateways.payload_processors().labels, "true")
+    primary = service.primary
+    managed = dict.fromkeys(gateways.payload_processors().labels, "true")
+    data = {"baseModel": names.base}
+    if names.others:
+        # Processors read the value of `adapters` as YAML, which includes JSON.
+        data["adapters"] = json.dumps(names.others)
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": about.metadata(primary, about.ROUTE, primary.names.model_names, managed),
-        # Processors read the value of `adapters` as YAML, which includes JSON.
-        "data": compact({"baseModel": names.base, "adapters": json.dumps(names.others) if names.others else None}),
+        "data": compact(data),
     }
     return Rendered(Id(primary.owner, parts.MODEL_NAMES), manifest, f"{service.key}-{parts.MODEL_NAMES.suffix}")
 

@@ -8,6 +8,7 @@ from typing import Any
 from manifests import about, autoscaling, awaiting, pods, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
 from models.paths import Path
+from models.trees import without_none
 from planning.ground import labels, parts, patch
 from planning.ground.api_groups import CLAIM_TEMPLATE_API
 from planning.plans import VariantPlan
@@ -32,8 +33,8 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
 def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload and, if the number of replicas is not fixed, its autoscaler."""
     role_parts = parts.ROLES[workload.role]
-    render = _deployment if workload.kind == "Deployment" else _group
-    manifest = patch.apply(awaiting.annotate(render(variant, workload), workload.wait), workload.patch)
+    unpatched = _workload(variant, workload)
+    manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
     rendered = about.part_object(variant, role_parts.workload, manifest)
     workload_object = rendered._replace(wait=workload.wait, origins=_origins(variant, workload, manifest))
     if workload.autoscaler is None:
@@ -49,6 +50,12 @@ def _metadata(variant: VariantPlan, name: str) -> dict[str, Any]:
     return about.metadata(variant, about.MODEL_SERVER, name)
 
 
+def _workload(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
+    if workload.kind == "Deployment":
+        return _deployment(variant, workload)
+    return _group(variant, workload)
+
+
 def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     selector = labels.role_selector(variant.names, workload.role)
     return {
@@ -56,7 +63,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
         "kind": "Deployment",
         "metadata": _metadata(variant, workload.name),
         "spec": {
-            **_replicas(workload),
+            **without_none({"replicas": workload.replicas}),
             "selector": {"matchLabels": selector},
             "strategy": pods.strategy(workload.rollout),
             "progressDeadlineSeconds": workload.progress_deadline,
@@ -65,23 +72,20 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _replicas(workload: Workload) -> dict[str, int]:
-    return {} if workload.replicas is None else {"replicas": workload.replicas}
-
-
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render a LeaderWorkerSet. The pods of a replica start, fail and end together; only the leader gets requests."""
-    names, role = variant.names, workload.role
-    leader, ports = pods.leader(workload), _served_ports(variant, workload)
-    leader_template = _template(variant, workload, labels.role_selector(names, role), leader, ports)
-    worker_template = _template(variant, workload, labels.worker(names, role), pods.worker(workload), {})
+    leader_labels = labels.role_selector(variant.names, workload.role)
+    worker_labels = labels.worker(variant.names, workload.role)
+    ports = _served_ports(variant, workload)
+    leader_template = _template(variant, workload, leader_labels, pods.leader(workload), ports)
+    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
     strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": workload.api_version,
         "kind": "LeaderWorkerSet",
         "metadata": _metadata(variant, workload.name),
         "spec": {
-            **_replicas(workload),
+            **without_none({"replicas": workload.replicas}),
             "startupPolicy": "LeaderCreated",
             "networkConfig": {"subdomainPolicy": "Shared"},
             "rolloutStrategy": {
@@ -100,8 +104,9 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:
     """Return the annotation that tells the picker on which ports a pod serves; empty if the variant has none."""
-    name = variant.ports_annotation
-    return {} if name is None else {name: ",".join(map(str, workload.target_ports))}
+    if variant.ports_annotation is None:
+        return {}
+    return {variant.ports_annotation: ",".join(map(str, workload.target_ports))}
 
 
 def _template(
@@ -132,11 +137,9 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
     Every pod of a LeaderWorkerSet counts, because the loss of any pod ends the whole replica.
     """
-    selector = (
-        labels.role_selector(variant.names, workload.role)
-        if workload.kind == "Deployment"
-        else {labels.GROUP: workload.name}
-    )
+    selector = {labels.GROUP: workload.name}
+    if workload.kind == "Deployment":
+        selector = labels.role_selector(variant.names, workload.role)
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -191,7 +194,8 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
 
     The service account comes first, if the stack creates it.
     """
-    name, settings = variant.names.decode, variant.decode.pod_settings
+    name = variant.names.decode
+    settings = variant.decode.pod_settings
     if settings.makes_account:
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))
     yield about.part_object(variant, parts.DECODE_ROLE, rbac.role(_metadata(variant, name), sidecar.rules))
@@ -207,7 +211,9 @@ def _origins(variant: VariantPlan, workload: Workload, manifest: Manifest) -> di
     """
     top = workload.path / "pod"
     pod_origins = {at: top / at[-1] for at in pods.PASSED[workload.kind]}
-    patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}
+    patch_origins: dict[Path, Path] = {}
+    if workload.patch:
+        patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest)
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {**pods.annotation_origins(workload.kind, annotations), **patch_origins, **pod_origins}

@@ -29,23 +29,27 @@ because the manifest lacks these labels (handleSSAIgnoreFields and Diff in provi
 def objects(storage: StoragePlan, user_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Rendered]:
     """Render the claim for weights, the Job that fills it, and the Job's network policy."""
     storage_labels = labels.standard(storage.name, _COMPONENT, user_labels)
-    claim, fill = storage.claim, storage.fill
+    fill = storage.fill
 
     def object_metadata(name: str) -> dict[str, Any]:
         return metadata(name, storage.namespace, storage_labels, annotations)
 
-    if claim is not None:
-        identity, suffix = Id(storage.owner, parts.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.folder}"
+    if storage.claim is not None:
+        claim = storage.claim
         rendered = Rendered(
-            identity, _claim(claim, object_metadata(claim.name)), suffix, retain=claim.retain, protect=claim.protect
+            Id(storage.owner, parts.WEIGHTS_CLAIM),
+            _claim(claim, object_metadata(claim.name)),
+            f"{storage.prefix}weights-{storage.folder}",
+            retain=claim.retain,
+            protect=claim.protect,
         )
         yield awaiting.with_wait(rendered, CLAIM)
+    fill_suffix = f"{storage.prefix}fill-{storage.folder}"
     if storage.policy is not None:
-        suffix = f"{storage.prefix}fill-{storage.folder}-{storage.policy.part.suffix}"
         policy = network.manifest(storage.policy, object_metadata(storage.policy.name))
-        yield Rendered(Id(storage.owner, storage.policy.part), policy, suffix)
-    suffix, job = f"{storage.prefix}fill-{storage.folder}", _job(fill, object_metadata(fill.name), storage_labels)
-    yield awaiting.with_wait(Rendered(Id(storage.owner, parts.FILL), job, suffix, ignore=_IGNORED), fill.wait)
+        yield Rendered(Id(storage.owner, storage.policy.part), policy, f"{fill_suffix}-{storage.policy.part.suffix}")
+    job = _job(fill, object_metadata(fill.name), storage_labels)
+    yield awaiting.with_wait(Rendered(Id(storage.owner, parts.FILL), job, fill_suffix, ignore=_IGNORED), fill.wait)
 
 
 def _claim(claim: ClaimPlan, metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,10 +44,10 @@ _INCOMPLETE = frozenset({"missing", "union_tag_not_found"})
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class ProfileLayers:
     """Profiles that were selected for services, canaries and prefills, by path."""
 
-    layers: Mapping[Path, Layer] = field(default_factory=dict[Path, Layer])
+    by_path: Mapping[Path, Layer] = field(default_factory=dict[Path, Layer])
     """Layers with the keys of a service that the profiles decide."""
     problems: tuple[Problem, ...] = ()
     """Problems of services for which no profile could be selected."""
@@ -58,7 +58,7 @@ class Selected:
     """The merged tree of the stack, which `load` reuses; None if a profile changes the tree."""
 
 
-NOTHING_SELECTED = Selected()
+NO_LAYERS = ProfileLayers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,32 +159,32 @@ def load(
     tree: object,
     earlier: Sequence[Problem] = (),
     sources: Sequence[Source] = (),
-    selected: Selected = NOTHING_SELECTED,
+    profiles: ProfileLayers = NO_LAYERS,
 ) -> Loaded:
     """Read a configuration tree of plain values. `earlier` are problems that are reported as well.
 
-    `sources` are the files below the stack file, the lowest first; `selected` has the profiles, which are layers below
+    `sources` are the files below the stack file, the lowest first; `profiles` has the profiles, which are layers below
     the services. Raises `ConfigError` if the tree cannot be repaired, for example because it has no services.
     """
     if not isinstance(tree, dict) or not tree:
         raise ConfigError([*earlier, config_keys.missing(config_keys.NAMESPACE)])
-    merged = selected.merged or merge_stack(cast("dict[str, Any]", tree), sources, selected.layers)
+    merged = profiles.merged or merge_stack(cast("dict[str, Any]", tree), sources, profiles.by_path)
     in_clear, of_defaults = _credentials(merged), tuple(_problems_of_defaults(merged))
     # The values of `defaults` are validated again in the services that inherit them, together with other values.
     defaults = merged.tree.pop("defaults", {})
-    problems = [*earlier, *merged.problems, *selected.problems]
-    repaired = [*(problem.path for problem in merged.problems), *selected.repaired]
+    problems = [*earlier, *merged.problems, *profiles.problems]
+    repaired = [*(problem.path for problem in merged.problems), *profiles.repaired]
     while True:
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
             problems += [problem for path, problem in in_clear.items() if path not in repaired]
             in_all, known = (*repaired, *in_clear), [problem.path for problem in problems]
             warnings = tuple(problem for problem in of_defaults if not _overlaps_repaired(problem.path, known))
-            return Loaded(stack, tuple(_distinct(problems)), in_all, merged, selected.profiles, warnings)
+            return Loaded(stack, tuple(_distinct(problems)), in_all, merged, profiles.profiles, warnings)
         except ValidationError as error:
             errors = error.errors(include_url=False)
         found = [_problem(merged, details) for details in errors]
-        missing = {_path(merged.tree, details) for details in errors if details["type"] == "missing"}
+        missing = {error_path(merged.tree, details) for details in errors if details["type"] == "missing"}
         misspelt = missing & {
             _intended_path(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
         }
@@ -210,7 +210,7 @@ def _problems_of_defaults(merged: Layer) -> Iterator[Problem]:
         for details in error.errors(include_url=False):
             is_combination = details["type"] == "problem" and isinstance(details["input"], dict | Spec)
             if not is_combination and details["type"] not in _INCOMPLETE:
-                path = _path(values, details)
+                path = error_path(values, details)
                 at, file = merged.locate(Path("defaults", *path), absent=False)
                 what, remedy = _verdict(Path("services", "", *path), details)
                 yield replace(warning(at, f"{what}, unnoticed because no service inherits it", remedy), file=file)
@@ -266,7 +266,7 @@ def validation_problems(tree: object, error: ValidationError, top: Path, file: s
     """
     found = list[Problem]()
     for details in error.errors(include_url=False):
-        path = _path(tree, details)
+        path = error_path(tree, details)
         found.append(Problem(path, *_verdict(Path(*top, *path), details), file=file))
     return found
 
@@ -276,12 +276,12 @@ def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
 
     The path is in the merged tree. The problem has the path at which the user wrote the value.
     """
-    path = _path(merged.tree, details)
+    path = error_path(merged.tree, details)
     at, file = merged.locate(path, absent=details["type"] == "missing")
     return path, Problem(at or Path(config_keys.ROOT), *_verdict(path, details), file=file)
 
 
-def _path(tree: object, details: ErrorDetails) -> Path:
+def error_path(tree: object, details: ErrorDetails) -> Path:
     """Return the path of a validation error: pydantic's location without union tags and `[key]` markers."""
     node, path = tree, list[str | int]()
     location = [part for part in details["loc"] if part != "[key]"]
@@ -362,7 +362,7 @@ def _intended_path(tree: object, details: ErrorDetails) -> Path:
 
     If the known key is missing, its absence is not reported, because the unknown key is reported already.
     """
-    path = _path(tree, details)
+    path = error_path(tree, details)
     return Path(*path[:-1], *_closest_name(path, _known_keys(path, details["loc"][-2:-1])))
 
 

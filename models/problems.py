@@ -5,7 +5,7 @@ Exception
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,12 @@ _UNCHECKED_LINE = re.compile(rf"(?>(?P<check>.+?){_WENT_UNCHECKED})(?P<objects> 
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 _NAMED = frozenset({"env", "flags", "headers", "setHeaders"})
 """Mappings whose keys are names of values. Such a name may show that its value is a credential."""
+
+
+Mode = Literal["strict", "warn", "skip"]
+"""Value of a key of `checks`: whether a check finds errors, finds warnings, or does not run."""
+SEVERITIES: Mapping[Mode, Literal["error", "warning"]] = {"strict": "error", "warn": "warning", "skip": "warning"}
+"""Severity that a mode gives to a problem."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,6 +10,7 @@ from models.interceptor import Interceptor
 from models.money import Budgets, Prices
 from models.monitoring import Monitors
 from models.network import NetworkPolicies
+from models.problems import Mode
 from models.profile import Catalogue
 from models.routing import Gateway
 from models.service import Service
@@ -99,20 +100,20 @@ class Cluster(Spec):
 class Checks(Spec):
     """Severity of failed checks."""
 
-    preflight: Literal["strict", "warn", "skip"] = "strict"
+    preflight: Mode = "strict"
     """Check that the cluster has the kinds, namespaces, classes and listeners that the stack needs, and that the
     stack's routes collide with no other routes, and take no requests from them by a longer path. A problem that only a
     person can solve is an error (strict) or a warning (warn); with skip, none of this is checked."""
-    capacity: Literal["strict", "warn", "skip"] = "warn"
+    capacity: Mode = "warn"
     """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,
     nothing is checked. An autoscaled role counts with its smallest number of replicas; a lack of devices for its
     largest number is a warning."""
-    fit: Literal["strict", "warn", "skip"] = "warn"
+    fit: Mode = "warn"
     """Check that the memory of the devices holds the weights, the KV cache of one sequence of the longest context, and
     the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); with skip, nothing
     is checked. If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
-    lock: Literal["strict", "warn", "skip"] = "warn"
+    lock: Mode = "warn"
     """Check that no source is missing or outdated in the lock (inference.STACK.lock.yaml), and that values of the
     platform are not, as far as its outputs are read. Such sources and values are errors (strict) or warnings (warn);
     with skip, nothing is checked. If there is no lock, only strict reports that. A lock that pins a source to another

@@ -320,10 +320,6 @@ def judge(plan: StackPlan, resolved: Resolved, release: Release) -> Iterator[Jud
     yield from about("", claims.judge(resolved.contexts.variants.values(), plan.caches))
     yield from about("", network.warnings(resolved.stack, _policies(plan)))
     yield from about("", interceptor.warnings(resolved.stack, plan.interceptor))
-    for service in plan.services:
-        for variant in service.variants:
-            if variant.endpoint_picker is not None:
-                yield from about(service.key, variant.endpoint_picker.warnings)
 
 
 def _policies(plan: StackPlan) -> Iterator[Policy]:
@@ -369,7 +365,7 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
     roles = {name: serving.plan(engine, location) for name, engine in resolved.engines_of(context).items()}
     picker_plan = None
     if context.has_picker:
-        picker_plan = picker.plan(context)
+        picker_plan = picker.plan(resolved.pickers[context.id])
     monitoring_plan = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
         key=context.key,

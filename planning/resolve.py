@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from models.problems import Problem
 from models.stack import Stack
-from planning import routes, variant, weights
+from planning import picker, routes, variant, weights
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
+from planning.picker import PickerContext
 from planning.releases import Release, channel, channels
 from planning.routes import Route
 from planning.serving import EngineContext
-from planning.variant import ConfiguredVariant, Contexts, RoleId, VariantContext
+from planning.variant import ConfiguredVariant, Contexts, RoleId, VariantContext, VariantId
 from planning.weights import FillRequests
 
 
@@ -37,6 +38,8 @@ class Resolved:
     contexts: Contexts
     engines: Mapping[RoleId, EngineContext]
     """Engines of the roles with a valid layout."""
+    pickers: Mapping[VariantId, PickerContext]
+    """Contexts of the endpoint pickers."""
     fill_requests: FillRequests
     routes: Mapping[str, Route]
     """Routes by service key."""
@@ -54,12 +57,20 @@ def resolve(stack: Stack) -> Resolved:
     variants = tuple(variant.configured_variants(stack))
     if stack.release not in channels():
         nothing = Contexts({}, {}, {})
-        return Resolved(stack, classes, variants, None, nothing, {}, FillRequests({}, {}), {}, ())
+        return Resolved(stack, classes, variants, None, nothing, {}, {}, FillRequests({}, {}), {}, ())
     release = channel(stack.release)
     contexts = variant.resolve(variants, release, classes)
-    engines = {identity: EngineContext(role) for identity, role in contexts.roles.items()}
-    requests = weights.fill_requests(stack, contexts.variants.values())
-    return Resolved(stack, classes, variants, release, contexts, engines, requests, *routes.resolve(contexts))
+    return Resolved(
+        stack,
+        classes,
+        variants,
+        release,
+        contexts,
+        {identity: EngineContext(role) for identity, role in contexts.roles.items()},
+        {identity: picker.resolve(context) for identity, context in contexts.variants.items() if context.has_picker},
+        weights.fill_requests(stack, contexts.variants.values()),
+        *routes.resolve(contexts),
+    )
 
 
 def about(service: str, problems: Iterable[Problem]) -> Iterator[Judgement]:

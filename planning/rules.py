@@ -94,7 +94,7 @@ def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Prob
         yield from interceptor.service_warnings(context)
     yield from pins.judge_variant(context)
     yield from serving.judge(context, resolved.contexts, resolved.engines)
-    yield from picker.problems(context)
+    yield from picker.judge(context, resolved.pickers.get(context.id))
 
 
 def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from local import processes
@@ -38,8 +37,6 @@ LONGEST = (
 """Modules that take longest, in this order: what begins first keeps no process waiting for another at the end."""
 FILES = 8192
 """Files that a process of the tests may have open, unless the system allows fewer or more."""
-_LONG = 0.1
-"""Seconds from which `--durations` is to show a setup or a teardown."""
 # How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
@@ -77,18 +74,6 @@ def pytest_collection():
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write goldens, schema and messages anew; review the diff")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Run a test, and report its setup and its teardown only if they fail or take long.
-
-    Every report is a message between two processes, which takes a third of a millisecond of both.
-    """
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed or report.duration > _LONG:
-            item.ihook.pytest_runtest_logreport(report=report)
-    return True
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,40 +2,66 @@
 
 A missing kind, namespace, class or listener is an error, because only a person can add it. A missing Secret, metric,
 node or approval of a controller is a warning, because it may come while pods wait. If facts could not be read, a
-warning names them. `checks.preflight: warn` turns the errors into warnings. With `skip`, only `origin`, `changes`,
-`addresses`, `pools` and `unresolved_ids` still report problems.
+warning names them. `checks.preflight: warn` turns the errors into warnings. With `skip`, only `facts_age`,
+`earlier_preview`, `addresses`, `pools` and `unresolved_ids` still report problems.
 """
 
-from judging.preflight.admission import levels
-from judging.preflight.changes import EARLIER, changes
-from judging.preflight.gaps import gaps
-from judging.preflight.kinds import addresses, bundles, kinds, metrics
-from judging.preflight.listeners import listeners
-from judging.preflight.metering import metering, unresolved_ids
-from judging.preflight.namespaces import namespaces
-from judging.preflight.nodes import nodes
-from judging.preflight.origin import origin
-from judging.preflight.pools import pools
-from judging.preflight.references import classes, secrets
-from judging.preflight.severity import Mode
+from collections.abc import Iterator
 
-__all__ = [
-    "EARLIER",
-    "Mode",
-    "addresses",
-    "bundles",
-    "changes",
-    "classes",
-    "gaps",
-    "kinds",
-    "levels",
-    "listeners",
-    "metering",
-    "metrics",
-    "namespaces",
-    "nodes",
-    "origin",
-    "pools",
-    "secrets",
-    "unresolved_ids",
-]
+from judging.preflight import (
+    admission,
+    earlier_preview,
+    facts_age,
+    kinds,
+    listeners,
+    metering,
+    namespaces,
+    nodes,
+    references,
+    unread_facts,
+)
+from judging.preflight.owners import Owners
+from judging.situation import Situation
+from manifests.assembly import objects
+from models.problems import Problem
+from planning.routes import collisions, nesting, precedence
+
+__all__ = ["judge"]
+
+
+def judge(situation: Situation) -> Iterator[Problem]:
+    """Yield the problems of a stack in its cluster.
+
+    The order is: age and changes of the facts; kinds, versions and metrics that the cluster lacks; missing objects;
+    routes of others that collide with routes of the stack; facts that could not be read; resource ids.
+    """
+    plan, needs, facts, mode = situation.plan, situation.needs, situation.facts, situation.mode
+    yield from facts_age.judge(facts, situation.cluster, situation.now)
+    yield from facts_age.judge(situation.earlier, situation.cluster, situation.now, earlier_preview.FILE)
+    yield from earlier_preview.judge(situation.earlier, facts, needs, situation.identity)
+    yield from kinds.kinds(needs.kinds, facts, mode)
+    if plan.routes:
+        yield from kinds.bundles(plan, facts, mode)
+    yield from kinds.addresses(situation.stack, facts)
+    yield from kinds.metrics(plan, facts, mode)
+    yield from metering.metering(plan, facts, mode)
+    yield from situation.loaded.locate(_references(situation))
+    yield from collisions.cluster_problems(plan.routes, situation.identity, facts.routes, mode)
+    yield from nesting.cluster_problems(plan.routes, situation.identity, facts.routes, mode)
+    if mode != "skip":
+        yield from precedence.cluster_warnings(plan.routes, facts.routes)
+    yield from unread_facts.judge(needs, facts, mode)
+    services = (rendered.manifest for rendered in objects(situation.components) if rendered.api == "v1/Service")
+    yield from metering.unresolved_ids(plan, services)
+
+
+def _references(situation: Situation) -> Iterator[Problem]:
+    """Yield the problems of names in the configuration that lead to objects of the cluster."""
+    plan, needs, facts, mode = situation.plan, situation.needs, situation.facts, situation.mode
+    owners = Owners.of(situation.loaded.merged.tree, plan)
+    yield from namespaces.judge(needs, facts, owners, situation.identity, mode)
+    yield from admission.judge(needs, facts, owners, mode)
+    yield from listeners.judge(plan.routes, needs, facts, owners, mode)
+    yield from references.classes(needs, facts, owners, mode)
+    yield from references.secrets(needs, facts, owners, mode)
+    yield from nodes.judge(plan, facts, mode)

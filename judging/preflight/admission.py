@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from judging.preflight.owners import Owners
-from judging.preflight.severity import SEVERITIES, Mode
 from models.paths import Path
-from models.problems import Problem
+from models.problems import SEVERITIES, Mode, Problem
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.inventory import LiveNamespace
@@ -24,7 +23,7 @@ class _Policy(NamedTuple):
     """Minor version of Kubernetes whose rules apply; None for the newest rules."""
 
 
-def levels(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
+def judge(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for each group of pods that is not admitted at the Pod Security level of the pods' namespace.
 
     The API server accepts a workload with such pods, but the pods are never created. A namespace without a level has

@@ -6,10 +6,9 @@ whose metric is missing never changes the number of replicas.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 from models.paths import Path
-from models.problems import Problem, gap, warning
+from models.problems import SEVERITIES, Mode, Problem, gap, warning
 from models.stack import Stack
 from planning.ground import gateways
 from planning.ground.api_groups import CLAIM_TEMPLATE_API, METRICS_GROUP
@@ -27,7 +26,7 @@ _SINCE = {f"{CLAIM_TEMPLATE_API}/ResourceClaimTemplate": "1.34"}
 """First Kubernetes version that serves a kind. Only kinds that `_MIN_VERSION` does not serve are listed."""
 
 
-def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
+def kinds(required: Iterable[str], facts: ClusterFacts, mode: Mode) -> list[Problem]:
     """Return a problem for every kind (`apiVersion/Kind`) that a stack needs and the cluster does not serve.
 
     If the kinds of the cluster are unknown, the result is a warning that nothing was checked.
@@ -37,13 +36,12 @@ def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", 
         return []
     if isinstance(facts.apis, Unknown):
         return [gap(Path(), f"whether the cluster serves {', '.join(names)}", facts.apis.reason)]
-    severity = "error" if mode == "strict" else "warning"
     what = "the cluster does not serve it"
     missing = (kind for kind in names if kind not in facts.apis.kinds)
-    return [Problem(Path(kind), what, _remedy(kind), severity=severity) for kind in missing]
+    return [Problem(Path(kind), what, _remedy(kind), severity=SEVERITIES[mode]) for kind in missing]
 
 
-def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
+def bundles(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> list[Problem]:
     """Return a problem for every CRD in the cluster that is older than the stack needs.
 
     If the versions are unknown, the result is a warning that nothing was checked. If the version of a CRD is no number,
@@ -53,7 +51,6 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
         return []
     if isinstance(facts.bundles, Unknown):
         return [gap(Path(), "whether the cluster's CRDs are new enough", facts.bundles.reason)]
-    severity = "error" if mode == "strict" else "warning"
     minimums = _minimum_versions(plan)
     problems = list[Problem]()
     for bundle in all_bundles():
@@ -64,7 +61,8 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
             problems.append(gap(Path(bundle.definition or ""), f"whether it is new enough for {purpose}", reason))
         elif installed and gateways.numbers(installed) < gateways.numbers(minimum):
             what = f"comes from {bundle.name} {installed}, but {purpose} needs {minimum} or newer"
-            problems.append(Problem(Path(bundle.definition or ""), what, _installation(bundle), severity=severity))
+            at = Path(bundle.definition or "")
+            problems.append(Problem(at, what, _installation(bundle), severity=SEVERITIES[mode]))
     return problems
 
 
@@ -103,7 +101,7 @@ def _remedy(kind: str) -> str:
     return f"upgrade to Kubernetes {minimum} or newer"
 
 
-def metrics(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
+def metrics(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> list[Problem]:
     """Return a warning for every metric that an autoscaler asks for and the cluster does not offer.
 
     A missing metric is never an error, because an adapter offers a metric only after pods have reported it.
@@ -140,9 +138,7 @@ def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = f"of {', '.join(others)} alone" if others else "of no kind of object"
     what = f"the cluster offers {name} {place} ({METRICS_GROUP}), but the autoscaler asks for the metric of {kind}"
-    remedy = (
-        "give the metrics adapter the rule in docs/operations.md; an adapter offers only metrics that pods reported"
-    )
+    remedy = "give the metrics adapter the rule in docs/run.md; an adapter offers only metrics that pods reported"
     return warning(at, what, remedy)
 
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from judging.preflight.owners import Owners
-from judging.preflight.severity import SEVERITIES, Mode
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, GatewayRef, LiveGateway, Unknown
 from planning.ground.inventory import EVERY, SAME, SELECTED, Listener
@@ -30,9 +29,7 @@ class _Case:
     """Labels of the route's namespace."""
 
 
-def listeners(
-    routes: Iterable[Route], needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode
-) -> Iterator[Problem]:
+def judge(routes: Iterable[Route], needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
     A Gateway that does not exist or could not be read is skipped here. Other checks report it.

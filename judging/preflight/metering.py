@@ -6,8 +6,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from judging.preflight.severity import SEVERITIES, Mode
-from models.problems import Problem, warning
+from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.inventory import MeteredService

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from judging.preflight.owners import Owners
-from judging.preflight.severity import SEVERITIES, Mode
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground import marks
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.inventory import LiveNamespace
@@ -15,7 +14,7 @@ from planning.ground.needs import Needs
 _CREATE = Path("namespaceOptions", "create")
 
 
-def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
+def judge(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every namespace that is missing, is being deleted, or would be created but belongs to others.
 
     Creating a namespace of others is a problem because the Kubernetes provider would take over the existing

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from judging.preflight.severity import Mode
-from models.problems import Problem, warning
+from models.problems import Mode, Problem, warning
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.hardware import nodes as fleet
 from planning.hardware.nodes import ClassNode
@@ -14,7 +13,7 @@ _MOST_NAMES = 6
 """Maximum number of nodes that a message lists."""
 
 
-def nodes(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
+def judge(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a warning for every role that has no node for its pods.
 
     A lack of nodes is never an error, because nodes may join while pods wait.

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from judging.preflight.owners import Owners
-from judging.preflight.severity import SEVERITIES, Mode
-from models.problems import Problem, warning
+from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.needs import Needs, Reference
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from judging.report import capacity, growth, running
 from judging.report.capacity import Capacity, DeviceCapacity, Lack
@@ -10,16 +9,13 @@ from judging.report.growth import Change
 from judging.report.packing import Verdict
 from judging.report.running import Running
 from models.paths import Path
-from models.problems import Problem, gap, warning
+from models.problems import SEVERITIES, Mode, Problem, gap, warning
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Place, Unknown
 from planning.ground.inventory import Quotas, Requested
 from planning.hardware.accelerators import AcceleratorClass
 from planning.plans import StackPlan
 
-Mode = Literal["strict", "warn", "skip"]
-"""Value of `checks.capacity`."""
-_SEVERITIES: Mapping[str, Literal["error", "warning"]] = {"strict": "error", "warn": "warning"}
 _REFUSABLE = frozenset({f"{DEPLOYMENT_API}/Deployment", f"{LEADER_WORKER_SET_API}/LeaderWorkerSet"})
 """Kinds of workloads. If the API server refuses to list any of these kinds, the running pods are unknown."""
 _MOST_NAMES = 6
@@ -27,7 +23,7 @@ _MOST_NAMES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class ClusterBefore:
     """The cluster before a change, with the accelerator classes and pod templates of the changed stack."""
 
     facts: ClusterFacts
@@ -39,12 +35,12 @@ class Present:
     """Pod templates of the workloads after the change, by the workload's place in the cluster."""
 
 
-def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ...]:
+def judge(plan: StackPlan, before: ClusterBefore, mode: Mode) -> tuple[Problem, ...]:
     """Return the problems of capacity of a stack.
 
     If the running pods are unknown, a change is a problem only if it does not fit even into a cluster without pods.
     """
-    facts, live = present.facts, present.live
+    facts, live = before.facts, before.live
     if mode == "skip":
         return ()
     if isinstance(facts.nodes, Unknown):
@@ -53,8 +49,8 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
         found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
         return tuple(_certain(found, mode))
-    runs = of_cluster(plan, present.classes, live)
-    restarted = {place: _restarts(place, present.templates.get(place), live.objects[place]) for place in runs}
+    runs = of_cluster(plan, before.classes, live)
+    restarted = {place: _restarts(place, before.templates.get(place), live.objects[place]) for place in runs}
     found = capacity.of_changes(growth.changes(plan, runs, restarted), (), facts)
     return (*_certain(found, mode), *_uncertain(found))
 
@@ -92,7 +88,7 @@ def _idle(facts: ClusterFacts) -> ClusterFacts:
 
 def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
     """Yield the problems of pods that certainly get no devices."""
-    severity = _SEVERITIES[mode]
+    severity = SEVERITIES[mode]
     for devices in found.devices:
         # If no node takes the pods, `judging.preflight` warns already, so no second warning is needed.
         if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):

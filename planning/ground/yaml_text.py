@@ -74,6 +74,14 @@ def _is_misread(text: str) -> bool:
     return _GO_NUMBER.fullmatch(text.replace("_", "")) is not None or _GO_DATE.fullmatch(text) is not None
 
 
+class _PythonFolding(_NoAnchors, yaml.SafeDumper):
+    """Dumper in Python code that folds long texts."""
+
+
+class _Folding(_NoAnchors, cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper))):
+    """Dumper of libyaml that folds long texts, or in Python code if PyYAML was built without libyaml."""
+
+
 class _PythonBlocks(_NoAnchors, yaml.SafeDumper):
     """Dumper in Python code."""
 
@@ -125,8 +133,9 @@ def with_folding(value: object, is_quoted: Callable[[str], bool] = lambda _: Fal
     """Return a value as YAML with long texts folded. Texts and keys for which `is_quoted` is true are quoted."""
     if any(map(is_quoted, texts(value))):
         return yaml.dump(value, Dumper=_quoting(is_quoted), sort_keys=False)
-    is_same = _FOLDED_OTHERWISE.search(json.dumps(value)) is None
-    dumper = cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper)) if is_same else yaml.SafeDumper
+    dumper = _Folding
+    if _FOLDED_OTHERWISE.search(json.dumps(value)) is not None:
+        dumper = _PythonFolding
     return yaml.dump(value, Dumper=dumper, sort_keys=False)
 
 
@@ -137,7 +146,7 @@ def _quoting(is_quoted: Callable[[str], bool]) -> type[yaml.SafeDumper]:
         style = "'" if is_quoted(text) else None
         return cast("Any", dumper).represent_scalar(_TEXT, text, style=style)
 
-    dumper = type("_Quoting", (yaml.SafeDumper,), {})
+    dumper = type("_Quoting", (_PythonFolding,), {})
     cast("Any", dumper).add_representer(str, represent)
     return dumper
 

@@ -9,7 +9,7 @@ from planning.ground.names import CANARY, PRIMARY
 from planning.variant.context import VariantContext
 
 
-def problems(variant: VariantContext) -> Iterator[Problem]:
+def judge(variant: VariantContext) -> Iterator[Problem]:
     """Reject settings that have an effect only with an endpoint picker."""
     at = variant.path / "endpointPicker"
     yield from _other_keys(at, variant.spec.endpoint_picker)
@@ -19,7 +19,7 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
         yield Problem(at / "enabled", what, "remove it, or remove prefill", (variant.path / "prefill",))
 
 
-def canary_problems(variant: VariantContext) -> Iterator[Problem]:
+def judge_canary(variant: VariantContext) -> Iterator[Problem]:
     """Reject a canary if either the canary or the primary has a picker, but the other has none.
 
     Gateways attach the picker to a whole rule, and refuse a rule with both an InferencePool and a Service as backends
@@ -27,7 +27,8 @@ def canary_problems(variant: VariantContext) -> Iterator[Problem]:
     """
     has_picker = variant.service.endpoint_picker.enabled
     if variant.variant_name == CANARY and variant.has_picker != has_picker:
-        at, explicit = variant.path / "endpointPicker" / "enabled", str(has_picker).lower()
+        at = variant.path / "endpointPicker" / "enabled"
+        explicit = str(has_picker).lower()
         what = f"differs from the service's value ({explicit}), but all backends of a rule must be of the same kind"
         service = Path("services", variant.key, "endpointPicker")
         yield Problem(at, what, "remove it, or write the same value for both", (service,))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from models.paths import Path
 from models.problems import Problem
 from planning.picker import demands, go_values, shapes
-from planning.picker.demands import Scope
+from planning.picker.demands import DemandScope
 from planning.picker.shapes import Reading
 from planning.releases import PickerFlags, Release
 
@@ -68,7 +68,7 @@ def _together(values: dict[str, object], facts: PickerFlags, is_wrong: bool) -> 
     """Yield the mistakes in combinations of flags, unless a single flag is already wrong."""
     if is_wrong:
         return
-    for problem in demands.problems(Scope(Path(), values, facts.defaults), facts.rules):
+    for problem in demands.problems(DemandScope(Path(), values, facts.defaults), facts.rules):
         yield Problem(Path(f"--{problem.path}"), problem.what, problem.remedy)
 
 

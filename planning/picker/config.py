@@ -3,85 +3,89 @@
 Both get the flow control of the variant, unless the user's configuration has its own.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, cast
 
 from models.paths import Path
-from models.picker import FlowControl, LatencyPredictor
+from models.picker import FlowControl
 from models.service import Variant
 from models.source import served_name
+from models.trees import EMPTY, mapping, sequence
 from models.vocabulary import amount
 from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
 from planning.picker import shapes, yaml_reader
 from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
-from planning.picker.lint import VariantFacts
-from planning.picker.shapes import Reference
-from planning.releases import PickerFacts, PredictorServers, Release, TlsMetricsFacts
-from planning.variant import images
+from planning.picker.shapes import PluginReference
+from planning.releases import PickerFacts, Release, TlsMetricsFacts
 from planning.variant.kv_cache import KvCache
+
+CUSTOM = "custom"
+"""Value of `preset` for a configuration that a user wrote."""
+_RENDER_URL = "{render_url}"
+"""Text in a preset's template that stands for the URL of the variant's Service."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltConfig:
+    """The configuration that this program makes for a picker."""
+
+    tree: Mapping[str, Any]
+    """The configuration without `apiVersion` and `kind`."""
+    asks_service: bool
+    """Whether the picker sends prompts to the variant's Service for tokenization."""
 
 
 def holds_requests(spec: Variant) -> bool:
     """Tell whether the picker queues requests that no pod can take yet."""
     picker = spec.endpoint_picker
-    config = picker.config or {} if picker.preset == "custom" else {}
     if not picker.enabled:
         return False
+    config = custom(spec)
     return picker.flow_control is not None or feature_gates(config).get(FLOW_CONTROL, FLOW_CONTROL in config)
 
 
-def variant_facts(spec: Variant, release: Release, cache: KvCache) -> VariantFacts:
-    """Return the facts of a variant with which the configuration of its picker must agree."""
-    roles = [spec] if spec.prefill is None else [spec, spec.prefill]
-    custom = any(images.is_custom(spec, role) for role in roles)
-    return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=not custom)
+def custom(spec: Variant) -> Mapping[str, Any]:
+    """Return the configuration that a user wrote; empty if the picker has a preset."""
+    if spec.endpoint_picker.preset != CUSTOM:
+        return EMPTY
+    return spec.endpoint_picker.config or EMPTY
 
 
 def asks_predictor(spec: Variant, facts: PickerFacts) -> bool:
     """Tell whether a variant's configuration makes the picker ask a latency predictor."""
     picker = spec.endpoint_picker
-    if picker.preset == "custom":
-        return predicts_latency(picker.config or {}, facts)
+    if picker.preset == CUSTOM:
+        return predicts_latency(custom(spec), facts)
     template = facts.presets.get(picker.preset)
     return template is not None and "latency-predictor" in template.needs
 
 
-def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
-    """Return the latency predictor that a variant's picker asks. None if the picker asks none."""
-    return spec.endpoint_picker.latency_predictor if asks_predictor(spec, facts) else None
-
-
-def predictor_servers(spec: Variant, facts: PickerFacts) -> PredictorServers | None:
-    """Return the servers of a latency predictor that run in the picker's pods. None if no such servers run there."""
-    asked, known = predictor(spec, facts), facts.latency_predictor
-    return None if asked is None or asked.deploy is None or known is None else known.servers
-
-
-def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:
-    """Return a variant's configuration without `apiVersion` and `kind`.
-
-    Callers pass only variants in which the rules found no error.
-    """
-    picker, facts = spec.endpoint_picker, release.picker
-    if picker.preset == "custom":
-        config = {key: value for key, value in (picker.config or {}).items() if key not in HEADER}
-        # The section in `endpointPicker.config` wins over `endpointPicker.flowControl`, which may be inherited.
-        section = None if FLOW_CONTROL in config else picker.flow_control
-        return _with_flow_control(config, section, facts, declare=False)
+def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> BuiltConfig | None:
+    """Return a variant's configuration. None if the release lacks the preset. The variant may have mistakes."""
+    picker = spec.endpoint_picker
+    facts = release.picker
+    if picker.preset == CUSTOM:
+        config = {key: value for key, value in custom(spec).items() if key not in HEADER}
+        section = picker.flow_control
+        if FLOW_CONTROL in config:
+            # The section in `endpointPicker.config` wins over `endpointPicker.flowControl`, which may be inherited.
+            section = None
+        url = f"//{address(names.base, names.namespace)}"
+        asks_service = any(url in text for text in yaml_text.texts(config))
+        return BuiltConfig(_with_flow_control(config, section, facts, declare=False), asks_service)
     template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
     if template is None:
-        raise ValueError("this release has no such preset")
+        return None
+    asks_service = _RENDER_URL in yaml_text.texts(template)
     if facts.presets[picker.preset].has_names:
         template = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
     config = _with_weights(template, picker.scorer_weights, facts)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_tls_metrics(config, facts.tls_metrics)
-    return _with_flow_control(config, picker.flow_control, facts, declare=True)
+    return BuiltConfig(_with_flow_control(config, picker.flow_control, facts, declare=True), asks_service)
 
 
 def serves_tls(spec: Variant) -> bool:
@@ -108,19 +112,15 @@ def preset(name: str, facts: PickerFacts, *, disaggregated: bool) -> dict[str, A
     preset_facts = facts.presets.get(name)
     if preset_facts is None:
         return None
-    return preset_facts.disaggregated if disaggregated else preset_facts.aggregated
+    if disaggregated:
+        return preset_facts.disaggregated
+    return preset_facts.aggregated
 
 
 def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
     """Return a configuration as YAML, with `apiVersion` and `kind`."""
     header = {"apiVersion": facts.config.api_version, "kind": KIND}
-    return _yaml(json.dumps({**header, **config}))
-
-
-@cache
-def _yaml(json_text: str) -> str:
-    """Convert JSON to YAML. Results are cached, because many services have the same text, and writing YAML is slow."""
-    return yaml_text.with_folding(json.loads(json_text), yaml_reader.is_ambiguous)
+    return yaml_text.with_folding({**header, **config}, yaml_reader.is_ambiguous)
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
     return cast("dict[str, Any]", _with_whole_numbers(section, facts.config.shape.get(FLOW_CONTROL)))
 
 
-def flow_references(path: Path, spec: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
+def flow_references(path: Path, spec: FlowControl, facts: PickerFacts) -> Iterator[PluginReference]:
     """Yield every mention of a plugin in the section `flowControl`."""
     yield from shapes.references(path, flow_control(spec, facts), facts.config.shape.get(FLOW_CONTROL, {}))
 
@@ -151,15 +151,6 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
         model=served_name(spec.model.name, spec.model.source) or names.base,
         render_url=f"http://{address(names.base, names.namespace)}:{ROUTED_PORT}",
     )
-
-
-def asks_service(config: str, names: Names) -> bool:
-    """Tell whether the picker asks the variant's Service to tokenize prompts.
-
-    The picker does so if its configuration has the Service's address. `config` is the configuration as YAML. A line
-    break never splits an address in this text.
-    """
-    return f"//{address(names.base, names.namespace)}" in config
 
 
 def _fill_template(template: object, values: _Values) -> object:
@@ -196,12 +187,16 @@ def _declaration(name: str, plugins: Iterable[Mapping[str, Any]], facts: PickerF
     The scorer reads data of the producers that the scorers of the preset name. Otherwise it would look for the data of
     the default producer, which the preset may lack.
     """
-    known = facts.plugins.table.get(name)
-    keys = [] if known is None else [consumed.producer for consumed in known.consumes if consumed.producer is not None]
+    if name not in facts.plugins.table:
+        return {"type": name}
+    keys = [consumed.producer for consumed in facts.plugins.table[name].consumes]
     parameters = {
         key: plugin["parameters"][key] for plugin in plugins for key in keys if key in plugin.get("parameters", ())
     }
-    return {"type": name, **({"parameters": parameters} if parameters else {})}
+    declaration: dict[str, Any] = {"type": name}
+    if parameters:
+        declaration["parameters"] = parameters
+    return declaration
 
 
 def _weighted_entries(
@@ -210,14 +205,19 @@ def _weighted_entries(
     """Yield the entries of a scheduling profile. The scorers in `added` follow the last entry that has a weight."""
     last = max((index for index, entry in enumerate(entries) if "weight" in entry), default=len(entries) - 1)
     for index, entry in enumerate(entries):
-        weight = weights.get(types[entry["pluginRef"]])
-        yield {**entry} if weight is None else {**entry, "weight": _plain_number(weight)}
+        kind = types[entry["pluginRef"]]
+        if kind in weights:
+            yield {**entry, "weight": _plain_number(weights[kind])}
+        else:
+            yield {**entry}
         if index == last:
             yield from ({"pluginRef": name, "weight": _plain_number(weights[name])} for name in added)
 
 
 def _plain_number(number: float) -> float:
-    return int(number) if float(number).is_integer() else number
+    if float(number).is_integer():
+        return int(number)
+    return number
 
 
 def _with_flow_control(
@@ -227,10 +227,13 @@ def _with_flow_control(
 
     If `declare` is true, also declare the plugins that the section of `spec` names.
     """
-    if spec is None and FLOW_CONTROL not in config:
+    if spec is not None:
+        section = flow_control(spec, facts)
+    elif FLOW_CONTROL in config:
+        section = config[FLOW_CONTROL]
+    else:
         return config
-    section = config.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)
-    gates = list(config.get("featureGates", []))
+    gates = list(sequence(config.get("featureGates")))
     if FLOW_CONTROL not in feature_gates(config):
         gates.append(FLOW_CONTROL)
     rest = {key: value for key, value in config.items() if key not in {"featureGates", FLOW_CONTROL}}
@@ -239,7 +242,9 @@ def _with_flow_control(
         names = dict.fromkeys(reference.name for reference in flow_references(Path(), spec, facts))
         undeclared = [{"type": name} for name in names if name not in present and not _is_implicit(name, facts)]
         rest["plugins"] = [*rest["plugins"], *undeclared]
-    return {"featureGates": gates, **rest, **({FLOW_CONTROL: section} if section else {})}
+    if section:
+        rest[FLOW_CONTROL] = section
+    return {"featureGates": gates, **rest}
 
 
 def _is_implicit(name: str, facts: PickerFacts) -> bool:
@@ -250,11 +255,13 @@ def _is_implicit(name: str, facts: PickerFacts) -> bool:
 def _with_whole_numbers(value: object, shape: object) -> object:
     """Replace each quantity by a whole number if, according to `shape`, the release reads an integer in its place."""
     if isinstance(value, dict):
-        keys = cast("dict[str, object]", shape) if isinstance(shape, dict) else {}
+        keys = mapping(shape)
         return {
             key: _with_whole_numbers(inner, keys.get(key)) for key, inner in cast("dict[str, object]", value).items()
         }
     if isinstance(value, list):
-        item_shape = cast("list[object]", shape)[0] if isinstance(shape, list) else None
+        item_shape = next(iter(sequence(shape)), None)
         return [_with_whole_numbers(inner, item_shape) for inner in cast("list[object]", value)]
-    return int(amount(value)) if shape == "integer" and isinstance(value, str) else value
+    if shape == "integer" and isinstance(value, str):
+        return int(amount(value))
+    return value

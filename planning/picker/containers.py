@@ -24,7 +24,7 @@ folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class ScratchFolder:
     """A folder that a container writes to; it is empty when the pod starts."""
 
     path: str
@@ -46,7 +46,7 @@ class Companion:
     limits: dict[str, str]
     user: int | None
     """User id of the container's processes. None for the user that the image names."""
-    folder: Folder | None = None
+    folder: ScratchFolder | None = None
     """Folder that the container writes to. None if it writes to none."""
     live_path: str | None = None
     """HTTP path of the liveness probe on the first of `ports`. None for no probe."""
@@ -96,7 +96,7 @@ def _server(
         requests=resources.requests,
         limits=resources.limits,
         user=_PREDICTOR_USER,
-        folder=Folder(server.folder, server.folder_size),
+        folder=ScratchFolder(server.folder, server.folder_size),
         live_path=server.health_path,
     )
 
@@ -115,7 +115,7 @@ def _companion(name: str, container: PickerContainer) -> Companion:
     )
 
 
-def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
+def judge(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
     """Reject containers whose name or port is already used in the pod, and references to missing variables."""
     holders = {
         picker.port: "the picker",

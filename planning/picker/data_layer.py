@@ -9,7 +9,7 @@ from typing import Any, cast
 from models.paths import Path
 from models.problems import Problem
 from planning.picker import demands
-from planning.picker.demands import Scope
+from planning.picker.demands import DemandScope
 from planning.picker.graph import DeclaredPlugin, Graph, mappings
 from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
@@ -63,7 +63,7 @@ def _consumptions(facts: Plugin | None, parameters: Mapping[str, Any]) -> Iterat
     """Yield the kinds of data that a plugin with these parameters consumes."""
     if facts is None:
         return
-    scope = Scope(Path(), parameters, facts.defaults)
+    scope = DemandScope(Path(), parameters, facts.defaults)
     for consumed in facts.consumes:
         if all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when):
             yield consumed

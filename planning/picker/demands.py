@@ -19,7 +19,7 @@ _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class DemandScope:
     """A mapping to which conditions apply."""
 
     path: Path
@@ -48,7 +48,7 @@ class Scope:
         return any(isinstance(value, dict) and cast("dict[str, Any]", value).get(key, "") is None for value in outer)
 
 
-def problems(scope: Scope, rules: Sequence[Demand]) -> Iterator[Problem]:
+def problems(scope: DemandScope, rules: Sequence[Demand]) -> Iterator[Problem]:
     """Yield a problem for each rule that the values break."""
     for rule in rules:
         for inner in _scopes(scope, rule):
@@ -56,7 +56,7 @@ def problems(scope: Scope, rules: Sequence[Demand]) -> Iterator[Problem]:
                 yield from _broken(rule, inner)
 
 
-def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
+def holds(condition: Condition, scope: DemandScope, *, otherwise: bool) -> bool:
     """Tell whether a condition holds for at least one of the values at the condition's path.
 
     `otherwise` is the result of a comparison if the value or the bound is absent, or is not a number.
@@ -66,7 +66,7 @@ def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
     return any(_holds(condition, scope, value, otherwise) for value in scope.all(condition.at))
 
 
-def _scopes(scope: Scope, rule: Demand) -> Iterator[Scope]:
+def _scopes(scope: DemandScope, rule: Demand) -> Iterator[DemandScope]:
     """Yield the scopes to which a rule applies: `scope` itself, or each mapping in the list at `rule.each`."""
     if rule.each is None:
         yield scope
@@ -76,10 +76,10 @@ def _scopes(scope: Scope, rule: Demand) -> Iterator[Scope]:
     for found in scope.all(rule.each):
         for index, item in enumerate(cast("list[object]", found) if isinstance(found, list) else []):
             if isinstance(item, dict):
-                yield Scope(scope.place(rule.each) / index, cast("dict[str, Any]", item), {}, scope.declared)
+                yield DemandScope(scope.place(rule.each) / index, cast("dict[str, Any]", item), {}, scope.declared)
 
 
-def _broken(rule: Demand, scope: Scope) -> Iterator[Problem]:
+def _broken(rule: Demand, scope: DemandScope) -> Iterator[Problem]:
     if holds(rule.must, scope, otherwise=True):
         return
     others = [condition.at for condition in rule.when if condition.at != rule.must.at]
@@ -90,7 +90,7 @@ def _broken(rule: Demand, scope: Scope) -> Iterator[Problem]:
     yield Problem(scope.place(rule.must.at), f"{what}{beside}", remedy)
 
 
-def _holds(condition: Condition, scope: Scope, value: object, otherwise: bool) -> bool:  # noqa: FBT001
+def _holds(condition: Condition, scope: DemandScope, value: object, otherwise: bool) -> bool:  # noqa: FBT001
     tests = (
         _is_among(condition, scope, value),
         _compares(condition, scope, value, otherwise=otherwise),
@@ -105,7 +105,7 @@ def _holds(condition: Condition, scope: Scope, value: object, otherwise: bool) -
     return all(tests)
 
 
-def _is_among(condition: Condition, scope: Scope, value: object) -> bool:
+def _is_among(condition: Condition, scope: DemandScope, value: object) -> bool:
     known = list(condition.any_of or [])
     if condition.or_value_of is not None:
         known += scope.all(condition.or_value_of)
@@ -116,7 +116,7 @@ def _is_among(condition: Condition, scope: Scope, value: object) -> bool:
     )
 
 
-def _compares(condition: Condition, scope: Scope, value: object, *, otherwise: bool) -> bool:
+def _compares(condition: Condition, scope: DemandScope, value: object, *, otherwise: bool) -> bool:
     if condition.differs is not None and any(_is_same(value, other) for other in scope.all(condition.differs)):
         return value is None
     for field, (compare, _, _) in _COMPARISONS.items():
@@ -159,7 +159,7 @@ def _key(condition: Condition, item: object) -> object:
     return key.lower() if condition.ignore_case and isinstance(key, str) else key
 
 
-def _message(condition: Condition, scope: Scope) -> tuple[str, str]:
+def _message(condition: Condition, scope: DemandScope) -> tuple[str, str]:
     """Return what is wrong with a value that does not meet a condition, and the remedy."""
     compared = next((field for field in _COMPARISONS if getattr(condition, field) is not None), None)
     if compared is not None:
@@ -179,7 +179,7 @@ def _of(problem: Problem | None) -> tuple[str, str]:
     return ("has an item that is out of range", "correct it") if problem is None else (problem.what, problem.remedy)
 
 
-def _message_of_presence(condition: Condition, scope: Scope) -> tuple[str, str]:
+def _message_of_presence(condition: Condition, scope: DemandScope) -> tuple[str, str]:
     missing = condition.empty is False or condition.blank is False or condition.present is True
     name = next((value for value in scope.all(condition.at) if isinstance(value, str)), "")
     known = " or ".join(str(choice) for choice in [*(condition.any_of or []), *(condition.folded or [])] if choice)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.picker import Certificate, EndpointPicker, LatencyPredictor
-from models.problems import Problem, warning
 from models.role import RollingUpdate
 from models.service import Variant
 from models.vocabulary import seconds
@@ -19,9 +18,10 @@ from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
 from planning.hardware.placement import Placement
-from planning.picker import config, containers, graph, lint, replication, sizing
+from planning.picker import config, containers, graph, replication, sizing
 from planning.picker.containers import Companion
-from planning.releases import PickerFacts, tracing
+from planning.picker.context import PickerContext
+from planning.releases import tracing
 from planning.variant.context import VariantContext
 
 CONFIG_KEY = "config.yaml"
@@ -98,7 +98,6 @@ class Picker:
     """Seconds within which a pod becomes ready."""
     wait: Wait
     patch: Mapping[str, Any]
-    warnings: tuple[Problem, ...]
 
     def checksum(self) -> str:
         """Return the SHA-256 of the configuration, for an annotation whose change restarts the pods.
@@ -108,34 +107,38 @@ class Picker:
         return hashlib.sha256(self.config.encode()).hexdigest()
 
 
-def plan(variant: VariantContext) -> Picker:
-    """Return the plan of a variant's picker. The rules must have accepted the variant."""
-    facts, picker = variant.release.picker, variant.spec.endpoint_picker
-    configuration = config.build(variant.spec, variant.names, variant.release, variant.kv_cache)
-    text, resources = config.text(configuration, facts), sizing.resources(variant)
+def plan(context: PickerContext) -> Picker:
+    """Return the plan of a picker. The rules must have accepted its variant."""
+    variant = context.variant
+    facts = context.facts
+    picker = context.spec
+    if context.built is None:
+        raise ValueError("this release has no such preset")
+    tree = context.built.tree
+    resources = sizing.resources(variant)
     return Picker(
         image=picker.image or variant.release.images.picker.ref,
-        arguments=tuple(_arguments(variant, experimental=graph.is_experimental(configuration, facts))),
-        env=environment.container_variables(generated_environment(variant), environment.values(picker.env)),
-        config=text,
-        asks_service=config.asks_service(text, variant.names),
-        predictor=config.predictor(variant.spec, facts),
+        arguments=tuple(_arguments(variant, experimental=graph.is_experimental(tree, facts))),
+        env=environment.container_variables(generated_environment(context), environment.values(picker.env)),
+        config=config.text(tree, facts),
+        asks_service=context.built.asks_service,
+        predictor=context.predictor,
         port=picker.port,
         app_protocol=facts.service_app_protocol,
-        pool_app_protocol=graph.app_protocol(configuration, facts),
+        pool_app_protocol=graph.app_protocol(tree, facts),
         failure_mode=picker.failure_mode,
-        fail_open_reason=picker.fail_open_reason if picker.failure_mode == "FailOpen" else None,
+        fail_open_reason=_fail_open_reason(picker),
         rules=tuple(_rules(variant)),
         replicas=picker.replicas,
-        rollout=replication.rollout(picker) if picker.replicas > 1 else None,
+        rollout=replication.rollout(picker),
         readiness=HealthProbe(facts.probes.readiness, interval=2),
         liveness=HealthProbe(facts.probes.liveness, interval=10, initial_delay=5),
         metrics_auth=picker.metrics_auth,
-        certificate=picker.tls.secret if isinstance(picker.tls, Certificate) else None,
+        certificate=_certificate(picker),
         origination=_origination(variant),
         requests=resources.requests,
         limits=resources.limits,
-        companions=containers.plan(picker, config.predictor_servers(variant.spec, facts)),
+        companions=containers.plan(picker, context.predictor_servers),
         placement=placement.plan(picker.pod, None, labels.picker_selector(variant.names)),
         image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
         pod_labels=picker.pod.labels,
@@ -144,36 +147,19 @@ def plan(variant: VariantContext) -> Picker:
         start=lifecycle.PICKER_START,
         wait=_wait(picker),
         patch=picker.patch,
-        warnings=tuple(_warnings(variant)),
     )
 
 
-def _warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield the warnings about the configuration and about several replicas."""
-    picker, at = variant.spec.endpoint_picker, variant.path / "endpointPicker"
-    if picker.preset == "custom":
-        yield from lint.warnings(at / "config", picker.config or {}, variant.release.picker)
-    yield from _tls_metrics_warnings(variant)
-    yield from replication.warnings(at, variant)
+def _fail_open_reason(picker: EndpointPicker) -> str | None:
+    if picker.failure_mode != "FailOpen":
+        return None
+    return picker.fail_open_reason
 
 
-def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if prefill pods serve metrics over TLS and the picker cannot read these metrics.
-
-    A picker treats pods without metrics as full.
-    """
-    spec, facts = variant.spec, variant.release.picker
-    if not config.serves_tls(spec):
-        return
-    at, picker = variant.path / "sidecar" / "tls" / "prefill", spec.endpoint_picker
-    loss = "the picker cannot read the load of prefill pods, and treats them as full"
-    if picker.preset == "custom":
-        if not graph.reads_tls_metrics(picker.config or {}, facts):
-            what = f"{loss}: no data source of endpointPicker.config asks by HTTPS"
-            yield warning(at, what, "declare a second metrics-data-source with another name and scheme: https")
-    elif facts.tls_metrics is None:
-        what = f"{loss}: the picker of {variant.release.name} asks every pod by HTTP"
-        yield warning(at, what, "choose a newer release")
+def _certificate(picker: EndpointPicker) -> str | None:
+    if not isinstance(picker.tls, Certificate):
+        return None
+    return picker.tls.secret
 
 
 def drain(spec: Variant) -> Drain:
@@ -190,10 +176,9 @@ def drain(spec: Variant) -> Drain:
 
 def _wait(picker: EndpointPicker) -> Wait:
     """Return the wait for the pickers. Pickers that elect a leader start together, others one after another."""
-    elects = replication.elects_leader(picker)
-    steps = 1 if elects else picker.replicas
-    conditions = _leader_conditions(picker.replicas) if elects else ()
-    return Wait(lifecycle.PICKER_START * steps + lifecycle.WAIT_MARGIN, conditions)
+    if replication.elects_leader(picker):
+        return Wait(lifecycle.PICKER_START + lifecycle.WAIT_MARGIN, _leader_conditions(picker.replicas))
+    return Wait(lifecycle.PICKER_START * picker.replicas + lifecycle.WAIT_MARGIN, ())
 
 
 def _leader_conditions(replicas: int) -> tuple[str, ...]:
@@ -208,47 +193,59 @@ def _origination(variant: VariantContext) -> Origination | None:
     tls = variant.spec.endpoint_picker.tls
     if variant.gateway is None or variant.gateway.provider != "istio" or tls.type == "none":
         return None
-    return Origination(tls.ca_secret if isinstance(tls, Certificate) else None)
+    if isinstance(tls, Certificate):
+        return Origination(tls.ca_secret)
+    return Origination(None)
 
 
 def _rules(variant: VariantContext) -> Iterator[dict[str, Any]]:
     """Yield the rules of the picker's Role. The release facts limit some of them to the picker's pool or lease."""
-    rbac, names = variant.release.picker.rbac, variant.names
-    lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
-    elects = replication.elects_leader(variant.spec.endpoint_picker)
-    for rule in (*rbac.rules, *(rbac.leader_election if elects else ())):
-        resource_name = names.pool if rule.pool_only else lease if rule.lease_only else None
-        resource_names = {} if resource_name is None else {"resourceNames": [resource_name]}
-        yield {"apiGroups": rule.api_groups, "resources": rule.resources, **resource_names, "verbs": rule.verbs}
+    rbac = variant.release.picker.rbac
+    names = variant.names
+    rules = list(rbac.rules)
+    if replication.elects_leader(variant.spec.endpoint_picker):
+        rules += rbac.leader_election
+    for rule in rules:
+        manifest: dict[str, Any] = {"apiGroups": rule.api_groups, "resources": rule.resources}
+        if rule.pool_only:
+            manifest["resourceNames"] = [names.pool]
+        elif rule.lease_only:
+            manifest["resourceNames"] = [rbac.lease.format(namespace=names.namespace, pool=names.pool)]
+        yield manifest | {"verbs": rule.verbs}
 
 
-def generated_environment(variant: VariantContext) -> dict[str, EnvValue]:
+def generated_environment(context: PickerContext) -> dict[str, EnvValue]:
     """Return the generated environment variables of the picker."""
+    variant = context.variant
     identity: dict[str, EnvValue] = {
         "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
-    spec, tracing_off_variables = variant.stack.observability.tracing, variant.release.picker.tracing_off_variables
-    tracing_variables = tracing.environment(spec, f"{variant.names.base}-epp", tracing_off_variables)
-    return {**identity, **_predictor(variant.spec, variant.release.picker), **tracing_variables}
+    spec = variant.stack.observability.tracing
+    tracing_variables = tracing.environment(spec, f"{variant.names.base}-epp", context.facts.tracing_off_variables)
+    return {**identity, **_predictor(context), **tracing_variables}
 
 
-def _predictor(spec: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
+def _predictor(context: PickerContext) -> dict[str, EnvValue]:
     """Return the variables with the addresses of the latency predictor."""
-    predictor, variables = config.predictor(spec, facts), facts.latency_predictor
+    predictor = context.predictor
+    variables = context.facts.latency_predictor
     if predictor is None or variables is None:
         return {}
-    servers = config.predictor_servers(spec, facts)
-    if servers is None:
-        training, prediction = predictor.training_server or "", predictor.prediction_servers
-    else:
-        training, prediction = containers.address(servers.training), (containers.address(servers.prediction),)
-    return {variables.training: training, variables.prediction: ",".join(prediction)}
+    training = predictor.training_server or ""
+    prediction = ",".join(predictor.prediction_servers)
+    servers = context.predictor_servers
+    if servers is not None:
+        training = containers.address(servers.training)
+        prediction = containers.address(servers.prediction)
+    return {variables.training: training, variables.prediction: prediction}
 
 
 def _arguments(variant: VariantContext, *, experimental: bool) -> Iterator[str]:
     """Yield each flag and its value as one token. The picker ignores the value of a boolean in a separate token."""
-    picker, flags, names = variant.spec.endpoint_picker, variant.release.picker.flags, variant.names
+    picker = variant.spec.endpoint_picker
+    flags = variant.release.picker.flags
+    names = variant.names
     yield f"--pool-name={names.pool}"
     yield f"--pool-namespace={names.namespace}"
     yield f"--pool-group={POOL_GROUP}"

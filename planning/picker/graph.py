@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from models import trees
 from models.paths import Path
 from planning.ground import yaml_text
 from planning.ground.labels import LLM_D_ROLE
 from planning.picker import shapes
-from planning.picker.shapes import Reference
-from planning.releases import PickerFacts, Plugin
+from planning.picker.shapes import PluginReference
+from planning.releases import Handler, PickerFacts, Plugin
 
 H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
@@ -42,7 +43,16 @@ class DeclaredPlugin:
     @property
     def groups(self) -> tuple[str, ...]:
         """Return the groups of the plugin's type. They determine where the plugin can be used."""
-        return () if self.facts is None else tuple(self.facts.groups)
+        if self.facts is None:
+            return ()
+        return tuple(self.facts.groups)
+
+    @property
+    def handler(self) -> Handler | None:
+        """Return what the release says about the plugin as a profile handler. None if it is none."""
+        if self.facts is None:
+            return None
+        return self.facts.handler
 
     @property
     def shape(self) -> Mapping[str, Any] | None:
@@ -51,12 +61,16 @@ class DeclaredPlugin:
         The result is the former shape if some written key is only in the former shape, and no written key is only in
         the current shape.
         """
-        if self.facts is None or self.facts.parameters is None or self.facts.former_parameters is None:
-            return None if self.facts is None else self.facts.parameters
-        current, former = self.facts.parameters, self.facts.former_parameters
-        keys = [shapes.known_key(key, {**current, **former}) for key in self.parameters]
-        is_former = any(key not in current for key in keys if key in former)
-        return former if is_former and not any(key not in former for key in keys if key in current) else current
+        if self.facts is None:
+            return None
+        current = self.facts.parameters
+        former = self.facts.former_parameters
+        if current is None or former is None:
+            return current
+        keys = {shapes.known_key(key, {**current, **former}) for key in self.parameters}
+        if keys & (former.keys() - current.keys()) and not keys & (current.keys() - former.keys()):
+            return former
+        return current
 
     def place(self, dotted: str) -> Path:
         """Return the path of the parameter that the release facts call `dotted`."""
@@ -64,14 +78,11 @@ class DeclaredPlugin:
 
     def parameter(self, dotted: str) -> object:
         """Return the value of the parameter that the release facts call `dotted`. None if it is absent."""
-        value: object = self.parameters
-        for part in dotted.split("."):
-            value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, dict) else None
-        return value
+        return trees.at(self.parameters, *dotted.split("."))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProfileEntry:
     """A plugin's place in a scheduling profile."""
 
     at: Path
@@ -82,16 +93,18 @@ class Entry:
     @property
     def groups(self) -> tuple[str, ...]:
         """Return the groups of the entry's plugin. Empty if there is no such plugin."""
-        return () if self.plugin is None else self.plugin.groups
+        if self.plugin is None:
+            return ()
+        return self.plugin.groups
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class SchedulingProfile:
     """A scheduling profile."""
 
     at: Path
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ProfileEntry, ...]
 
     def is_for(self, role: str) -> bool:
         """Tell whether a filter of the profile selects the pods of a role.
@@ -114,8 +127,8 @@ class Graph:
     path: Path
     config: Mapping[str, Any]
     plugins: tuple[DeclaredPlugin, ...]
-    profiles: tuple[Profile, ...]
-    references: tuple[Reference, ...]
+    profiles: tuple[SchedulingProfile, ...]
+    references: tuple[PluginReference, ...]
     added: frozenset[str]
     """Names of the plugins that the picker adds itself."""
 
@@ -123,13 +136,20 @@ class Graph:
         """Return the declared plugin called `name`. None if there is none."""
         return next((plugin for plugin in self.plugins if plugin.name == name), None)
 
+    def facts_of(self, name: str, facts: PickerFacts) -> Plugin | None:
+        """Return the facts about the declared plugin called `name`, or else about the type of this name."""
+        declared = self.find(name)
+        if declared is None:
+            return facts.plugins.table.get(name)
+        return declared.facts
+
     @property
     def handlers(self) -> tuple[DeclaredPlugin, ...]:
         """Return the declared profile handlers."""
         return tuple(plugin for plugin in self.plugins if "profile-handler" in plugin.groups)
 
 
-def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: Sequence[Reference] = ()) -> Graph:
+def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: Sequence[PluginReference] = ()) -> Graph:
     """Return the graph of a configuration.
 
     The references in `external` come from outside the configuration. They are added unchanged. Items of `plugins` that
@@ -147,7 +167,9 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
 
 def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
     """Return a plugin's parameters, except those that the picker ignores because another parameter replaces them."""
-    superseded = {} if plugin.facts is None else plugin.facts.superseded
+    if plugin.facts is None:
+        return plugin.parameters
+    superseded = plugin.facts.superseded
     return {key: value for key, value in plugin.parameters.items() if not plugin.parameter(superseded.get(key, ""))}
 
 
@@ -156,12 +178,16 @@ def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[st
     adds = facts.config.adds
     if adds is None:
         return {}
-    used = {} if _names_of_parsers(config) else dict.fromkeys(adds.parsers, "parser")
+    used = dict[str, str]()
+    if not _names_of_parsers(config):
+        used = dict.fromkeys(adds.parsers, "parser")
     if feature_gates(config).get(FLOW_CONTROL, False):
         used |= dict(zip(adds.policies, ("ordering", "fairness", "usage-limit"), strict=True))
     if _name_of_detector(config) in ("", adds.detector):
         used[adds.detector] = "detector"
-    return used | ({adds.source: "source", adds.extractor: "extractor"} if _injects_source(config, adds.source) else {})
+    if _injects_source(config, adds.source):
+        used |= {adds.source: "source", adds.extractor: "extractor"}
+    return used
 
 
 def _additions(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], facts: PickerFacts) -> Iterator[str]:
@@ -183,45 +209,38 @@ def _additions(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], fac
 def _without_superseded(config: Mapping[str, Any], facts: PickerFacts) -> Mapping[str, Any]:
     """Return a configuration without deprecated keys that the picker ignores because the new key is set."""
     superseded = {
-        key for key, dotted in facts.config.deprecated.items() if _at(config, dotted.split(".")) not in (None, [])
+        key for key, dotted in facts.config.deprecated.items() if trees.at(config, *dotted.split(".")) not in (None, [])
     }
     return {key: value for key, value in config.items() if key not in superseded}
 
 
 def _names_of_parsers(config: Mapping[str, Any]) -> list[str]:
     """Return the names of parsers under the current key of a configuration, or else under the deprecated key."""
-    listed = [str(item.get("pluginRef")) for _, item in mappings(_section(config, "requestHandler").get("parsers"))]
-    former = _text(config, "parser", "pluginRef")
-    return listed or ([former] if former else [])
+    parsers = trees.at(config, "requestHandler", "parsers")
+    names = [str(item.get("pluginRef")) for _, item in mappings(parsers)]
+    return names or [name for name in [_text(config, "parser", "pluginRef")] if name]
 
 
 def _name_of_detector(config: Mapping[str, Any]) -> str:
     """Return the name of the saturation detector, from the current key or the deprecated one; "" if none is set."""
-    section = _section(config, FLOW_CONTROL)
-    return _text(config if section.get("saturationDetector") is None else section, "saturationDetector", "pluginRef")
+    section = trees.mapping(config.get(FLOW_CONTROL))
+    if section.get("saturationDetector") is None:
+        section = config
+    return _text(section, "saturationDetector", "pluginRef")
 
 
 def _injects_source(config: Mapping[str, Any], source: str) -> bool:
-    section = _section(config, "dataLayer")
+    section = trees.mapping(config.get("dataLayer"))
     listed = [item.get("pluginRef") for _, item in mappings(section.get("sources"))]
     return section.get("injectDefaults") is not False and source not in listed
 
 
-def _section(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    section = config.get(key)
-    return cast("dict[str, Any]", section) if isinstance(section, dict) else {}
-
-
-def _at(config: object, keys: Sequence[str]) -> object:
-    for key in keys:
-        config = cast("dict[str, object]", config).get(key) if isinstance(config, dict) else None
-    return config
-
-
 def _text(config: Mapping[str, Any], *keys: str) -> str:
     """Return the text at a path; "" if there is none."""
-    found = _at(config, keys)
-    return found if isinstance(found, str) else ""
+    value = trees.at(config, *keys)
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def is_experimental(config: Mapping[str, Any], facts: PickerFacts) -> bool:
@@ -247,26 +266,26 @@ def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
     if not any(_PARSER_WORD in str(facts.config.shape.get(key)) for key in config):
         return None
     parsers = used_parsers(parse(Path(), config, facts), facts)
-    return H2C if any(plugin.protocols == [H2C] for _, plugin in parsers) else None
+    if any(plugin.protocols == [H2C] for _, plugin in parsers):
+        return H2C
+    return None
 
 
 def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
     """Return the feature gates that a configuration names. The value is True if the gate is on."""
-    entries = config.get("featureGates")
-    gates = cast("list[object]", entries) if isinstance(entries, list) else []
+    gates = trees.sequence(config.get("featureGates"))
     parts = [gate.partition("=") for gate in gates if isinstance(gate, str)]
     return {name: value.partition("=")[0].strip().lower() not in {"false", "f", "0"} for name, _, value in parts}
 
 
-def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
+def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[PluginReference, Plugin]]:
     """Yield every reference to a parser that gets requests, with the facts of the parser's type.
 
     A parser that takes every path leaves no requests to the parsers after it.
     """
     for reference in graph.references:
         if reference.groups == ("parser",):
-            declared = graph.find(reference.name)
-            plugin = declared.facts if declared is not None else facts.plugins.table.get(reference.name)
+            plugin = graph.facts_of(reference.name, facts)
             if plugin is not None and "parser" in plugin.groups:
                 yield reference, plugin
                 if plugin.takes_every_path:
@@ -283,17 +302,19 @@ def _declared_types(config: Mapping[str, Any], facts: PickerFacts) -> Iterator[P
 
 def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[DeclaredPlugin]:
     for index, item in mappings(config.get("plugins")):
-        type_name, name, parameters = item.get("type"), item.get("name"), item.get("parameters")
+        type_name = item.get("type")
+        parameters = item.get("parameters")
         if isinstance(type_name, str):
             known = facts.plugins.table.get(type_name)
+            name = _text(item, "name")
             yield DeclaredPlugin(
                 at=path / "plugins" / index,
-                name=name if isinstance(name, str) and name else type_name,
+                name=name or type_name,
                 type=type_name,
                 parameters=_canonical(parameters, known),
                 written=parameters,
                 facts=known,
-                named=bool(name),
+                named=bool(item.get("name")),
             )
 
 
@@ -301,22 +322,26 @@ def _canonical(parameters: object, facts: Plugin | None) -> dict[str, Any]:
     """Return parameters with keys spelt as in the release facts. The picker ignores the case of letters in keys."""
     if not isinstance(parameters, dict):
         return {}
-    shape = {} if facts is None else {**(facts.parameters or {}), **(facts.former_parameters or {})}
+    shape = dict[str, Any]()
+    if facts is not None:
+        shape = {**(facts.parameters or {}), **(facts.former_parameters or {})}
     return cast("dict[str, Any]", shapes.canonical(cast("dict[str, Any]", parameters), shape))
 
 
-def _profiles(path: Path, config: Mapping[str, Any], by_name: Mapping[str, DeclaredPlugin]) -> Iterator[Profile]:
+def _profiles(
+    path: Path, config: Mapping[str, Any], by_name: Mapping[str, DeclaredPlugin]
+) -> Iterator[SchedulingProfile]:
     for index, item in mappings(config.get("schedulingProfiles")):
         at = path / "schedulingProfiles" / index
         entries = tuple(
-            Entry(at / "plugins" / place, by_name.get(str(entry.get("pluginRef"))), entry.get("weight"))
+            ProfileEntry(at / "plugins" / place, by_name.get(str(entry.get("pluginRef"))), entry.get("weight"))
             for place, entry in mappings(item.get("plugins"))
         )
-        yield Profile(at, str(item.get("name", "")), entries)
+        yield SchedulingProfile(at, str(item.get("name", "")), entries)
 
 
 def mappings(value: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the items of a list that are mappings, each with its index."""
-    for index, item in enumerate(cast("list[object]", value) if isinstance(value, list) else []):
+    for index, item in enumerate(trees.sequence(value)):
         if isinstance(item, dict):
             yield index, cast("dict[str, Any]", item)

@@ -10,9 +10,9 @@ from typing import cast
 from models.paths import Path
 from models.problems import Problem
 from planning.picker import demands, shapes
-from planning.picker.demands import Scope
-from planning.picker.graph import FLOW_CONTROL, DeclaredPlugin, Entry, Graph, Profile, feature_gates
-from planning.picker.loader import Setting, gate_is_on, wrong_group
+from planning.picker.demands import DemandScope
+from planning.picker.graph import FLOW_CONTROL, DeclaredPlugin, Graph, ProfileEntry, SchedulingProfile, feature_gates
+from planning.picker.loader import LoaderSetting, gate_is_on, wrong_group
 from planning.picker.words import PRODUCER, SCHEDULING, example, with_article
 from planning.releases import Handler, Need, Plugin
 
@@ -20,12 +20,12 @@ _ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
 """Groups whose plugins work as soon as they are declared. Other plugins work only if a reference names them."""
 
 
-def _empty(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _empty(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     if not graph.plugins and not isinstance(graph.config.get("plugins"), list):
         yield Problem(graph.path / "plugins", "is missing", "declare plugins: a list of {type: …}")
 
 
-def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _unused_plugins(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     default_deciders = {
         plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
     }
@@ -47,7 +47,7 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
         yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
-def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _misplaced_entries(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Yield profile entries whose plugins have no place in profiles, and weights of plugins that are no scorers.
 
     Entries of producers are no mistake: pickers pass them over, and llm-d's guides have such entries. `lint` warns of
@@ -67,7 +67,7 @@ def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
             yield Problem(entry.at / "weight", what, "remove it")
 
 
-def _weightless(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _weightless(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for entry, declared in _entries(graph):
         weight = entry.weight
         is_scorer = not declared.groups or "scorer" in declared.groups
@@ -76,7 +76,7 @@ def _weightless(graph: Graph, _: Setting) -> Iterator[Problem]:
             yield Problem(entry.at / "weight", f"is not above 0 ({weight})", remedy)
 
 
-def _duplicates(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _duplicates(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for profile in graph.profiles:
         seen = set[str]()
         for entry in profile.entries:
@@ -88,7 +88,7 @@ def _duplicates(graph: Graph, _: Setting) -> Iterator[Problem]:
             seen.add(entry.plugin.name)
 
 
-def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _ignored_section(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Yield the section `flowControl` if the configuration switches the feature gate `flowControl` off."""
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
@@ -98,7 +98,7 @@ def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
         yield Problem(graph.path / FLOW_CONTROL, what, remedy)
 
 
-def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
+def ignored_keys(graph: Graph, setting: LoaderSetting) -> list[str]:
     """Return the keys of the section `flowControl` that the picker ignores because the feature gate is off."""
     section = graph.config.get(FLOW_CONTROL)
     if not isinstance(section, dict) or FLOW_CONTROL not in setting.facts.config.gates:
@@ -107,7 +107,7 @@ def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
     return [] if gate_is_on(graph, setting, FLOW_CONTROL) else keys
 
 
-def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _ineffective(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Yield plugins whose required plugin, parameter or feature gate is missing, and names that no plugin has."""
     enabled_gates = {name for name, value in feature_gates(graph.config).items() if value}
     for plugin in graph.plugins:
@@ -131,7 +131,7 @@ def _is_reported(graph: Graph, path: Path) -> bool:
     """Tell whether a path holds the name of a producer whose data a plugin needs. `data_layer` checks such names."""
     for plugin in graph.plugins:
         if plugin.facts is not None and path.is_within(plugin.at):
-            scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
+            scope = DemandScope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
             return any(
                 consumed.producer is not None
                 and plugin.place(consumed.producer) == path
@@ -151,7 +151,7 @@ def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: 
             yield Problem(declared[0].place(key), f"is missing, and {plugin.type} needs it", "add it")
 
 
-def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _one_profile(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.takes_one and len(graph.profiles) > 1:
@@ -159,7 +159,7 @@ def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
             yield Problem(declared.at / "type", what, "keep one profile")
 
 
-def _without_prefill(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _without_prefill(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Yield profile handlers that look for a profile that is missing, or never use the profile for prefill pods."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
@@ -187,7 +187,7 @@ def _decider(
         what = f"names no decider, and the default decider is not declared ({name})"
         yield Problem(declared.at / "parameters", what, "declare it under plugins")
     elif decider is not None and decider.facts is not None:
-        scope = Scope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
+        scope = DemandScope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
         for condition in decider.facts.never_prefills:
             if demands.holds(condition, scope, otherwise=False):
                 what = f"never lets a request use prefill ({decider.name})"
@@ -214,7 +214,7 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
             yield Problem(graph.path / "schedulingProfiles", what, remedy)
 
 
-def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _other_roles(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     """Yield filters that select pods of another role than the role of their profile."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
@@ -225,7 +225,7 @@ def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:
                     yield from _filters_of_other_roles(profile, role)
 
 
-def _filters_of_other_roles(profile: Profile, role: str) -> Iterator[Problem]:
+def _filters_of_other_roles(profile: SchedulingProfile, role: str) -> Iterator[Problem]:
     for entry in profile.entries:
         facts = None if entry.plugin is None else entry.plugin.facts
         if entry.plugin is not None and facts is not None and facts.role not in (None, role):
@@ -233,7 +233,7 @@ def _filters_of_other_roles(profile: Profile, role: str) -> Iterator[Problem]:
             yield Problem(entry.at, what, f"use {role}-filter")
 
 
-def _entries(graph: Graph) -> Iterator[tuple[Entry, DeclaredPlugin]]:
+def _entries(graph: Graph) -> Iterator[tuple[ProfileEntry, DeclaredPlugin]]:
     """Yield each entry of a profile that has a weight and names a declared plugin, together with this plugin."""
     for profile in graph.profiles:
         for entry in profile.entries:
@@ -241,7 +241,7 @@ def _entries(graph: Graph) -> Iterator[tuple[Entry, DeclaredPlugin]]:
                 yield entry, entry.plugin
 
 
-REASONS: dict[str, Callable[[Graph, Setting], Iterator[Problem]]] = {
+REASONS: dict[str, Callable[[Graph, LoaderSetting], Iterator[Problem]]] = {
     "declares no plugins": _empty,
     "used nowhere": _unused_plugins,
     "no place there": _misplaced_entries,
@@ -256,7 +256,7 @@ REASONS: dict[str, Callable[[Graph, Setting], Iterator[Problem]]] = {
 """Checks by reason. Each check refuses configurations that the picker accepts."""
 
 
-def problems(graph: Graph, setting: Setting) -> Iterator[tuple[str, Problem]]:
+def problems(graph: Graph, setting: LoaderSetting) -> Iterator[tuple[str, Problem]]:
     """Yield the mistakes that the picker accepts in a configuration, each with its reason."""
     for reason, check in REASONS.items():
         for problem in check(graph, setting):

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 from models.paths import Path
 from models.problems import Problem, warning
+from models.trees import mapping
 from planning.picker import intent, loader, shapes
 from planning.picker.graph import H2C, DeclaredPlugin, Graph, parse, used_parsers
-from planning.picker.loader import Setting
-from planning.picker.shapes import Reading, Reference
+from planning.picker.loader import LoaderSetting
+from planning.picker.shapes import PluginReference, Reading
 from planning.picker.words import PRODUCER, SCHEDULING
 from planning.releases import PickerFacts, Release
 
@@ -35,55 +34,67 @@ class VariantFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """An error in a configuration that is judged without a stack."""
+class ConfigFinding:
+    """An error in a configuration that is judged without a stack, or a warning about it."""
 
     problem: Problem
-    reason: str | None
-    """Key of `intent.REASONS` if the picker serves despite the error. None if the picker does not serve."""
+    reason: str | None = None
+    """Key of `intent.REASONS` of an error despite which the picker serves. None for other errors, and for warnings."""
 
 
-def problems(
-    path: Path, config: Mapping[str, Any], variant_facts: VariantFacts, external: Sequence[Reference] = ()
-) -> list[Problem]:
-    """Return the errors of a variant's configuration. Plugins and keys without effect are errors, too.
+def judge(
+    path: Path, config: Mapping[str, Any], variant_facts: VariantFacts, external: Sequence[PluginReference] = ()
+) -> Iterator[Problem]:
+    """Yield the errors and warnings about a variant's configuration. Plugins and keys without effect are errors, too.
 
     `external` are references from other keys, such as `endpointPicker.flowControl`, to plugins of the configuration.
     """
     graph = parse(path, config, variant_facts.picker, external)
-    setting = Setting(variant_facts.release, flow_control=True)
-    found = [*loader.problems(graph, setting), *(problem for _, problem in intent.problems(graph, setting))]
+    setting = LoaderSetting(variant_facts.release, flow_control=True)
+    errors = [*loader.problems(graph, setting), *(problem for _, problem in intent.problems(graph, setting))]
     for check in (_unusable, _roles, _block_sizes, _parsers):
-        found += check(graph, variant_facts)
-    return list(dict.fromkeys(found))
+        errors += check(graph, variant_facts)
+    yield from dict.fromkeys(errors)
+    yield from _warnings(graph, variant_facts.picker)
 
 
-def findings(config: Mapping[str, Any], setting: Setting) -> list[Finding]:
-    """Return the errors of a configuration that is judged without a stack."""
+def findings(config: Mapping[str, Any], setting: LoaderSetting) -> Iterator[ConfigFinding]:
+    """Yield the errors and warnings about a configuration that is judged without a stack."""
     graph = parse(Path(), config, setting.facts)
-    refused = [Finding(problem, None) for problem in loader.problems(graph, setting)]
-    paths = {finding.problem.path for finding in refused}
-    meant = [Finding(problem, reason) for reason, problem in intent.problems(graph, setting)]
-    return [*refused, *(finding for finding in meant if finding.problem.path not in paths)]
+    refusals = loader.problems(graph, setting)
+    paths = {problem.path for problem in refusals}
+    yield from (ConfigFinding(problem) for problem in refusals)
+    yield from (
+        ConfigFinding(problem, reason)
+        for reason, problem in intent.problems(graph, setting)
+        if problem.path not in paths
+    )
+    yield from map(ConfigFinding, _warnings(graph, setting.facts))
 
 
-def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[Problem]:
-    """Return warnings about plugins and keys that work, but are experimental, deprecated or misleading."""
-    graph = parse(path, config, facts)
-    found = list(chain.from_iterable(map(partial(_plugin_warnings, facts), graph.plugins)))
-    found += [*_lonely(graph), *_skipped_parsers(graph, facts), *_spellings(graph), *_producers_in_profiles(graph)]
-    if config.get("apiVersion") in facts.config.deprecated_api_versions:
-        what = f"is deprecated ({config['apiVersion']})"
-        found.append(warning(path / "apiVersion", what, f"use {facts.config.api_version}"))
-    for key, instead in facts.config.deprecated.items():
-        if config.get(key) is not None:
-            found.append(warning(path / key, f"is deprecated ({key})", f"use {instead}"))
+def _warnings(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
+    """Yield warnings about plugins and keys that work, but are experimental, deprecated or misleading."""
+    for plugin in graph.plugins:
+        yield from _plugin_warnings(facts, plugin)
+    yield from _lonely(graph)
+    yield from _skipped_parsers(graph, facts)
+    yield from _spellings(graph)
+    yield from _producers_in_profiles(graph)
+    yield from _deprecated_keys(graph, facts)
     for profile in graph.profiles:
         for entry in profile.entries[:-1]:
             if entry.plugin is not None and "picker" in entry.plugin.groups:
                 what = f"stands before other plugins, but a picker always runs last ({entry.plugin.name})"
-                found.append(warning(entry.at, what, "put it last"))
-    return found
+                yield warning(entry.at, what, "put it last")
+
+
+def _deprecated_keys(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
+    version = graph.config.get("apiVersion")
+    if version in facts.config.deprecated_api_versions:
+        yield warning(graph.path / "apiVersion", f"is deprecated ({version})", f"use {facts.config.api_version}")
+    for key, instead in facts.config.deprecated.items():
+        if graph.config.get(key) is not None:
+            yield warning(graph.path / key, f"is deprecated ({key})", f"use {instead}")
 
 
 def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[Problem]:
@@ -94,8 +105,10 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
         yield warning(declared.at / "type", what, "it may change or disappear without notice")
     if plugin.deprecated is not None:
-        why = f", because {plugin.deprecated.removed} removes {declared.type}" if plugin.deprecated.removed else ""
-        yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}{why}")
+        remedy = f"use {plugin.deprecated.by}"
+        if plugin.deprecated.removed:
+            remedy += f", because {plugin.deprecated.removed} removes {declared.type}"
+        yield warning(declared.at / "type", f"is deprecated ({declared.type})", remedy)
     yield from _parameter_warnings(declared)
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
@@ -107,7 +120,9 @@ def _lonely(graph: Graph) -> Iterator[Problem]:
     """Yield warnings about plugins that have no effect because a plugin of a required type is not declared."""
     types = {plugin.type for plugin in graph.plugins}
     for plugin in graph.plugins:
-        for kind in [] if plugin.facts is None else plugin.facts.wants:
+        if plugin.facts is None:
+            continue
+        for kind in plugin.facts.wants:
             if kind not in types:
                 what = f"has no effect without {kind}, which is not declared ({plugin.type})"
                 yield warning(plugin.at / "type", what, "declare it under plugins")
@@ -134,8 +149,7 @@ def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 def _spellings(graph: Graph) -> Iterator[Problem]:
     """Yield warnings about keys of parameters in the wrong case. The picker reads these keys without regard to case."""
     for plugin in graph.plugins:
-        written = cast("dict[str, object]", plugin.written) if plugin.parameters else dict[str, object]()
-        for key, known in zip(written, plugin.parameters, strict=False):
+        for key, known in zip(mapping(plugin.written), plugin.parameters, strict=False):
             if key != known:
                 what = f"is read as {known} ({key})"
                 yield warning(plugin.at / "parameters" / key, what, f"write {known}")
@@ -150,9 +164,7 @@ def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
         what = f"is the deprecated form of the parameters of {declared.type}"
         yield warning(declared.at / "parameters", what, f"use {', '.join(facts.parameters or {})}")
     for dotted, description in facts.corrected.items():
-        value = declared.parameter(dotted)
-        problem = None if value is None else shapes.leaf_problem(declared.place(dotted), value, description)
-        if problem is not None:
+        for problem in shapes.problems(Reading(declared.place(dotted)), declared.parameter(dotted), description):
             yield warning(problem.path, f"{problem.what}, so the picker uses another value", problem.remedy)
     for dotted, reason in facts.unread.items():
         if declared.parameter(dotted) is not None:
@@ -185,9 +197,8 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     elif not any(profile.is_for("decode") for profile in graph.profiles):
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
         yield Problem(graph.path, what, "add a profile with decode-filter, or use a preset")
-    for declared in graph.handlers[:1] if prefill else ():
-        handler = None if declared.facts is None else declared.facts.handler
-        if handler is not None and not handler.decider_parameters:
+    for declared in graph.handlers[:1]:
+        if declared.handler is not None and prefill and not declared.handler.decider_parameters:
             what = f"never asks prefill pods ({declared.type})"
             yield Problem(declared.at / "type", what, "use a preset, or another handler")
 
@@ -197,12 +208,14 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
     if variant_facts.block_size is None:
         return
     for plugin in graph.plugins:
-        keys = [] if plugin.facts is None else plugin.facts.block_size
-        settings = [(key, value) for key in keys if (value := plugin.parameter(key)) is not None]
-        if keys and not settings:
+        if plugin.facts is None or not plugin.facts.block_size:
+            continue
+        keys = plugin.facts.block_size
+        settings = {key: plugin.parameter(key) for key in keys if plugin.parameter(key) is not None}
+        if not settings:
             what = f"is missing, and the engine's block size is {variant_facts.block_size}"
             yield Problem(plugin.place(keys[0]), what, f"write {variant_facts.block_size}")
-        for key, value in settings:
+        for key, value in settings.items():
             if value != variant_facts.block_size and shapes.fits(value, "integer"):
                 what = f"is {value}, but the engine's block size is {variant_facts.block_size}"
                 remedy = f"write {variant_facts.block_size}, or set kvCache.blockSize: {value}"

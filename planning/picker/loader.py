@@ -12,7 +12,7 @@ from models.paths import Path
 from models.problems import Problem
 from planning.picker import demands, shapes
 from planning.picker.data_layer import data, sources
-from planning.picker.demands import Scope
+from planning.picker.demands import DemandScope
 from planning.picker.graph import (
     FLOW_CONTROL,
     HEADER,
@@ -23,7 +23,7 @@ from planning.picker.graph import (
     feature_gates,
     used_parsers,
 )
-from planning.picker.shapes import Reading, Reference
+from planning.picker.shapes import PluginReference, Reading
 from planning.picker.words import SCHEDULING, example, with_article
 from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
 
@@ -31,7 +31,7 @@ _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class LoaderSetting:
     """Facts that a picker's configuration does not contain: the release, and settings of the picker and its pool."""
 
     release: Release
@@ -48,7 +48,7 @@ class Setting:
         return self.release.picker
 
 
-def problems(graph: Graph, setting: Setting) -> list[Problem]:
+def problems(graph: Graph, setting: LoaderSetting) -> list[Problem]:
     """Return every mistake because of which a picker with this configuration would not serve."""
     found = [*_header(graph, setting), *_shape(graph, setting)]
     for check in _CHECKS:
@@ -64,7 +64,7 @@ def unknown(at: Path, name: str, release: Release) -> Problem:
     return Problem(at, f"is not in {release.name} ({name})", change_release or likely or "remove it")
 
 
-def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin]) -> Problem:
+def wrong_group(reference: PluginReference, plugin: Plugin, table: Mapping[str, Plugin]) -> Problem:
     """Return the problem of a reference to a plugin of the wrong group."""
     expected = with_article(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
     if set(reference.groups) >= SCHEDULING:
@@ -74,7 +74,7 @@ def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin
     return Problem(reference.path, f"is {with_article(plugin.groups[0])} and not {expected} ({reference.name})", remedy)
 
 
-def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
+def gate_is_on(graph: Graph, setting: LoaderSetting, gate: str) -> bool:
     """Tell whether a feature gate is on.
 
     If `featureGates` has no entry for the gate `flowControl`, the section `flowControl` turns the gate on, provided
@@ -84,7 +84,7 @@ def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
     return feature_gates(graph.config).get(gate, follows)
 
 
-def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
+def is_ignored(graph: Graph, setting: LoaderSetting, path: Path) -> bool:
     """Tell whether the picker ignores a path of its configuration.
 
     If the gate `flowControl` is off, the picker reads only `saturationDetector` in the section `flowControl`.
@@ -97,7 +97,7 @@ def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
     )
 
 
-def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _header(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Check the keys in `HEADER` that are present. In a stack, this program adds these keys to the configuration."""
     facts = setting.facts.config
     version, kind = (graph.config.get(key) for key in HEADER)
@@ -108,7 +108,7 @@ def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
         yield Problem(graph.path / "kind", f"is not {KIND}", f"write {KIND}")
 
 
-def _shape(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _shape(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     facts = setting.facts.config
     shape = {**dict.fromkeys(facts.deprecated, "any"), **facts.shape}
     if FLOW_CONTROL in shape and not gate_is_on(graph, setting, FLOW_CONTROL):
@@ -117,13 +117,13 @@ def _shape(graph: Graph, setting: Setting) -> Iterator[Problem]:
     yield from shapes.problems(Reading(graph.path), written, shape)
 
 
-def _types(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _types(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     for plugin in graph.plugins:
         if plugin.facts is None and plugin.type:
             yield unknown(plugin.at / "type", plugin.type, setting.release)
 
 
-def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _names(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Check that names of plugins differ, and that a plugin whose name the picker looks up is in the expected group."""
     seen, types = set[str](), set[str]()
     expected = default_references(graph.config, setting.facts)
@@ -140,7 +140,7 @@ def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
         types.add(plugin.type)
 
 
-def _parameters(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     names = {plugin.name for plugin in graph.plugins}
     for plugin in graph.plugins:
         if plugin.facts is None or plugin.shape is None or plugin.facts.ignores_parameters:
@@ -148,14 +148,14 @@ def _parameters(graph: Graph, _: Setting) -> Iterator[Problem]:
         reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}", folds=True)
         written: object = cast("dict[str, object]", {}) if plugin.written is None else plugin.written
         found = list(shapes.problems(reading, written, plugin.shape))
-        scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults, names)
+        scope = DemandScope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults, names)
         seen = {problem.path for problem in found}
         yield from found
         if all(path != reading.path for path in seen):
             yield from (broken for broken in demands.problems(scope, plugin.facts.rules) if broken.path not in seen)
 
 
-def _references(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Check that every reference names a plugin whose group is allowed at the place of the reference."""
     table = setting.facts.plugins.table
     for reference in graph.references:
@@ -173,21 +173,21 @@ def _references(graph: Graph, setting: Setting) -> Iterator[Problem]:
             yield from _declaration_order(graph, reference, declared)
 
 
-def _missing_plugin(graph: Graph, reference: Reference, table: Mapping[str, Plugin]) -> Problem:
+def _missing_plugin(graph: Graph, reference: PluginReference, table: Mapping[str, Plugin]) -> Problem:
     is_known = reference.name in table
     likely = shapes.suggestion(reference.name, {plugin.name for plugin in graph.plugins} | graph.added)
     remedy = "declare it under plugins" if is_known else likely or "declare it under plugins"
     return Problem(reference.path, f"names no plugin ({reference.name})", remedy)
 
 
-def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlugin) -> Iterator[Problem]:
+def _declaration_order(graph: Graph, reference: PluginReference, declared: DeclaredPlugin) -> Iterator[Problem]:
     """Reject a reference from a plugin's parameters to a later plugin. The picker creates plugins in declared order."""
     referrers = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
     if referrers and graph.plugins.index(declared) > referrers[0]:
         yield Problem(reference.path, f"names a plugin that is declared later ({declared.name})", "declare it first")
 
 
-def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _profiles(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     """Check that names of profiles differ, and that no profile has several pickers."""
     names = set[str]()
     for profile in graph.profiles:
@@ -204,7 +204,7 @@ def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
             yield Problem(plugin.at, what, "keep one of them, or write schedulingProfiles")
 
 
-def _handlers(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _handlers(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     count, handlers = len(graph.profiles), graph.handlers
     several = next((name for name, plugin in setting.facts.plugins.table.items() if _takes_several(plugin)), None)
     if not handlers and count > 1:
@@ -229,7 +229,7 @@ def _takes_several(plugin: Plugin) -> bool:
     return handler is not None and bool(handler.decider_parameters) and plugin.deprecated is None
 
 
-def _gates(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _gates(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     facts: ConfigFacts = setting.facts.config
     gates = graph.config.get("featureGates")
     for index, gate in enumerate(cast("list[object]", gates) if isinstance(gates, list) else []):
@@ -247,19 +247,19 @@ def _gates(graph: Graph, setting: Setting) -> Iterator[Problem]:
             yield Problem(graph.path / section, f"is refused while {gate} is off", f"add {gate} to featureGates")
 
 
-def _gated_rules(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    scope = Scope(graph.path, graph.config, {})
+def _gated_rules(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
+    scope = DemandScope(graph.path, graph.config, {})
     for gate, rules in setting.facts.config.gated_rules.items():
         if gate_is_on(graph, setting, gate):
             yield from demands.problems(scope, rules)
 
 
-def _data(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _data(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     yield from data(graph, setting.facts)
     yield from sources(graph, setting.facts)
 
 
-def _protocols(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _protocols(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Reject a parser that does not take the protocol of the pool. With it, the picker never becomes healthy.
 
     If the configuration makes the picker discover pods without a pool, there is no protocol to check.
@@ -275,7 +275,7 @@ def _protocols(graph: Graph, setting: Setting) -> Iterator[Problem]:
             yield Problem(reference.path, what, remedy)
 
 
-def _stability(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _stability(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     flag = setting.facts.flags.experimental
     if setting.allows_experimental or flag is None:
         return
@@ -284,7 +284,7 @@ def _stability(graph: Graph, setting: Setting) -> Iterator[Problem]:
             yield Problem(plugin.at / "type", f"is experimental ({plugin.type})", f"start the picker with {flag}")
 
 
-_CHECKS: Collection[Callable[[Graph, Setting], Iterator[Problem]]] = (
+_CHECKS: Collection[Callable[[Graph, LoaderSetting], Iterator[Problem]]] = (
     _types,
     _parameters,
     _references,

@@ -1,14 +1,12 @@
 """Validation of the endpoint picker of a variant: images, flags, preset, TLS and flow control."""
 
-import json
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
 from models.credentials import REFERENCE
 from models.paths import Path
 from models.picker import Certificate, EndpointPicker, LatencyPredictor
-from models.problems import Problem
+from models.problems import Problem, errors, warning, warnings
 from models.service import Variant
 from planning.ground import environment, patch
 from planning.ground.patch import Limits
@@ -21,95 +19,126 @@ from planning.picker import (
     containers,
     demands,
     deployment,
+    graph,
     lint,
     loader,
     replication,
     shapes,
     sizing,
 )
+from planning.picker.config import CUSTOM
 from planning.picker.containers import PICKER_CONTAINER
-from planning.picker.demands import Scope
+from planning.picker.context import PickerContext
+from planning.picker.demands import DemandScope
 from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reading
 from planning.refusals.resources import uncountable
-from planning.releases import PickerFacts, Release, channel, other_line
+from planning.releases import PickerFacts, Release, other_line
 from planning.variant import kv_cache
 from planning.variant.context import VariantContext
 
 _DECIDED_FLAGS = {
-    "allow-experimental-plugins": "it follows from the plugins",
-    "cert-path": "it follows from how the gateway asks the picker",
-    "config-file": "it is where the configuration is mounted",
-    "enable-cert-reload": "it follows from how the gateway asks the picker",
-    "enable-pprof": "profiling stays off",
-    "grpc-health-port": "the probes ask this port",
-    "grpc-port": "set endpointPicker.port",
-    "ha-enable-leader-election": "it follows from the number of pickers",
-    "metrics-endpoint-auth": "set endpointPicker.metricsAuth",
-    "metrics-port": "the picker's Service has this port",
-    "pool-group": "it follows from the pool",
-    "pool-name": "it follows from the pool",
-    "pool-namespace": "it follows from the pool",
-    "secure-serving": "it follows from how the gateway asks the picker",
-    "tracing": "set observability.tracing",
-    "v": "set endpointPicker.logLevel",
-    "zap-encoder": "logs are JSON",
-    "zap-log-level": "set endpointPicker.logLevel",
+    "allow-experimental-plugins": ": it follows from the plugins",
+    "cert-path": ": it follows from how the gateway asks the picker",
+    "config-file": ": it is where the configuration is mounted",
+    "enable-cert-reload": ": it follows from how the gateway asks the picker",
+    "enable-pprof": ": profiling stays off",
+    "grpc-health-port": ": the probes ask this port",
+    "grpc-port": " and set endpointPicker.port",
+    "ha-enable-leader-election": ": it follows from the number of pickers",
+    "metrics-endpoint-auth": " and set endpointPicker.metricsAuth",
+    "metrics-port": ": the picker's Service has this port",
+    "pool-group": ": it follows from the pool",
+    "pool-name": ": it follows from the pool",
+    "pool-namespace": ": it follows from the pool",
+    "secure-serving": ": it follows from how the gateway asks the picker",
+    "tracing": " and set observability.tracing",
+    "v": " and set endpointPicker.logLevel",
+    "zap-encoder": ": logs are JSON",
+    "zap-log-level": " and set endpointPicker.logLevel",
 }
-"""Flags that users may not set, each with the reason or with the field to set instead."""
+"""Flags that users may not set, each with the end of the remedy: the reason, or the field to set instead."""
 
 
-def problems(variant: VariantContext) -> list[Problem]:
-    """Return the problems of a variant's picker, or the problems of a variant without a picker."""
-    found = list(absence.problems(variant)) if not variant.has_picker else _picker_problems(variant)
-    return [*found, *absence.canary_problems(variant)]
-
-
-def _picker_problems(variant: VariantContext) -> list[Problem]:
-    path, spec, release = variant.path, variant.spec, variant.release
-    picker, at = spec.endpoint_picker, path / "endpointPicker"
-    variant_facts = config.variant_facts(spec, release, variant.kv_cache)
-    found = [*_images(path, spec, release), *_flags(at, picker.flags, release)]
-    found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
-    found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod), *_traffic(at, variant)]
-    found += [*_environment(at, variant), *_containers(at, variant), *_patch(at, variant)]
-    found += replication.problems(at, variant)
-    if picker.preset == "custom" and picker.config is not None:
-        section = picker.flow_control
-        references = [] if section is None else list(_flow_references(at, spec, variant_facts.picker))
-        found += lint.problems(at / "config", picker.config, variant_facts, references)
-    found += [*_copies(at, variant), *_flow_control(at, spec, variant_facts), *_latency(at, spec, variant_facts)]
-    return [*found, *(() if found else _combination(at, variant, variant_facts))]
-
-
-def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Yield the problems that `lint` finds in the configuration that this program makes of a preset and other keys."""
-    spec, picker = variant.spec, variant.spec.endpoint_picker
-    if config.preset(picker.preset, variant_facts.picker, disaggregated=spec.prefill is not None) is None:
+def judge(variant: VariantContext, context: PickerContext | None) -> Iterator[Problem]:
+    """Yield errors and warnings about a variant's picker. `context` is None if the variant has no picker."""
+    if context is None:
+        yield from absence.judge(variant)
+        yield from absence.judge_canary(variant)
         return
-    made = config.build(spec, variant.names, variant.release, variant.kv_cache)
-    roles, engine = 2 if variant_facts.disaggregated else 1, "vllm" if variant_facts.vllm else "custom"
-    for problem in _problems_of(json.dumps(made), variant.release.name, roles, variant_facts.block_size, engine):
-        is_flow_control = problem.path[:1] == (FLOW_CONTROL,)
-        path = Path(*at, *problem.path) if is_flow_control else _key_of_plugin(at, made, problem.path, picker)
+    problems = list(_judge(context))
+    yield from errors(problems)
+    if not errors(problems):
+        yield from _combination(context)
+    yield from absence.judge_canary(variant)
+    yield from warnings(problems)
+    yield from _tls_metrics(context)
+    yield from replication.judge_updates(context.path, context.variant)
+
+
+def _judge(context: PickerContext) -> Iterator[Problem]:
+    """Yield the problems of what users wrote."""
+    variant = context.variant
+    at = context.path
+    picker = context.spec
+    yield from _images(variant.path, variant.spec, variant.release)
+    yield from _flags(at, picker.flags, variant.release)
+    yield from _preset(context)
+    yield from _failure_mode(at, picker)
+    yield from _authority(at, variant)
+    yield from _port(at, picker)
+    yield from placement.problems(at / "pod", picker.pod)
+    yield from _traffic(at, variant)
+    yield from _environment(context)
+    yield from containers.judge(at / "containers", picker, context.predictor_servers)
+    yield from _patch(at, variant)
+    yield from replication.judge(at, variant)
+    if picker.preset == CUSTOM and picker.config is not None:
+        yield from lint.judge(at / "config", picker.config, context.variant_facts, list(_flow_references(context)))
+    yield from _copies(at, variant)
+    yield from _flow_control(context)
+    yield from _latency(context)
+
+
+def _combination(context: PickerContext) -> Iterator[Problem]:
+    """Yield the problems that `lint` finds in the configuration that this program makes of a preset and other keys."""
+    if context.spec.preset == CUSTOM or context.built is None:
+        return
+    tree = context.built.tree
+    for problem in errors(lint.judge(Path(), tree, context.variant_facts)):
+        path = _key_of_plugin(context.path, tree, problem.path, context.spec)
+        if problem.path[:1] == (FLOW_CONTROL,):
+            path = Path(*context.path, *problem.path)
         yield Problem(path, problem.what, problem.remedy)
 
 
-@cache
-def _problems_of(made: str, release: str, roles: int, block_size: int | None, engine: str) -> tuple[Problem, ...]:
-    """Return the problems of a configuration in JSON. Results are cached, because services share configurations."""
-    facts = VariantFacts(channel(release), roles > 1, block_size, vllm=engine == "vllm")
-    return tuple(lint.problems(Path(), json.loads(made), facts))
+def _tls_metrics(context: PickerContext) -> Iterator[Problem]:
+    """Yield a warning if prefill pods serve metrics over TLS and the picker cannot read these metrics.
+
+    A picker treats pods without metrics as full.
+    """
+    variant = context.variant
+    if not config.serves_tls(variant.spec):
+        return
+    at = variant.path / "sidecar" / "tls" / "prefill"
+    loss = "the picker cannot read the load of prefill pods, and treats them as full"
+    if context.spec.preset == CUSTOM:
+        if not graph.reads_tls_metrics(config.custom(variant.spec), context.facts):
+            what = f"{loss}: no data source of endpointPicker.config asks by HTTPS"
+            yield warning(at, what, "declare a second metrics-data-source with another name and scheme: https")
+    elif context.facts.tls_metrics is None:
+        what = f"{loss}: the picker of {variant.release.name} asks every pod by HTTP"
+        yield warning(at, what, "choose a newer release")
 
 
-def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: EndpointPicker) -> Path:
+def _key_of_plugin(at: Path, tree: Mapping[str, Any], below: Path, picker: EndpointPicker) -> Path:
     """Return the path of the key from which a value of a configuration comes: a scorer's weight, or the preset.
 
-    `below` is the path of the value in the configuration `made`.
+    `below` is the path of the value in the configuration `tree`.
     """
     if below[:1] == ("plugins",) and len(below) > 1 and isinstance(below[1], int):
-        kind = made["plugins"][below[1]]["type"]
+        kind = tree["plugins"][below[1]]["type"]
         if kind in picker.scorer_weights:
             return at / "scorerWeights" / kind
     return at / "preset"
@@ -125,9 +154,12 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     """
     if not kv_cache.needs_events(variant.spec):
         return
-    key = "config" if variant.spec.endpoint_picker.preset == "custom" else "preset"
+    key = "preset"
+    if variant.spec.endpoint_picker.preset == CUSTOM:
+        key = "config"
     for role in variant.roles:
-        copies, count = role.path / "parallelism" / "data", role.spec.parallelism.data
+        copies = role.path / "parallelism" / "data"
+        count = role.spec.parallelism.data
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
@@ -139,15 +171,16 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
             yield Problem(at / key, what, remedy, (copies,))
 
 
-def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:
+def _environment(context: PickerContext) -> Iterator[Problem]:
     """Reject variables that follow from other keys, and references to variables that the picker does not have."""
-    picker = variant.spec.endpoint_picker
+    picker = context.spec
     if not picker.env and not picker.flags:
         return
-    generated, explicit = deployment.generated_environment(variant), environment.values(picker.env)
-    yield from environment.problems(at / "env", generated, explicit, _reserved_variables(variant))
+    generated = deployment.generated_environment(context)
+    explicit = environment.values(picker.env)
+    yield from environment.problems(context.path / "env", generated, explicit, _reserved_variables(context.variant))
     for name, value in picker.flags.items():
-        yield from environment.dangling(at / "flags" / name, value, generated.keys() | explicit.keys())
+        yield from environment.dangling(context.path / "flags" / name, value, generated.keys() | explicit.keys())
 
 
 def _reserved_variables(variant: VariantContext) -> dict[str, str]:
@@ -157,12 +190,6 @@ def _reserved_variables(variant: VariantContext) -> dict[str, str]:
     if facts is not None:
         reserved |= dict.fromkeys((facts.training, facts.prediction), "endpointPicker.latencyPredictor sets it")
     return reserved
-
-
-def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Check the containers that a user adds to the picker's pods."""
-    picker, servers = variant.spec.endpoint_picker, config.predictor_servers(variant.spec, variant.release.picker)
-    yield from containers.problems(at / "containers", picker, servers)
 
 
 def _traffic(at: Path, variant: VariantContext) -> Iterator[Problem]:
@@ -189,8 +216,8 @@ def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
     if not change:
         return
     devices = accelerators.resource_names(variant.classes)
-    drain, reserved = deployment.drain(variant.spec), _reserved_variables(variant)
-    limits = Limits(drain, variant.spec.drain_timeout, devices, reserved)
+    drain = deployment.drain(variant.spec)
+    limits = Limits(drain, variant.spec.drain_timeout, devices, _reserved_variables(variant))
     yield from patch.problems(at / "patch", change, limits, patch.PICKER)
     pod_path = Path("spec", "template", "spec", "containers")
     for index, container in enumerate(patch.items(change, pod_path)):
@@ -222,23 +249,35 @@ def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 def _authority(at: Path, variant: VariantContext) -> Iterator[Problem]:
     """Reject a CA secret that no gateway would use: only Istio verifies the picker's certificate."""
-    tls, gateway = variant.spec.endpoint_picker.tls, variant.gateway
-    if isinstance(tls, Certificate) and tls.ca_secret is not None and (gateway is None or gateway.provider != "istio"):
-        with_gateway = "without a gateway" if gateway is None else f"with gateway.provider {gateway.provider}"
-        what = f"has no effect {with_gateway} ({tls.ca_secret})"
+    tls = variant.spec.endpoint_picker.tls
+    if not isinstance(tls, Certificate) or tls.ca_secret is None:
+        return
+    cause = "without a gateway"
+    if variant.gateway is not None:
+        cause = f"with gateway.provider {variant.gateway.provider}"
+    if variant.gateway is None or variant.gateway.provider != "istio":
+        what = f"has no effect {cause} ({tls.ca_secret})"
         yield Problem(at / "tls" / "caSecret", what, "remove it", (Path("gateway"),), explicit_only=True)
 
 
 def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
     """Reject images of another release line. Such images cannot read the configuration and the flags of this line."""
-    sidecar = spec.sidecar.image if spec.sidecar is not None else None
-    for at, image in (("endpointPicker", spec.endpoint_picker.image), ("sidecar", sidecar)):
-        lines = None if image is None else other_line(release, image)
-        if image is not None and lines is not None:
-            short = f"…/{image.partition('@')[0].rpartition('/')[2]}"
-            remedy = f"remove it or set release: {' or '.join(lines)}" if lines else "remove it"
-            what = f"belongs to another release line ({short}, release {release.name})"
-            yield Problem(path / at / "image", what, remedy)
+    images = {"endpointPicker": spec.endpoint_picker.image}
+    if spec.sidecar is not None:
+        images["sidecar"] = spec.sidecar.image
+    for key, image in images.items():
+        lines = None
+        if image is not None:
+            lines = other_line(release, image)
+        if image is None or lines is None:
+            continue
+        short = f"…/{image.partition('@')[0].rpartition('/')[2]}"
+        remedy = "remove it"
+        if lines:
+            remedy += f" or set release: {' or '.join(lines)}"
+        yield Problem(
+            path / key / "image", f"belongs to another release line ({short}, release {release.name})", remedy
+        )
 
 
 def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Problem]:
@@ -248,8 +287,7 @@ def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Proble
         path = at / "flags"
         if name in _DECIDED_FLAGS:
             instead = _DECIDED_FLAGS[name]
-            remedy = f"remove it and {instead}" if instead.startswith("set ") else f"remove it: {instead}"
-            yield Problem(path / name, f"is decided by this program ({name})", remedy)
+            yield Problem(path / name, f"is decided by this program ({name})", f"remove it{instead}")
         elif name in facts.rejected:
             yield Problem(path / name, f"cannot be set ({name})", f"remove it: {facts.rejected[name]}")
         elif name not in facts.known:
@@ -262,9 +300,12 @@ def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Proble
             )
 
 
-def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
-    picker, release = spec.endpoint_picker, variant_facts.release
-    if picker.preset == "custom":
+def _preset(context: PickerContext) -> Iterator[Problem]:
+    at = context.path
+    picker = context.spec
+    presets = context.facts.presets
+    release = context.variant.release
+    if picker.preset == CUSTOM:
         if picker.config is None:
             yield Problem(at / "config", "is missing (preset custom)", "add it, or choose another preset")
         if picker.scorer_weights:
@@ -274,11 +315,11 @@ def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Pr
     if picker.config is not None:
         what = f"has no effect with preset {picker.preset}"
         yield Problem(at / "config", what, "set preset: custom, or remove it", explicit_only=True)
-    if picker.preset not in variant_facts.picker.presets:
-        known = " or ".join(sorted(variant_facts.picker.presets))
-        yield Problem(at / "preset", f"is not in {release.name} ({picker.preset})", f"use {known}")
+    if picker.preset not in presets:
+        remedy = f"use {' or '.join(sorted(presets))}"
+        yield Problem(at / "preset", f"is not in {release.name} ({picker.preset})", remedy)
         return
-    if "kv-events" in variant_facts.picker.presets[picker.preset].needs and not variant_facts.vllm:
+    if "kv-events" in presets[picker.preset].needs and not context.variant_facts.vllm:
         what = f"needs vllm in every role, because only vllm reports its cached blocks ({picker.preset})"
         yield Problem(at / "preset", what, "use another preset, or engine.type: vllm")
     yield from _weights(at, picker.scorer_weights, release)
@@ -305,49 +346,56 @@ def _required_settings(at: Path, name: str, facts: PickerFacts) -> Iterator[Prob
         yield Problem(at, f"needs parameters or other plugins ({name})", "use preset: custom, and declare it in config")
 
 
-def _flow_references(at: Path, spec: Variant, facts: PickerFacts) -> Iterator[shapes.Reference]:
-    if spec.endpoint_picker.flow_control is not None:
-        yield from config.flow_references(at / FLOW_CONTROL, spec.endpoint_picker.flow_control, facts)
+def _flow_references(context: PickerContext) -> Iterator[shapes.PluginReference]:
+    section = context.spec.flow_control
+    if section is not None:
+        yield from config.flow_references(context.path / FLOW_CONTROL, section, context.facts)
 
 
-def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
+def _flow_control(context: PickerContext) -> Iterator[Problem]:
     """Check the section `flowControl`. With a preset, the plugins in the section must work without parameters."""
-    picker, facts = spec.endpoint_picker, variant_facts.picker
+    picker = context.spec
+    facts = context.facts
+    at = context.path
     if picker.flow_control is None:
         return
-    if FLOW_CONTROL in (picker.config or {}) and picker.preset == "custom":
+    if FLOW_CONTROL in config.custom(context.variant.spec):
         yield Problem(at / FLOW_CONTROL, "is written in config, too", "keep one of them", explicit_only=True)
         return
     shape = facts.config.shape.get(FLOW_CONTROL, {})
-    noun = f"key in {variant_facts.release.name}"
+    noun = f"key in {context.variant.release.name}"
     section = config.flow_control(picker.flow_control, facts)
     yield from shapes.problems(Reading(at / FLOW_CONTROL, noun), section, shape)
-    yield from demands.problems(Scope(at, {FLOW_CONTROL: section}, {}), facts.config.gated_rules.get(FLOW_CONTROL, []))
-    for reference in _flow_references(at, spec, facts) if picker.preset != "custom" else ():
+    scope = DemandScope(at, {FLOW_CONTROL: section}, {})
+    yield from demands.problems(scope, facts.config.gated_rules.get(FLOW_CONTROL, []))
+    if picker.preset == CUSTOM:
+        return
+    for reference in _flow_references(context):
         plugin = facts.plugins.table.get(reference.name)
         if plugin is None:
-            yield loader.unknown(reference.path, reference.name, variant_facts.release)
+            yield loader.unknown(reference.path, reference.name, context.variant.release)
         elif not set(plugin.groups) & set(reference.groups):
             yield loader.wrong_group(reference, plugin, facts.plugins.table)
         else:
             yield from _required_settings(reference.path, reference.name, facts)
 
 
-def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
+def _latency(context: PickerContext) -> Iterator[Problem]:
     """Require `latencyPredictor` if the picker asks a latency predictor, and reject it otherwise.
 
     Without `latencyPredictor`, the picker would ask for predictions in its own pod, where no predictor runs.
     """
-    picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
-    if is_predicted and picker.latency_predictor is None:
+    predictor = context.spec.latency_predictor
+    at = context.path / "latencyPredictor"
+    if not context.asks_predictor:
+        if predictor is not None:
+            what = "has no effect, because the picker asks for no predictions of latency"
+            yield Problem(at, what, "remove it", explicit_only=True)
+    elif predictor is None:
         what = "is missing, and the picker asks servers for predictions of latency"
-        remedy = "add deploy: {}, or trainingServer and predictionServers, or use another preset"
-        yield Problem(at / "latencyPredictor", what, remedy)
-    if is_predicted and picker.latency_predictor is not None:
-        yield from _predictor(at / "latencyPredictor", picker.latency_predictor, variant_facts)
-    if not is_predicted and picker.latency_predictor is not None:
-        what = "has no effect, because the picker asks for no predictions of latency"
-        yield Problem(at / "latencyPredictor", what, "remove it", explicit_only=True)
+        yield Problem(at, what, "add deploy: {}, or trainingServer and predictionServers, or use another preset")
+    else:
+        yield from _predictor(at, predictor, context.variant_facts)
 
 
 def _predictor(at: Path, predictor: LatencyPredictor, variant_facts: VariantFacts) -> Iterator[Problem]:

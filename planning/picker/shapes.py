@@ -72,7 +72,7 @@ _FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class PluginReference:
     """A mention of a plugin by name: its path, the name, and the groups that the plugin may belong to."""
 
     path: Path
@@ -196,11 +196,11 @@ def fold(text: str) -> str:
     return text.lower().replace("-", "").replace("_", "")
 
 
-def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
+def references(path: Path, value: object, shape: object) -> Iterator[PluginReference]:
     """Yield every mention of a plugin in a value. Empty names are skipped."""
     if isinstance(shape, str):
         if isinstance(value, str) and value and shape.startswith((PLUGIN, _NAME)):
-            yield Reference(path, value, leaf(shape).groups, shape.startswith(PLUGIN))
+            yield PluginReference(path, value, leaf(shape).groups, shape.startswith(PLUGIN))
     elif isinstance(shape, list) and isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
             yield from references(path / index, item, cast("list[object]", shape)[0])

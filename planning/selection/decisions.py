@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from models.layers import Layer, Origin
-from models.load import Selected
+from models.load import ProfileLayers
 from models.paths import Path
 from models.problems import Problem
 from models.profile import ChosenProfile
-from models.selection import LockedProfile
+from models.selection import LockedProfile, Question
 from planning.ground.cluster_facts import ClusterFacts
 from planning.selection import leading, messages
 from planning.selection.catalogue import Catalogue
@@ -16,7 +16,7 @@ from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
 from planning.selection.leading import Lead
 from planning.selection.records import Candidate, Evaluation, reasons
-from planning.selection.seats import Asked, Seat
+from planning.selection.seats import Questions, Seat
 from planning.selection.stages import Situation
 
 _STAND_IN = {"model": {"source": "hf://Qwen/Qwen3-0.6B"}, "accelerator": "nvidia"}
@@ -40,10 +40,10 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class Outcome:
     """All decisions of a stack."""
 
-    asked: Asked
+    questions: Questions
     catalogue: Catalogue
     decisions: Mapping[Path, Decision] = field(default_factory=dict[Path, Decision])
     """Decisions by path. A canary or prefill with the question of its service has the service's decision, whose `seat`
@@ -71,29 +71,28 @@ class Decided:
             if decision.seat.path == path
         }
 
-    def selection(self) -> Selected:
+    @property
+    def layers(self) -> ProfileLayers:
         """Return the layers that the decisions add to a stack, and the problems of questions without an answer."""
-        failed = (*self.asked.failed, *self.failures, *self.misled)
-        layers = {path: each.layer for path, each in self.decisions.items() if each.seat.path == path}
-        layers |= dict.fromkeys(self.asked.without, _NOTHING)
+        failed = (*self.questions.failed, *self.failures, *self.misled)
+        layers = {path: decision.layer for path, decision in self.decisions.items() if decision.seat.path == path}
+        layers |= dict.fromkeys(self.questions.without, _NOTHING)
         layers |= {path: Layer(_STAND_IN, Origin(path)) for path in failed}
         repaired = (at for path in failed for at in (path / "accelerator", path / "model" / "source"))
-        chosen = {path: decision.chosen for path, decision in self.decisions.items()}
-        problems = (*self.asked.problems, *self._failures(), *self._lead_problems())
-        return Selected(layers, problems, tuple(repaired), chosen)
+        profiles = {path: decision.chosen for path, decision in self.decisions.items()}
+        problems = (*self.questions.problems, *self._failures(), *self._lead_problems())
+        return ProfileLayers(layers, problems, tuple(repaired), profiles)
 
     def _lead_problems(self) -> Iterator[Problem]:
-        seats = {seat.path: seat for seat in self.asked.seats}
         for path, leads in self.misled.items():
-            yield messages.lock_misled(seats[path], leads, self.file)
+            yield messages.lock_misled(self.questions.seats[path], leads, self.file)
 
     def _failures(self) -> Iterator[Problem]:
-        reported = set[Path]()
+        reported = dict[Path, Question]()
         for path, evaluation in self.failures.items():
-            seat = next(seat for seat in self.asked.seats if seat.path == path)
-            parent = None if seat.parent is None else self.failures.get(seat.parent)
-            is_repeated = seat.parent in reported and parent is not None and parent.question == seat.question
-            reported.add(path)
+            seat = self.questions.seats[path]
+            is_repeated = seat.parent is not None and reported.get(seat.parent) == seat.question
+            reported[path] = seat.question
             if not is_repeated and evaluation.question.model not in self.catalogue.mistaken:
                 yield from messages.failure(seat, evaluation)
 
@@ -103,43 +102,70 @@ def is_locked(seat: Seat, locked: Mapping[Path, LockedProfile]) -> bool:
     return seat.path in locked and locked[seat.path].question == seat.question
 
 
-def open_seats(asked: Asked, locked: Mapping[Path, LockedProfile]) -> Iterator[Seat]:
+def open_seats(questions: Questions, locked: Mapping[Path, LockedProfile]) -> Iterator[Seat]:
     """Yield the seats whose questions the lock does not answer. A seat with the question of its parent is left out."""
-    questions = {seat.path: seat for seat in asked.seats}
-    for seat in asked.seats:
-        parent = None if seat.parent is None else questions.get(seat.parent)
-        if not is_locked(seat, locked) and (parent is None or not _asks_alike(seat, parent)):
+    for seat in questions.seats.values():
+        if not is_locked(seat, locked) and questions.other_seat(seat) is None:
             yield seat
 
 
 def decide(
-    asked: Asked, catalogue: Catalogue, locked: Mapping[Path, LockedProfile], facts: ClusterFacts, file: str = ""
-) -> Decided:
+    questions: Questions,
+    catalogue: Catalogue,
+    locked: Mapping[Path, LockedProfile],
+    facts: ClusterFacts,
+    file: str = "",
+) -> Outcome:
     """Return the decisions of a stack. `locked` has the profiles in the lock, and `file` is the name of its file."""
-    fleet, decisions, failures = Fleet(facts), dict[Path, Decision](), dict[Path, Evaluation]()
-    seats, known = {seat.path: seat for seat in asked.seats}, dict[object, Evaluation]()
-    misled = dict[Path, tuple[Lead, ...]]()
-    for path, seat in seats.items():
-        parent = seat.parent
-        if parent is not None and parent in seats and _asks_alike(seat, seats[parent]) and not is_locked(seat, locked):
-            if parent in decisions:
-                decisions[path] = decisions[parent]
-            elif parent in failures:
-                failures[path] = failures[parent]
-            continue
+    decider = _Decider(questions, catalogue, Fleet(facts))
+    for seat in questions.seats.values():
+        shared = questions.other_seat(seat)
         if is_locked(seat, locked):
-            if elsewhere := leading.leads(locked[path], catalogue.candidates(seat.question.model)):
-                misled[path] = elsewhere
-            else:
-                decisions[path] = _of_lock(seat, locked[path], catalogue, file)
-            continue
-        key = seat.question, tuple(sorted(seat.node_selector.items()))
-        evaluation = known.get(key) or known.setdefault(key, table(seat, catalogue, fleet))
-        if evaluation.chosen is None:
-            failures[path] = evaluation
+            decider.take(seat, locked[seat.path], file)
+        elif shared is not None:
+            decider.share(seat, shared)
         else:
-            decisions[path] = _of_catalogue(seat, evaluation, evaluation.chosen, catalogue)
-    return Decided(asked, catalogue, decisions, failures, misled, file)
+            decider.select(seat)
+    return Outcome(questions, catalogue, decider.decisions, decider.failures, decider.misled, file)
+
+
+class _Decider:
+    """Collects the decisions of a stack."""
+
+    def __init__(self, questions: Questions, catalogue: Catalogue, fleet: Fleet) -> None:
+        self._questions = questions
+        self._catalogue = catalogue
+        self._fleet = fleet
+        self._evaluations = dict[object, Evaluation]()
+        self.decisions = dict[Path, Decision]()
+        self.failures = dict[Path, Evaluation]()
+        self.misled = dict[Path, tuple[Lead, ...]]()
+
+    def take(self, seat: Seat, locked: LockedProfile, file: str) -> None:
+        """Take the profile in the lock, unless it leads elsewhere than the catalogue."""
+        leads = leading.leads(locked, self._catalogue.candidates(seat.question.model))
+        if leads:
+            self.misled[seat.path] = leads
+        else:
+            self.decisions[seat.path] = _of_lock(seat, locked, self._catalogue, file)
+
+    def share(self, seat: Seat, other: Seat) -> None:
+        """Take the answer for another seat."""
+        if other.path in self.decisions:
+            self.decisions[seat.path] = self.decisions[other.path]
+        elif other.path in self.failures:
+            self.failures[seat.path] = self.failures[other.path]
+
+    def select(self, seat: Seat) -> None:
+        """Select a profile from the catalogue. Equal questions are evaluated once."""
+        key = (seat.question, tuple(sorted(seat.node_selector.items())))
+        if key not in self._evaluations:
+            self._evaluations[key] = table(seat, self._catalogue, self._fleet)
+        evaluation = self._evaluations[key]
+        if evaluation.chosen is None:
+            self.failures[seat.path] = evaluation
+        else:
+            self.decisions[seat.path] = _of_catalogue(seat, evaluation, evaluation.chosen, self._catalogue)
 
 
 def table(seat: Seat, catalogue: Catalogue, fleet: Fleet) -> Evaluation:
@@ -148,51 +174,51 @@ def table(seat: Seat, catalogue: Catalogue, fleet: Fleet) -> Evaluation:
     return evaluate(catalogue.candidates(seat.question.model), situation)
 
 
-def tables(decided: Decided, facts: ClusterFacts) -> dict[Path, Evaluation]:
+def tables(outcome: Outcome, facts: ClusterFacts) -> dict[Path, Evaluation]:
     """Return the tables of all questions by path, including the questions that a lock answers."""
-    fleet, found = Fleet(facts), dict[Path, Evaluation]()
-    for seat in decided.asked.seats:
-        decision = decided.decisions.get(seat.path)
-        known = decided.failures.get(seat.path) or (None if decision is None else decision.evaluation)
-        found[seat.path] = known or table(seat, decided.catalogue, fleet)
-    return found
+    fleet = Fleet(facts)
+    evaluations = dict(outcome.failures)
+    for path, decision in outcome.decisions.items():
+        if decision.evaluation is not None:
+            evaluations[path] = decision.evaluation
+    return {
+        path: evaluations.get(path) or table(seat, outcome.catalogue, fleet)
+        for path, seat in outcome.questions.seats.items()
+    }
 
 
-def warnings(decided: Decided, facts: ClusterFacts, command: str) -> Iterator[Problem]:
+def warnings(outcome: Outcome, facts: ClusterFacts, command: str) -> Iterator[Problem]:
     """Yield warnings about locked profiles that are gone, have changed, do not fit, or are no longer the best.
 
     Further warnings are about profiles that were selected although the nodes are unknown. `command` is the command that
     writes the lock.
     """
     fleet = Fleet(facts)
-    for path, decision in decided.decisions.items():
-        if decision.locked is not None and decision.seat.path == path:
-            update = f"{command} --update {path[1]}"
-            evaluation = table(decision.seat, decided.catalogue, fleet)
+    for path, decision in outcome.decisions.items():
+        seat = decision.seat
+        if seat.path != path:
+            continue
+        if decision.locked is not None:
+            evaluation = table(seat, outcome.catalogue, fleet)
             changed = decision.candidate is None
-            yield from messages.lock_warnings(
-                decision.seat, decision.locked, evaluation, changed=changed, command=update
-            )
-        elif decision.evaluation is not None and decision.seat.path == path and decision.evaluation.unchecked:
-            chosen = decision.evaluation.chosen
-            if chosen is not None:
-                yield messages.unlocked_without_nodes(decision.seat, chosen, decision.evaluation.unchecked)
+            update = f"{command} --update {path[1]}"
+            yield from messages.lock_warnings(seat, decision.locked, evaluation, changed=changed, command=update)
+        elif decision.evaluation is not None and decision.evaluation.unchecked and decision.candidate is not None:
+            yield messages.unlocked_without_nodes(seat, decision.candidate, decision.evaluation.unchecked)
 
 
-def lock_problems(decided: Decided, locked: Mapping[Path, LockedProfile], file: str, command: str) -> Iterator[Problem]:
+def lock_problems(outcome: Outcome, locked: Mapping[Path, LockedProfile], file: str, command: str) -> Iterator[Problem]:
     """Yield a problem for each question that the lock does not answer. `command` is the command to write the lock."""
-    for seat in open_seats(decided.asked, locked):
-        make = messages.lock_stale if seat.path in locked else messages.lock_missing
-        yield make(seat, file, command)
-
-
-def _asks_alike(seat: Seat, other: Seat) -> bool:
-    return (seat.question, seat.node_selector) == (other.question, other.node_selector)
+    for seat in open_seats(outcome.questions, locked):
+        if seat.path in locked:
+            yield messages.lock_stale(seat, file, command)
+        else:
+            yield messages.lock_missing(seat, file, command)
 
 
 def _of_lock(seat: Seat, locked: LockedProfile, catalogue: Catalogue, file: str) -> Decision:
-    candidates = (each for each in catalogue.candidates(seat.question.model) if each.id == locked.id)
-    candidate = next((each for each in candidates if each.service == locked.service), None)
+    namesakes = (candidate for candidate in catalogue.candidates(seat.question.model) if candidate.id == locked.id)
+    candidate = next((namesake for namesake in namesakes if namesake.service == locked.service), None)
     layer = Layer(locked.service, Origin(Path(*seat.path[:2], "profile", "service"), file=file))
     if candidate is not None:
         layer = catalogue.layer(candidate)

@@ -3,13 +3,19 @@
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
-
-from pydantic import ValidationError
 
 from models import image_references
 from models.image_references import ImageReferenceError
 from models.layers import Layer
+from models.outline import (
+    Outline,
+    PartialCache,
+    PartialModel,
+    PartialRole,
+    PartialStack,
+    PartialStorage,
+    PartialVariant,
+)
 from models.paths import Path
 from models.problems import Problem, echo
 from models.selection import Question, Selection
@@ -35,129 +41,211 @@ class Seat:
     None if the seat can share no profile.
     """
 
+    def has_question_of(self, other: "Seat") -> bool:
+        """Tell whether a profile for this seat is a profile for another seat, too."""
+        return (self.question, self.node_selector) == (other.question, other.node_selector)
+
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Questions:
     """The questions of a stack."""
 
-    seats: tuple[Seat, ...]
-    """Each service comes before its prefill and its canary."""
+    seats: Mapping[Path, Seat]
+    """Seats by path. Each service comes before its prefill and its canary."""
     problems: tuple[Problem, ...]
     failed: tuple[Path, ...]
     """Paths of services, canaries and prefills that have no question because of a mistake."""
     without: tuple[Path, ...]
     """Paths of canaries that get no profile, although their service gets a profile."""
 
-
-def ask(merged: Layer, catalogue: Catalogue) -> Asked:
-    """Return the questions of a stack. `merged` is the tree of the stack before profiles are merged into it."""
-    asker = _Asker(merged, catalogue)
-    for key, service in _mapping(merged.tree.get("services")).items():
-        at, tree = Path("services", key), _mapping(service)
-        asker.ask_variant(at, tree, None)
-        if "canary" in tree:
-            asker.ask_variant(at / "canary", _mapping(tree["canary"]), at)
-    return Asked(tuple(asker.seats), tuple(asker.problems), tuple(asker.failed), tuple(asker.without))
+    def other_seat(self, seat: Seat) -> Seat | None:
+        """Return the seat of the parent of `seat`, if both have the same question; else None."""
+        parent = self.seats.get(seat.parent) if seat.parent is not None else None
+        return parent if parent is not None and parent.has_question_of(seat) else None
 
 
-def may_ask(merged: Layer) -> bool:
-    """Tell whether any service of a merged stack may need a profile. If not, no catalogue is read."""
-    services = map(_mapping, _mapping(merged.tree.get("services")).values())
-    return any(_may_ask(variant) for service in services for variant in (service, _mapping(service.get("canary"))))
+def questions(merged: Layer, outline: Outline, catalogue: Catalogue) -> Questions:
+    """Return the questions of a stack.
+
+    `merged` is the tree of the stack before profiles are merged into it, and `outline` is the outline of this tree.
+    """
+    collector = _Collector(merged, outline, catalogue)
+    for key, service in outline.stack.services.items():
+        at = Path("services", key)
+        collector.add_variant(at, service, None)
+        if service.canary is not None:
+            collector.add_variant(at / "canary", service.canary, at)
+    return collector.questions
 
 
-def _may_ask(tree: Mapping[str, Any]) -> bool:
-    if not tree:
-        return False
-    model = _mapping(tree.get("model"))
-    is_named = model.get("name") is not None or not str(model.get("source", "")).startswith("image://")
-    has_source = "source" in model or _mapping(tree.get("storage")).get("type") == "shared"
-    roles = (tree, _mapping(tree.get("prefill")) or tree)
-    return not has_source or not is_named or any("selection" in role or "accelerator" not in role for role in roles)
+def may_need_profiles(stack: PartialStack) -> bool:
+    """Tell whether any service of a stack may need a profile. If not, no catalogue is read."""
+    variants = (variant for service in stack.services.values() for variant in (service, service.canary))
+    return any(_may_need_profile(variant) for variant in variants if variant is not None)
 
 
-class _Asker:
+def _may_need_profile(variant: PartialVariant) -> bool:
+    model = variant.model or PartialModel.default()
+    has_source = model.source is not None or variant.storage.is_shared
+    is_named = model.name is not None or scheme(str(model.source)) != "image"
+    roles = (variant, variant.prefill or variant)
+    return not has_source or not is_named or any(map(_may_select, roles))
+
+
+def _may_select(role: PartialRole) -> bool:
+    """Tell whether a role has wishes for a profile, or no accelerator."""
+    return role.selection is not None or role.accelerator is None
+
+
+class _Collector:
     """Collects the questions of a stack."""
 
-    def __init__(self, merged: Layer, catalogue: Catalogue) -> None:
-        self._merged, self._catalogue = merged, catalogue
-        self.seats, self.problems = list[Seat](), list[Problem]()
-        self.failed, self.without = list[Path](), list[Path]()
+    def __init__(self, merged: Layer, outline: Outline, catalogue: Catalogue) -> None:
+        self._merged = merged
+        self._outline = outline
+        self._catalogue = catalogue
+        self._seats = dict[Path, Seat]()
+        self._problems = list[Problem]()
+        self._failed = list[Path]()
+        self._without = list[Path]()
 
-    def ask_variant(self, at: Path, tree: Mapping[str, Any], parent: Path | None) -> None:
+    @property
+    def questions(self) -> Questions:
+        """Return the collected questions."""
+        return Questions(self._seats, tuple(self._problems), tuple(self._failed), tuple(self._without))
+
+    def add_variant(self, at: Path, variant: PartialVariant, parent: Path | None) -> None:
         """Add the questions of a service or canary, and of its prefill.
 
         For a canary, `parent` is the path of its service. For a service, `parent` is None.
         """
-        inherits = parent is not None and any(seat.path == parent for seat in self.seats)
-        if not isinstance(tree.get("model"), dict) or self._is_mistaken(at):
+        inherits = parent in self._seats
+        if variant.model is None or self._has_merge_problem(at):
             return
+        is_explicit = self._is_explicit(at, variant)
         try:
-            named = _model(at, tree, self._merged, self._catalogue, is_asked=inherits)
+            named = self._model(at, variant.model, variant, is_explicit=is_explicit, is_requested=inherits)
         except _MistakeError as mistake:
-            self.problems += [mistake.problem] if parent is None or parent not in self.failed else []
-            self.failed += [at, *([at / "prefill"] if "prefill" in tree else [])]
+            self._fail(at, variant, parent, mistake.problem)
             return
-        prefill, has_prefill = _mapping(tree.get("prefill")), isinstance(tree.get("prefill"), dict)
         if named is not None:
-            self._add(at, tree, named, parent)
+            self._add(at, variant, named, parent)
         elif inherits:
-            self.without.append(at)
-        if has_prefill and named is not None:
+            self._without.append(at)
+        prefill = variant.prefill
+        if prefill is None:
+            return
+        if named is not None:
             self._add(at / "prefill", prefill, named, at)
-        elif _is_explicit(at / "prefill", prefill, self._merged):
-            self._ask_prefill(at, tree, prefill)
+        elif self._is_explicit(at / "prefill", prefill):
+            self._add_prefill(at, variant.model, variant, prefill)
 
-    def _is_mistaken(self, at: Path) -> bool:
-        """Tell whether the merge has reported a mistake in keys that a question depends on."""
-        keys = ("model", "accelerator", "selection")
-        return any(problem.path.is_within(at / key) for problem in self._merged.problems for key in keys)
+    def _fail(self, at: Path, variant: PartialVariant, parent: Path | None, problem: Problem) -> None:
+        """Note the problem of a variant, unless its service has it already, and that its roles have no question."""
+        if parent is None or parent not in self._failed:
+            self._problems.append(problem)
+        self._failed.append(at)
+        if variant.prefill is not None:
+            self._failed.append(at / "prefill")
 
-    def _ask_prefill(self, at: Path, tree: Mapping[str, Any], prefill: Mapping[str, Any]) -> None:
+    def _add_prefill(self, at: Path, model: PartialModel, variant: PartialVariant, prefill: PartialRole) -> None:
         """Add the question of a prefill whose service needs no profile itself."""
-        whole = {**tree, "selection": prefill["selection"]}
+        is_explicit = self._is_of_service(at / "selection")
         try:
-            named = _model(at, whole, self._merged, self._catalogue, is_asked=True)
+            named = self._model(at, model, variant, is_explicit=is_explicit, is_requested=True)
         except _MistakeError as mistake:
-            self.problems.append(mistake.problem)
+            self._problems.append(mistake.problem)
             return
         if named is not None:
             self._add(at / "prefill", prefill, named, None)
 
-    def _add(self, at: Path, tree: Mapping[str, Any], named: "_Named", parent: Path | None) -> None:
-        accelerator, raw_wishes = tree.get("accelerator"), tree.get("selection", {})
-        try:
-            wished = Selection.model_validate(raw_wishes)
-        except ValidationError:
+    def _add(self, at: Path, role: PartialRole, named: "_Named", parent: Path | None) -> None:
+        if self._outline.is_mistaken(at / "selection"):
             # The validation of the stack reports the mistake.
-            self.failed.append(at)
+            self._failed.append(at)
             return
-        if wished.accelerators and accelerator is not None:
-            what = f"cannot be used with accelerator{echo(at, accelerator)}, which allows one class"
-            at_list, at_class = at / "selection" / "accelerators", at / "accelerator"
-            self.problems.append(Problem(at_list, what, "remove one of them", depends_on=(at_class,)))
-        if unknown := list(self._unknown_classes(at, wished)):
-            self.problems += unknown
-            self.failed.append(at)
+        selection = role.selection or Selection.default()
+        if selection.accelerators and role.accelerator is not None:
+            what = f"cannot be used with accelerator{echo(at, role.accelerator)}, which allows one class"
+            at_list = at / "selection" / "accelerators"
+            self._problems.append(Problem(at_list, what, "remove one of them", depends_on=(at / "accelerator",)))
+        if unknown := list(self._unknown_classes(at, selection)):
+            self._problems += unknown
+            self._failed.append(at)
             return
         question = Question.default(
-            **{**Selection().__dict__, **wished.__dict__},
-            model=named.model,
-            image=named.image,
-            accelerator=accelerator if isinstance(accelerator, str) else None,
+            **selection.__dict__, model=named.model, image=named.image, accelerator=role.accelerator
         )
-        selector = _mapping(_mapping(tree.get("pod")).get("nodeSelector"))
-        texts = {key: value for key, value in selector.items() if isinstance(value, str)}
-        self.seats.append(Seat(at, question, texts, parent))
+        self._seats[at] = Seat(at, question, role.pod.node_selector, parent)
 
-    def _unknown_classes(self, at: Path, wished: Selection) -> Iterator[Problem]:
+    def _has_merge_problem(self, at: Path) -> bool:
+        """Tell whether the merge has reported a mistake in keys that a question depends on."""
+        keys = ("model", "accelerator", "selection")
+        return any(problem.path.is_within(at / key) for problem in self._merged.problems for key in keys)
+
+    def _is_explicit(self, at: Path, role: PartialRole) -> bool:
+        """Tell whether a service, canary or prefill has `selection`, and does not inherit it from `defaults`."""
+        path = at / "selection"
+        is_set = role.selection is not None or self._outline.is_mistaken(path)
+        return is_set and self._is_of_service(path)
+
+    def _is_of_service(self, path: Path) -> bool:
+        """Tell whether a value would be written in a service, and not in `defaults`."""
+        return self._merged.locate(path, absent=False).path[:1] == ("services",)
+
+    def _unknown_classes(self, at: Path, selection: Selection) -> Iterator[Problem]:
         known = self._catalogue.classes
-        for index, name in enumerate(wished.accelerators):
+        for index, name in enumerate(selection.accelerators):
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 remedy = f"use {near[0]}" if near else "write classes such as nvidia-l40s"
                 path = at / "selection" / "accelerators" / index
                 yield Problem(path, f"unknown class{echo(path, name)}", remedy)
+
+    def _model(
+        self, at: Path, model: PartialModel, variant: PartialVariant, *, is_explicit: bool, is_requested: bool
+    ) -> "_Named | None":
+        """Return the model of a variant that needs a profile; None if the variant needs none.
+
+        If `is_requested` is true, a variant whose model is in the catalogue needs a profile even if it sets source and
+        accelerator. Raises `_MistakeError` if a profile is needed, but the variant names no model, or a model that the
+        catalogue lacks.
+        """
+        if self._has_mistaken_source(at, model, variant.storage):
+            return None
+        source = self._source_of_cache(variant.storage) if model.source is None else model.source
+        if source is not None and scheme(source) == "image":
+            return _of_image(at, source, model.name, self._catalogue, is_explicit=is_explicit)
+        named = model.name if source is None else served_name(model.name, source)
+        if named is None and source is not None:
+            return None
+        if named is None:
+            what = "has neither name nor source"
+            remedy = "set name to a model of the catalogue, or set source"
+            examples = "(name: Qwen/Qwen3-0.6B, or source: hf://Qwen/Qwen3-0.6B)"
+            raise _MistakeError(Problem(at / "model", what, f"{remedy} {examples}"))
+        if self._catalogue.has(named):
+            lacks_keys = source is None or not self._has_accelerator(at, variant)
+            return _Named(named) if lacks_keys or is_requested or is_explicit else None
+        if source is None or is_explicit:
+            raise _MistakeError(_unknown_model(at, named, source, self._catalogue))
+        return None
+
+    def _has_accelerator(self, at: Path, variant: PartialVariant) -> bool:
+        return variant.accelerator is not None or self._outline.is_mistaken(at / "accelerator")
+
+    def _has_mistaken_source(self, at: Path, model: PartialModel, storage: PartialStorage) -> bool:
+        """Tell whether the name or the source of a model is invalid. The source may be that of a shared cache."""
+        paths = [at / "model" / "name", at / "model" / "source"]
+        if model.source is None and storage.is_shared:
+            paths.append(Path("caches", str(storage.cache), "source"))
+        return any(map(self._outline.is_mistaken, paths))
+
+    def _source_of_cache(self, storage: PartialStorage) -> str | None:
+        """Return the source of the shared cache that a variant uses; None if the variant uses no such cache."""
+        if not storage.is_shared:
+            return None
+        return self._outline.stack.caches.get(str(storage.cache), PartialCache.default()).source
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,34 +262,6 @@ class _MistakeError(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
         self.problem = problem
-
-
-def _model(at: Path, tree: Mapping[str, Any], merged: Layer, catalogue: Catalogue, *, is_asked: bool) -> _Named | None:
-    """Return the model of a variant that needs a profile; None if the variant needs none.
-
-    If `is_asked` is true, a variant whose model is in the catalogue needs a profile even if it sets source and
-    accelerator. Raises `_MistakeError` if a profile is needed, but the variant names no model, or a model that the
-    catalogue lacks.
-    """
-    model, is_explicit = _mapping(tree.get("model")), _is_explicit(at, tree, merged)
-    source, name = model.get("source", _source_of_cache(tree, merged)), model.get("name")
-    if not isinstance(source, str | None) or not isinstance(name, str | None):
-        return None
-    if source is not None and scheme(source) == "image":
-        return _of_image(at, source, name, catalogue, is_explicit=is_explicit)
-    named = served_name(name, source) if source is not None else name
-    if named is None:
-        if source is not None:
-            return None
-        what, remedy = "has neither name nor source", "set name to a model of the catalogue, or set source"
-        examples = "(name: Qwen/Qwen3-0.6B, or source: hf://Qwen/Qwen3-0.6B)"
-        raise _MistakeError(Problem(at / "model", what, f"{remedy} {examples}"))
-    if catalogue.has(named):
-        needs_one = source is None or "accelerator" not in tree
-        return _Named(named) if needs_one or is_asked or is_explicit else None
-    if source is None or is_explicit:
-        raise _MistakeError(_unknown_model(at, named, source, catalogue))
-    return None
 
 
 def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, is_explicit: bool) -> _Named | None:
@@ -235,20 +295,3 @@ def _unknown_model(at: Path, name: str, source: str | None, catalogue: Catalogue
         return Problem(path, what, f"{nearest}remove selection")
     is_hub_name = name.count("/") == 1 and bool(shown)
     return Problem(path, what, f"{nearest}add model.source{f': hf://{name}' if is_hub_name else _EXAMPLE}")
-
-
-def _is_explicit(at: Path, tree: Mapping[str, Any], merged: Layer) -> bool:
-    """Tell whether a service, canary or prefill has `selection`, and does not inherit it from `defaults`."""
-    return "selection" in tree and merged.locate(at / "selection", absent=False).path[:1] == ("services",)
-
-
-def _source_of_cache(tree: Mapping[str, Any], merged: Layer) -> object:
-    """Return the source of the shared cache that a variant uses; None if the variant uses no such cache."""
-    storage = _mapping(tree.get("storage"))
-    if storage.get("type") != "shared":
-        return None
-    return _mapping(_mapping(merged.tree.get("caches")).get(str(storage.get("cache")))).get("source")
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -77,7 +77,7 @@ def program(committed, tmp_path, monkeypatch):
         ("models/stack.py", ALL),
         ("__main__.py", ALL),
         ("requirements.txt", ALL),
-        ("docs/operations.md", []),
+        ("docs/run.md", []),
         ("tests/cli/test_affected.py", []),
         ("cli/affected.py", []),
         ("stacks/unused.yaml", []),

@@ -22,7 +22,7 @@ def server(request):
 def publish(server, tmp_path):
     def run(text, environment="prod"):
         (tmp_path / "report.md").write_text(text, encoding="utf-8")
-        comment.run(environment, str(tmp_path / "report.md"), server.variables)
+        comment.publish(environment, str(tmp_path / "report.md"), server.variables)
         return server.comments
 
     return run
@@ -123,7 +123,7 @@ def test_a_forge_that_does_not_answer_is_named(tmp_path):
     (tmp_path / "report.md").write_text("x", encoding="utf-8")
     variables = {"GITHUB_API_URL": "http://127.0.0.1:1", "GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": "a/b"}
     with pytest.raises(ForgeError, match="no answer"):
-        comment.run("prod", str(tmp_path / "report.md"), variables | {"GITHUB_REF": "refs/pull/7/merge"})
+        comment.publish("prod", str(tmp_path / "report.md"), variables | {"GITHUB_REF": "refs/pull/7/merge"})
 
 
 GITHUB = {"GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": "a/b", "GITHUB_REF": "refs/pull/7/merge"}
@@ -149,7 +149,7 @@ def test_what_the_pipeline_lacks_is_named(variables, message):
 @pytest.mark.parametrize(("environment", "file"), [("a b", "report.md"), ("-->", "report.md"), ("prod", "absent")])
 def test_a_mistaken_argument_is_named(environment, file, tmp_path):
     with pytest.raises(ConfigError):
-        comment.run(environment, str(tmp_path / file), GITHUB)
+        comment.publish(environment, str(tmp_path / file), GITHUB)
 
 
 def test_the_command_ends_with_1_if_the_forge_does_not_answer(capsys, monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import diagram
+from cli import named_stack
 from facts import source_sizes
 from judging.report.diagram import mermaid
 from models import lock
@@ -23,8 +23,12 @@ ANSWERED = {"asked": "2026-11-22T05:00:00Z", "origin": "https://s3.amazonaws.com
 QUOTED = re.compile(r'"[^"]*"')
 
 
+def printed(stack):
+    return mermaid(named_stack.read(str(stack)).compose().plan)
+
+
 def test_the_documents_show_the_diagram_of_an_example():
-    assert f"```mermaid\n{diagram.text(str(EXAMPLE))}```" in Path("docs/operations.md").read_text(encoding="utf-8")
+    assert f"```mermaid\n{printed(EXAMPLE)}```" in Path("docs/watch.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -94,14 +98,14 @@ def test_a_diagram_is_of_the_stack_with_its_lock(tmp_path, monkeypatch):
     asked = list[object]()
     monkeypatch.setattr(source_sizes, "sizes", lambda questions, _: dict.fromkeys(asked.extend(questions) or ()))
     with pytest.raises(ConfigError, match=r"checks\.lock: is strict, and there is no lock"):
-        diagram.text("prod")
+        printed("prod")
     pin = Pin.default(was=model["source"], source=model["source"], digest=f"sha256:{'a' * 64}", bytes=7, **ANSWERED)
     pins = {ConfigPath("services", "qwen", "model"): pin}
     Path("inference.prod.lock.yaml").write_text(
         lock.text(lock.Lock("acme/inference-stacks/prod", pins)), encoding="utf-8"
     )
     asked.clear()
-    assert "qwen" in diagram.text("prod")
+    assert "qwen" in printed("prod")
     assert asked == []
 
 

@@ -11,6 +11,7 @@ from cli import explain
 from facts import facts_file
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Served
+from tests.support import commands
 from tests.support.stacks import profiles, tree
 from tests.support.stacks.profiles import MODEL, cluster, profile
 
@@ -30,9 +31,9 @@ def run(tmp_path, monkeypatch, capsys):
     Path("Pulumi.yaml").write_text("name: inference-stacks\n", encoding="utf-8")
     Path("facts.json").write_text(facts_file.text(KNOWN), encoding="utf-8")
 
-    def explained(stack, *, facts="facts.json", **options):
+    def explained(stack, *arguments):
         Path("Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": {"inference-stacks:stack": stack}}))
-        code = explain.run(explain.Options("prod", facts=facts, **options))
+        code = commands.run(explain, "prod", *arguments, "--facts", "facts.json")
         return code, *capsys.readouterr()
 
     return explained
@@ -56,7 +57,7 @@ rough    stack        type        TypeBelowMinimum         its type is unoptimiz
 
 
 def test_the_table_as_json_has_counters_and_scores(run):
-    code, out, _ = run(profiles.stack(BOTH), is_json=True)
+    code, out, _ = run(profiles.stack(BOTH), "--json")
     (found,) = json.loads(out)["selections"].values()
     assert code == 0
     assert (found["outcome"], found["profile"], found["locked"], found["hint"]) == ("selected", "small", False, "")
@@ -81,7 +82,7 @@ def test_a_question_without_an_answer_has_its_table_a_hint_and_exit_code_2(run):
     assert code == 2
     assert "rough    stack        type   TypeBelowMinimum  its type is unoptimized, below the minimum optimized" in out
     assert "set selection.minimumType: unoptimized to use profiles of lower types" in err
-    _, out, _ = run(profiles.stack({"rough": BOTH["rough"]}), is_json=True)
+    _, out, _ = run(profiles.stack({"rough": BOTH["rough"]}), "--json")
     (found,) = json.loads(out)["selections"].values()
     assert (found["outcome"], found["profile"]) == ("none", None)
     assert "set selection.minimumType: unoptimized" in found["hint"]
@@ -89,10 +90,10 @@ def test_a_question_without_an_answer_has_its_table_a_hint_and_exit_code_2(run):
 
 def test_one_service_alone(run):
     stack = profiles.stack(BOTH, qwen=ASKED, other=ASKED, own={"model": {"source": "hf://a/b"}, "accelerator": "amd"})
-    assert run(stack, service="other")[1].startswith("services.other: ")
-    assert run(stack, service="own")[1] == "own selects no profile.\n"
+    assert run(stack, "other")[1].startswith("services.other: ")
+    assert run(stack, "own")[1] == "own selects no profile.\n"
     with pytest.raises(ConfigError, match=r"names no service of the stack \(gone\); known: other, own, qwen"):
-        run(stack, service="gone")
+        run(stack, "gone")
 
 
 def test_a_stack_that_selects_nothing_says_so(run):

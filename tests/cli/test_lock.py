@@ -9,10 +9,11 @@ import pytest
 import yaml
 
 from cli import lock
-from cli.render import render_json
 from facts import source_sizes
 from models import lock as locks
 from models.problems import ConfigError
+from tests.support import commands
+from tests.support.commands import rendering
 from tests.support.traffic.hub import Hub
 from tests.support.traffic.registries import KIT, archive
 from tests.support.traffic.sources import put, trust
@@ -80,7 +81,12 @@ def write(registry, hub, moto, **changes):
 
 
 def run(*updated, check=False):
-    return lock.run(lock.Options("prod", updated=updated, is_check=check))
+    options = [argument for name in updated for argument in ("--update", name)]
+    return command("prod", *options, *(["--check"] if check else []))
+
+
+def command(*arguments):
+    return commands.run(lock, *arguments)
 
 
 def services():
@@ -140,14 +146,14 @@ def refuse(questions):
 def test_a_render_with_the_lock_asks_nobody(project, monkeypatch, registry, hub):
     run()
     monkeypatch.setattr(source_sizes, "sizes", lambda questions, _: refuse(list(questions)))
-    objects = json.loads(render_json("prod", None))["objects"]
+    objects = json.loads(rendering("prod", "--json"))["objects"]
     claims = [each for each in objects if each["kind"] == "PersistentVolumeClaim"]
     assert [each["spec"]["resources"]["requests"]["storage"] for each in claims] == ["6Gi", "1Gi", "4Gi"]
 
 
 def jobs():
     """Return the names and command lines of the Jobs by service, as the lock lets them be."""
-    objects = json.loads(render_json("prod", None))["objects"]
+    objects = json.loads(rendering("prod", "--json"))["objects"]
     found = [each for each in objects if each["kind"] == "Job"]
     return {each["metadata"]["name"].partition("-")[0]: json.dumps(each) for each in found}
 
@@ -195,7 +201,7 @@ def test_a_changed_source_is_stale_until_it_is_locked(project, registry, hub, mo
     tree = stack["config"]["inference-stacks:stack"]
     tree["services"]["bert"]["model"] |= {"source": "hf://org/roberta", "size": "1Gi"}
     Path("Pulumi.prod.yaml").write_text(json.dumps(stack), encoding="utf-8")
-    render_json("prod", None)
+    rendering("prod", "--json")
     stale = f"services.bert.model.source: differs from {FILE}, which has hf://org/bert; run `python -m cli lock prod`"
     assert f"warning: {stale}" in capsys.readouterr().err.splitlines()
     assert run(check=True) == 1
@@ -250,25 +256,25 @@ def test_the_lock_is_in_the_folder_of_the_program_wherever_the_stack_file_is(pro
     folder = project / "program"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    assert lock.run(lock.Options("../Pulumi.prod.yaml")) == 0
+    assert command("../Pulumi.prod.yaml") == 0
     content = (folder / FILE).read_text(encoding="utf-8")
     assert "stack: organization/inference-stacks/prod\n" in content
     Path("../Pulumi.prod.yaml").rename(project / "models.yaml")
-    assert lock.run(lock.Options("../models.yaml", name="acme/inference-stacks/prod")) == 0
+    assert command("../models.yaml", "--as", "acme/inference-stacks/prod") == 0
     assert (folder / FILE).read_text(encoding="utf-8") == content.replace("organization/", "acme/")
     assert [path.name for path in folder.iterdir()] == [FILE.name]
 
 
 def test_the_lock_of_a_component_is_where_its_program_looks_for_it(project):
     """Inference stacks beside each other are one Pulumi stack, and each has a lock."""
-    options = {"name": "acme/chat/prod", "file": "locks/search.yaml"}
+    options = ("--as", "acme/chat/prod", "--file", "locks/search.yaml")
     with pytest.raises(ConfigError, match=r"locks/search.yaml: does not exist; write it with .* --file locks/search"):
-        lock.run(lock.Options("prod", is_check=True, **options))
-    assert lock.run(lock.Options("prod", **options)) == 0
+        command("prod", "--check", *options)
+    assert command("prod", *options) == 0
     text = Path("locks/search.yaml").read_text(encoding="utf-8")
     assert "stack: acme/chat/prod\n" in text
-    assert lock.run(lock.Options("prod", is_check=True, **options)) == 0
-    assert lock.run(lock.Options("prod", updated=("bert",), **options)) == 0
+    assert command("prod", "--check", *options) == 0
+    assert command("prod", "--update", "bert", *options) == 0
     assert Path("locks/search.yaml").read_text(encoding="utf-8") == text
     assert not FILE.exists()
 
@@ -324,7 +330,7 @@ def test_a_pin_of_another_source_is_refused_by_every_command_which_asks_nobody_a
         f"services.bert.model.source: is pinned to another source (hf://org/bert to hf://evil/backdoor@{COMMITS[1]}, "
         f"from {FILE}); restore it from git, and let `python -m cli lock` alone write it"
     )
-    for command in (run, lambda: run("bert"), lambda: run(check=True), lambda: render_json("prod", None)):
+    for command in (run, lambda: run("bert"), lambda: run(check=True), lambda: rendering("prod", "--json")):
         with pytest.raises(ConfigError) as error:
             command()
         assert str(error.value) == message

@@ -19,7 +19,7 @@ MUTANTS = mutated_logs.number_of_mutants(250)
 @pytest.fixture
 def report(capsys, monkeypatch, tmp_path):
     """Return a function that runs the command on a log, and returns exit code, output and errors."""
-    monkeypatch.setattr(summarize, "_plan", cache(summarize._plan))
+    monkeypatch.setattr(summarize, "_compose", cache(summarize._compose))
 
     def run(text, *options):
         Path(tmp_path / "log").write_text(text, encoding="utf-8")

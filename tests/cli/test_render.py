@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.render import render, render_json
 from facts import facts_file
 from models.problems import ConfigError
 from planning.ground.cluster_facts import ClusterFacts, Served
+from tests.support.commands import rendering
 from tests.support.stacks import SHIPPED
 
 
@@ -21,8 +21,8 @@ def command(*arguments):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_json_document_has_the_release_the_facts_and_every_object_in_order(path):
-    document = json.loads(render_json(str(path), None))
-    text = render(str(path), None)
+    document = json.loads(rendering(path, "--json"))
+    text = rendering(path)
     assert list(document) == ["release", "factsDigest", "objects"]
     assert document["factsDigest"] is None
     assert document["objects"] == list(yaml.load_all(text, yaml.CSafeLoader))
@@ -31,27 +31,27 @@ def test_a_json_document_has_the_release_the_facts_and_every_object_in_order(pat
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_json_is_the_same_each_time_and_for_every_locale(path):
-    text = render_json(str(path), None)
-    assert text == render_json(str(path), None)
+    text = rendering(path, "--json")
+    assert text == rendering(path, "--json")
     assert text.isascii()
 
 
 def test_keys_stand_in_the_order_of_the_yaml(golden):
-    golden(Path("tests/contracts/goldens/dev.json"), render_json("dev", None))
+    golden(Path("tests/contracts/goldens/dev.json"), rendering("dev", "--json"))
 
 
 def test_the_digest_is_that_of_the_yamls_header(tmp_path):
     facts = tmp_path / "facts.json"
     facts.write_text(facts_file.text(ClusterFacts(Served(frozenset({"v1/Service"})))))
-    digest = json.loads(render_json("dev", str(facts)))["factsDigest"]
-    assert render("dev", str(facts)).splitlines()[1] == f"# facts: {digest}"
+    digest = json.loads(rendering("dev", "--json", "--facts", str(facts)))["factsDigest"]
+    assert rendering("dev", "--facts", str(facts)).splitlines()[1] == f"# facts: {digest}"
     assert len(digest) == 64
 
 
 def test_the_command_prints_the_document_and_nothing_else():
     done = command("dev", "--json")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode("ascii") == render_json("dev", None)
+    assert done.stdout.decode("ascii") == rendering("dev", "--json")
 
 
 def test_a_mistake_is_the_same_message_with_either_format(tmp_path):
@@ -79,7 +79,7 @@ def test_facts_that_cannot_be_read_are_an_error(content, reason, tmp_path):
     if content is not None:
         facts.write_text(content)
     with pytest.raises(ConfigError) as error:
-        render("dev", str(facts))
+        rendering("dev", "--facts", str(facts))
     remedy = "name a file that `python -m cli facts` wrote"
     assert str(error.value) == f"--facts: facts.json {reason}; {remedy}"
 

@@ -1,6 +1,8 @@
 """Every mistake ends the program without a traceback, and a platform is read by the engine's own reference."""
 
 import asyncio
+import contextlib
+import sys
 from types import SimpleNamespace
 
 import pulumi
@@ -11,6 +13,7 @@ from models.paths import Path
 from models.platform import Reference
 from models.problems import Problem
 from tests.support import program as programs
+from tests.support.stacks import tree
 
 DETAILS = {
     "shared": SimpleNamespace(value={"replicas": 2.0, "share": 0.5, "names": ["a", 1.0]}, secret_value=None),
@@ -33,6 +36,20 @@ def test_an_exception_becomes_an_error_of_the_run_and_such_an_error_stays():
     with pytest.raises(pulumi.RunError) as found, program.without_traceback():
         raise refused
     assert found.value is refused
+
+
+def placed():
+    """Return the names of the resources that are registered with a place in a source file."""
+    requests = programs.run_whole(tree(qwen={})).requests.values()
+    return {request.name for request in requests if request.stackTrace.frames or request.HasField("sourcePosition")}
+
+
+def test_resources_are_registered_without_their_places_in_source_files(monkeypatch):
+    # The SDK registers the root before the program runs.
+    assert placed() <= {"inference-stacks-dev"}
+    assert getattr(sys, "tracebacklimit", None) is None
+    monkeypatch.setattr(program, "without_positions", contextlib.nullcontext)
+    assert {"inference-stack", "cluster", "qwen", "qwen-decode"} < placed()
 
 
 class Referenced:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from cli.render import render
 from models.problems import ConfigError
+from tests.support.commands import rendering
 from tests.support.stacks import tree
 
 BASE = tree(qwen={"replicas": 2}, bert={}) | {"labels": {"team": "search"}}
@@ -36,7 +36,7 @@ def program(tmp_path, monkeypatch):
 
 def test_each_environment_is_the_base_and_what_it_says_itself(program):
     program(BASE)
-    dev, staging, prod = (render(name, None) for name in OWN)
+    dev, staging, prod = (rendering(name) for name in OWN)
     assert "HTTPRoute" not in dev
     assert "bert" not in dev
     assert "team: search" in dev
@@ -50,7 +50,7 @@ def test_each_environment_is_the_base_and_what_it_says_itself(program):
 def test_a_typo_in_the_base_names_that_file_in_each(program, environment):
     program(BASE | {"obsevability": {}, "services": BASE["services"] | {"qwen": {"acelerator": "amd"}}})
     with pytest.raises(ConfigError) as error:
-        render(environment, None)
+        rendering(environment)
     found = str(error.value).splitlines()
     assert "obsevability: unknown key (obsevability, from stacks/base.yaml); did you mean observability?" in found
     key = "services.qwen.acelerator"

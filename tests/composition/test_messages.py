@@ -7,11 +7,11 @@ import pulumi
 import pytest
 import yaml
 
-from cli.render import render
 from judging.validation import SchemaError
 from manifests import pods
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Served, Unknown, unread
+from tests.support.commands import rendering
 from tests.support.program import run
 from tests.support.stacks import tree
 
@@ -61,13 +61,13 @@ def test_a_deployment_run_warns_of_the_cluster_then_of_its_routes_then_of_the_ch
 
 
 def test_a_rendering_warns_of_the_plan_alone(written, capsys):
-    render(written(DOUBTFUL), None)
+    rendering(written(DOUBTFUL))
     assert capsys.readouterr().err == f"warning: {OF_PLAN}\n"
 
 
 def test_a_rendering_for_a_cluster_warns_of_the_plan_then_of_its_routes(written, tmp_path, capsys):
     (tmp_path / "facts.json").write_text(json.dumps({"apis": []}))
-    render(written(DOUBTFUL), str(tmp_path / "facts.json"))
+    rendering(written(DOUBTFUL), "--facts", str(tmp_path / "facts.json"))
     of_routes = OF_ROUTES.replace("cluster.facts is none", "facts.json has no gateways")
     assert capsys.readouterr().err == f"warning: {OF_PLAN}\nwarning: {of_routes}\n"
 
@@ -77,7 +77,7 @@ def test_a_source_that_does_not_answer_is_said_beside_the_mistake_that_follows(w
     with pytest.raises(pulumi.RunError, match=r"services\.qwen\.model\.size: is missing") as error:
         run(stack)
     with pytest.raises(ConfigError) as same:
-        render(written(stack), None)
+        rendering(written(stack))
     (line,) = warned
     assert line.startswith(f"services.qwen.model: {OF_SOURCE}")
     assert capsys.readouterr().err == f"warning: {line}\n"
@@ -93,14 +93,14 @@ def test_a_mistake_that_the_schema_shows_leaves_a_deployment_run_no_warning_and_
         run(stack)
     assert warned == []
     with pytest.raises(ConfigError, match="does not fit Kubernetes' schema"):
-        render(written(stack), None)
+        rendering(written(stack))
     assert capsys.readouterr().err == f"warning: {OF_PLAN}\n"
 
 
 def test_a_mistake_of_ours_is_no_mistake_of_the_configuration(monkeypatch, written, capsys):
     monkeypatch.setattr(pods, "security", lambda *_: {"runAsNonRot": True})
     with pytest.raises(SchemaError, match="runAsNonRot"):
-        render(written(DOUBTFUL), None)
+        rendering(written(DOUBTFUL))
     assert capsys.readouterr().err == f"warning: {OF_PLAN}\n"
 
 

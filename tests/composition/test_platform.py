@@ -5,13 +5,14 @@ import json
 import pulumi
 import pytest
 
-from cli.render import render
 from components import platform
 from composition import Refusal, compose, sources
+from composition.sources import Configuration
 from composition.target import Given
 from models.load import load
 from models.platform import Outputs, Reference
 from planning.ground.cluster_facts import NOTHING_READ
+from tests.support.commands import rendering
 from tests.support.program import begin
 from tests.support.stacks import GATEWAY, NAME, tree
 
@@ -35,7 +36,7 @@ def outputs(**changed):
 
 def stack(tree_of_stack, **changed):
     """Return the stack of a tree on a platform."""
-    return load(tree_of_stack, (), sources.read(tree_of_stack, (), outputs(**changed)).sources).finish()
+    return load(tree_of_stack, (), sources.read(Configuration(tree_of_stack), (), outputs(**changed)).sources).finish()
 
 
 def test_the_platform_gives_gateway_cluster_observability_and_storage_class():
@@ -67,9 +68,9 @@ def test_a_base_may_name_the_platform(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "base.yaml").write_text(json.dumps(NAMED | {"storageClassName": "of-the-base"}))
     tree_of_stack = {"extends": ["base.yaml"], "platform": {"output": "other"}}
-    assert sources.reference(tree_of_stack) == Reference("organization/platform/prod", "other", "admin")
-    assert sources.reference(tree_of_stack | {"platform": None}) is None
-    assert sources.reference({"extends": ["nosuch.yaml"]} | NAMED) is None
+    assert Configuration(tree_of_stack).platform == Reference("organization/platform/prod", "other", "admin")
+    assert Configuration(tree_of_stack | {"platform": None}).platform is None
+    assert Configuration({"extends": ["nosuch.yaml"]} | NAMED).platform is None
 
 
 def test_a_mistaken_value_is_told_with_the_stack_it_is_from():
@@ -85,9 +86,9 @@ def test_render_takes_the_outputs_from_a_file(tmp_path):
     (tmp_path / "Pulumi.plain.yaml").write_text(json.dumps(stated))
     written = {"inferencePlatform": VALUES, "admin": "[secret]"}
     (tmp_path / "platform.json").write_text(json.dumps(written))
-    name = "inference-stacks/prod"
-    on_platform = render(str(tmp_path / "Pulumi.prod.yaml"), None, name, str(tmp_path / "platform.json"))
-    assert on_platform == render(str(tmp_path / "Pulumi.plain.yaml"), None, name)
+    name = ("--as", "inference-stacks/prod")
+    on_platform = rendering(tmp_path / "Pulumi.prod.yaml", *name, "--platform", str(tmp_path / "platform.json"))
+    assert on_platform == rendering(tmp_path / "Pulumi.plain.yaml", *name)
     assert "shared-nfs" in on_platform or "prometheus" in on_platform
 
 

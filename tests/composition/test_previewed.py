@@ -7,7 +7,7 @@ import pytest
 
 from composition import Composition, Given, Live, compose
 from facts import facts_file
-from judging.preflight import EARLIER
+from judging.preflight.earlier_preview import FILE
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     Bundles,
@@ -59,7 +59,7 @@ def whole():
 
 def changes(facts, earlier):
     """Return what a run says of earlier facts."""
-    found = [problem for problem in composed(facts, earlier).preflight if problem.path == EARLIER]
+    found = [problem for problem in composed(facts, earlier).preflight if problem.path == FILE]
     assert {problem.severity for problem in found} <= {"warning"}
     return [str(problem).removeprefix("inference-stacks:previewed: ") for problem in found]
 

@@ -6,10 +6,10 @@ import json
 import pytest
 import yaml
 
-from cli.render import render_json
 from facts import facts_file
 from planning.ground.cluster_facts import Bundles, ClusterFacts, Gateways, LiveGateway, Routes, Served
 from planning.routes import acceptance
+from tests.support.commands import rendering
 from tests.support.program import as_registered, run_whole
 from tests.support.stacks import SHIPPED, plan, rendered, shipped
 
@@ -69,10 +69,14 @@ def differences(run, document):
     return objects | {name for name in ("release", "factsDigest") if run.outputs[name] != document[name]}
 
 
+def json_of(file, facts):
+    return json.loads(rendering(file, "--json", "--facts", facts, "--as", "inference-stacks/dev"))
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_run_and_a_rendering_have_the_same_objects(path, written):
     stack, file, facts = written(shipped(path))
-    run, document = run_whole(stack), json.loads(render_json(file, facts, "inference-stacks/dev"))
+    run, document = run_whole(stack), json_of(file, facts)
     assert differences(run, document) == set()
     assert document["factsDigest"] is not None
     assert len(registered(run)) == len(document["objects"])
@@ -80,7 +84,7 @@ def test_a_run_and_a_rendering_have_the_same_objects(path, written):
 
 def test_a_step_that_only_one_of_them_has_is_noticed(written):
     stack, file, facts = written(shipped(SHIPPED[0]))
-    run, document = run_whole(stack), json.loads(render_json(file, facts, "inference-stacks/dev"))
+    run, document = run_whole(stack), json_of(file, facts)
     assert len(document["objects"]) > 1
     for index, manifest in enumerate(document["objects"]):
         other = copy.deepcopy(document)

@@ -3,7 +3,7 @@
 import pytest
 
 from composition import Given, LockFile, compose, selecting
-from composition.selecting import Selecting
+from composition.selecting import ProfileSelection
 from composition.sources import Sources
 from models.problems import ConfigError
 from planning.ground.cluster_facts import NOTHING_READ
@@ -293,7 +293,7 @@ def test_every_reason_occurs_in_a_selection():
 
 
 def test_an_empty_tree_selects_nothing():
-    assert selecting.select({}, Sources(), None, "dev", Given(NOTHING_READ)) == Selecting()
+    assert selecting.select({}, Sources(), None, "dev", Given(NOTHING_READ)) == ProfileSelection()
 
 
 def test_a_preview_shows_the_profile_of_each_role_beside_its_devices():

@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from cli import stackfile
-from cli.render import render
 from models.config_keys import ROOT
 from planning.selection.catalogue import Catalogue
 from planning.selection.records import Reason
 from tests.support import catalogue, selected
+from tests.support.commands import rendering
 from tests.support.stacks import shipped
 
 MODELS = selected.shipped().models
@@ -103,4 +103,4 @@ def test_an_example_that_names_its_model_has_the_objects_of_the_profile_written_
     assert {*whole} == {"model", "accelerator", "parallelism"}
     explicit = tmp_path / "profile.yaml"
     explicit.write_text(yaml.safe_dump({"config": {ROOT: shipped(file)}}))
-    assert render(str(explicit), None) == render(str(file), None)
+    assert rendering(explicit) == rendering(file)

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from cli import lint
-from cli.render import render
 from models.config_keys import ROOT
 from models.problems import ConfigError
+from tests.support.commands import rendering
 from tests.support.stacks import GATEWAY, SERVICE
 
 CLEAR = "holds a credential in clear"
@@ -45,7 +45,7 @@ def refusal(folder, monkeypatch, stack, platform=None, **files):
     if platform is not None:
         (folder / "platform.json").write_text(json.dumps(platform), encoding="utf-8")
     with pytest.raises(ConfigError) as error:
-        render("stack.yaml", None, platform_path=None if platform is None else "platform.json")
+        rendering("stack.yaml", *([] if platform is None else ["--platform", "platform.json"]))
     assert RANDOM not in str(error.value)
     return str(error.value).splitlines()
 
@@ -88,7 +88,7 @@ def test_a_credential_in_the_input_of_lint(tmp_path, capsys):
     """See defects H13."""
     text = f"plugins: [{{type: queue-scorer, parameters: {{apiKeys: {RANDOM}, note: '{SETTING}'}}}}]\n"
     (tmp_path / "picker.yaml").write_text(text, encoding="utf-8")
-    lint.run(str(tmp_path / "picker.yaml"), "llm-d-0.10", None, ())
+    lint.print_verdict(str(tmp_path / "picker.yaml"), "llm-d-0.10", None, ())
     printed = capsys.readouterr()
     remedy = "remove it; the configuration is a ConfigMap"
     assert RANDOM not in printed.out + printed.err

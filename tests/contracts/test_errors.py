@@ -7,13 +7,13 @@ import sys
 import pytest
 
 import planning
-from cli.render import render
 from composition import Given, selecting
 from composition.sources import Sources
 from models.load import load
 from models.problems import ConfigError
 from planning.ground.cluster_facts import NOTHING_READ
 from tests.contracts import mistakes
+from tests.support.commands import rendering
 from tests.support.stacks import NAME
 
 SECTIONS = list(mistakes.sections())
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_mistake_has_its_message(case, folder, golden):
     with pytest.raises(ConfigError) as error, case.beside(folder):
-        render(str(case.stack_file(folder)), None, platform_path="platform.json" if case.has_platform else None)
+        rendering(case.stack_file(folder), *(["--platform", "platform.json"] if case.has_platform else []))
     golden(case.file, case.file_with(f"{error.value}\n"))
 
 
@@ -78,4 +78,4 @@ def test_every_base_of_a_section_has_a_case(section):
 def test_no_base_of_a_section_has_a_mistake(section):
     for base in section.bases.values():
         found = selecting.select(base, Sources(), None, NAME.stack, Given(NOTHING_READ))
-        assert planning.plan(load(base, (), (), found.selected), NAME)
+        assert planning.plan(load(base, (), (), found.layers), NAME)

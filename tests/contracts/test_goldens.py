@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.render import render
+from tests.support import commands
 from tests.support.stacks import SHIPPED
 
 
 @cache
 def rendering(path):
-    return render(str(path), None)
+    return commands.rendering(path)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -22,7 +22,7 @@ def test_a_shipped_stack_renders_to_its_golden(path, golden):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_rendering_is_deterministic(path):
-    assert render(str(path), None) == rendering(path)
+    assert commands.rendering(path) == rendering(path)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -211,7 +211,7 @@ def test_each_identity_is_seen_by_its_own_servers_alone():
 
 
 def test_every_command_is_recorded():
-    parser = commands._parser()
+    parser = commands.parser()
     (action,) = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
     assert {*action.choices} == {*COMPOSING, *OTHERS}
     assert {name for name, *_ in local.COMMANDS} == BY_HAND | {"env", "status"}

@@ -11,10 +11,12 @@ import pytest
 
 import planning
 from composition import Given, selecting, sources
+from composition.sources import Configuration
 from facts import cluster
-from judging import preflight, report
 from judging.losses import clusters
 from judging.losses.matching import Matches
+from judging.preflight import kinds
+from judging.report import bill, checks
 from judging.report.memory_rows import cells, rows
 from manifests.assembly import objects, render
 from models.load import load
@@ -111,24 +113,25 @@ LIKELY: dict[Place, tuple[int, Any]] = {}
 def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
     stack = json.loads(text)
-    named = sources.reference(stack)
+    configuration = Configuration(stack)
+    named = configuration.platform
     platform = None if named is None else PLATFORMS.get(named.stack, PLATFORM)
-    files = sources.read(stack, (), platform)
+    files = sources.read(configuration, (), platform)
     chosen = selecting.select(stack, files, None, NAME.stack, Given(NOTHING_READ))
-    loaded = load(stack, (), files.sources, chosen.selected)
+    loaded = load(stack, (), files.sources, chosen.layers)
     plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
     needed = [item.api for item in everything]
-    verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
+    verdict = kinds.kinds(needed, facts, loaded.stack.checks.preflight)
     kubeconfig = None if platform is None else platform.kubeconfig(named)
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context, kubeconfig)
     manifests = [(item.manifest, str(item.wait), item.replace, item.retain, item.protect) for item in everything]
     owner = str(plan.identity.verdict(Mark(stack="organization/edited/edited")))
     prices = loaded.stack.prices
-    money = [*map(str, report.usages(loaded.stack, plan)), str(report.cost(plan, prices)), prices.currency]
-    present = report.Present(facts, LiveObjects({}), accelerators.classes(loaded.stack.accelerators), {})
-    capacity = str(report.capacity_problems(plan, present, loaded.stack.checks.capacity))
+    money = [*map(str, bill.usages(loaded.stack, plan)), str(bill.cost(plan, prices)), prices.currency]
+    present = checks.ClusterBefore(facts, LiveObjects({}), accelerators.classes(loaded.stack.accelerators), {})
+    capacity = str(checks.judge(plan, present, loaded.stack.checks.capacity))
     contract = outputs.of_stack(plan, facts.digest(needed))
     fits = [row.fit.reason if isinstance(row.fit, Unknown) else cells(row.fit) for row in rows(plan)]
     fits += [str(problem) for problem in plan.warnings if "too small" in problem.what]

@@ -11,7 +11,7 @@ import yaml
 
 from facts import cluster, facts_file, inventory, reading
 from facts.cluster import Access
-from judging.preflight import gaps
+from judging.preflight import unread_facts
 from models.stack import Cluster
 from planning.ground.bundles import versioned_definitions
 from planning.ground.cluster_facts import PARTS, GatewayRef, Gateways, LiveGateway, Unknown
@@ -294,7 +294,7 @@ def test_a_failed_read_is_unknown_alone_and_is_named(server, part, failure):
     reason = f"the cluster could not be read ({FAILURES[failure]})"
     assert getattr(found, part) == Unknown(reason)
     assert [name for name in READS if isinstance(getattr(found, name), Unknown)] == [part]
-    assert lines(gaps(USED, found, "strict"), "warning") == [f"{SUBJECTS[part]} went unchecked: {reason}"]
+    assert lines(unread_facts.judge(USED, found, "strict"), "warning") == [f"{SUBJECTS[part]} went unchecked: {reason}"]
 
 
 IN_A_FILE = {
@@ -389,7 +389,7 @@ def test_a_silent_read_leaves_what_was_read_before_known(server, part, monkeypat
             break
     assert not isinstance(found.apis, Unknown)
     assert getattr(found, part) == Unknown(f"the cluster did not answer within {seconds} seconds")
-    (line,) = lines(gaps(USED, found, "strict"), "warning")
+    (line,) = lines(unread_facts.judge(USED, found, "strict"), "warning")
     assert SUBJECTS[part] in line
 
 
@@ -402,6 +402,6 @@ def test_a_read_that_breaks_once_is_repeated_on_another_connection(server):
 
 def test_nothing_is_unchecked_where_nothing_is_asked_or_needed(server):
     found = read(server)
-    assert list(gaps(USED, found, "strict")) == []
+    assert list(unread_facts.judge(USED, found, "strict")) == []
     broken = replace(found, secrets=Unknown("no"))
-    assert list(gaps(USED, broken, "skip")) == list(gaps(Needs(), broken, "strict")) == []
+    assert list(unread_facts.judge(USED, broken, "skip")) == list(unread_facts.judge(Needs(), broken, "strict")) == []

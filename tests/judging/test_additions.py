@@ -109,7 +109,9 @@ def test_an_object_with_additions_is_annotated_with_them_and_a_warning_names_the
     made = components()
     role = of("Role", "qwen-epp", made)
     live = changed(role, owned("f:rules"), ["rules"], lambda rules: [*rules, RULE])
-    annotated, problems = additions.take_back(made, LiveObjects({role.place: live}))
+    live_objects = LiveObjects({role.place: live})
+    annotated = additions.take_back(made, live_objects)
+    problems = tuple(additions.judge(made, live_objects))
     assert lines(problems, "warning") == [
         f"Role models/qwen-epp: kubectl-edit added entries to rules ({TIME}); this run removes them"
     ]
@@ -130,7 +132,9 @@ def test_a_port_that_somebody_gave_another_number_is_told_with_the_way_back():
     service = of("Service", "qwen", made)
     fields = owned("f:spec", "f:ports", 'k:{"port":9999,"protocol":"TCP"}', "f:port")
     live = changed(service, fields, ["spec", "ports"], moved)
-    annotated, problems = additions.take_back(made, LiveObjects({service.place: live}))
+    live_objects = LiveObjects({service.place: live})
+    annotated = additions.take_back(made, live_objects)
+    problems = tuple(additions.judge(made, live_objects))
     (line,) = lines(problems, "warning")
     what = f"Service models/qwen: kubectl-edit changed the keys that identify spec.ports[8000] ({TIME}), and no run "
     assert line.startswith(what)
@@ -138,7 +142,9 @@ def test_a_port_that_somebody_gave_another_number_is_told_with_the_way_back():
     assert annotated == made
     # A port beside the stated one is its owner's.
     beside = changed(service, fields, ["spec", "ports"], lambda items: [*items, {"name": "b", "port": 9999}])
-    assert additions.take_back(made, LiveObjects({service.place: beside})) == (made, ())
+    unchanged = LiveObjects({service.place: beside})
+    assert additions.take_back(made, unchanged) == made
+    assert list(additions.judge(made, unchanged)) == []
 
 
 def test_the_annotation_stays_as_it_is_once_nothing_is_added():
@@ -146,10 +152,14 @@ def test_the_annotation_stays_as_it_is_once_nothing_is_added():
     workload = of("Deployment", "qwen-decode", made)
     content = copy.deepcopy(dict(workload.manifest))
     content["metadata"]["annotations"] = {**content["metadata"].get("annotations", {}), TAKEN_BACK: "earlier"}
-    annotated, problems = additions.take_back(made, LiveObjects({workload.place: LiveObject(content)}))
+    live_objects = LiveObjects({workload.place: LiveObject(content)})
+    annotated = additions.take_back(made, live_objects)
+    problems = tuple(additions.judge(made, live_objects))
     assert problems == ()
     assert of("Deployment", "qwen-decode", annotated).manifest == content
-    assert additions.take_back(made, LiveObjects({})) == (made, ())
+    unchanged = LiveObjects({})
+    assert additions.take_back(made, unchanged) == made
+    assert list(additions.judge(made, unchanged)) == []
 
 
 def test_kinds_are_read_where_they_are_and_secrets_are_not():

@@ -29,12 +29,12 @@ UNCHECKED = "whether existing objects belong to other stacks went unchecked"
 def problems(mark, *objects, mode="strict", identity=US, unchecked=()):
     named = objects or (QWEN,)
     live = LiveObjects({}, marks={each.place: mark for each in named}, unchecked=unchecked)
-    return ownership.problems(named, live, identity, mode)
+    return ownership.judge(named, live, identity, mode)
 
 
 def test_nothing_is_said_of_what_is_ours_or_nobodys():
     assert problems(Mark("chat.prod", "acme/chat/prod")) == []
-    assert ownership.problems([QWEN], LiveObjects({}), US, "strict") == []
+    assert ownership.judge([QWEN], LiveObjects({}), US, "strict") == []
 
 
 def test_an_object_of_another_stack_is_an_error_that_names_it():
@@ -52,7 +52,7 @@ def test_the_modes_of_the_check():
     assert errors(problems(OTHER, mode="warn")) == []
     assert len(lines(problems(OTHER, mode="warn"), "warning")) == 1
     assert problems(OTHER, mode="skip") == []
-    assert ownership.problems([QWEN], Unknown("no answer"), US, "skip") == []
+    assert ownership.judge([QWEN], Unknown("no answer"), US, "skip") == []
 
 
 def test_objects_from_before_the_mark_are_one_warning():
@@ -99,7 +99,7 @@ def test_a_claim_of_somebodys_is_used_rather_than_adopted():
 
 @pytest.mark.parametrize("identity", [US, Identity(NAME, ("chat/old",))])
 def test_what_was_not_read_is_said(identity):
-    found = ownership.problems([QWEN], Unknown("no answer"), identity, "strict")
+    found = ownership.judge([QWEN], Unknown("no answer"), identity, "strict")
     assert lines(found, "warning") == [f"{UNCHECKED}: no answer"]
     (line,) = lines(problems(FOREIGN, unchecked=("v1/ConfigMap", "v1/Service")), "warning")[1:]
     assert line == f"{UNCHECKED} for v1/ConfigMap, v1/Service: the API server refused to list them"

@@ -1,6 +1,9 @@
 """Kinds that the cluster has to serve: what is an error, what is a warning, and what is skipped."""
 
-from judging.preflight import changes, kinds, metering, pools, unresolved_ids
+from judging.preflight import earlier_preview
+from judging.preflight.kinds import kinds
+from judging.preflight.metering import metering, unresolved_ids
+from judging.transition import refused_pools
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Served, Unknown
 from planning.ground.inventory import Metered, MeteredService
 from planning.ground.marks import Mark
@@ -36,11 +39,13 @@ def test_a_pool_that_its_gateway_refuses_is_told():
 
     refused = {"status": "False", "reason": "InvalidExtensionRef", "message": "no Service qwen-epp"}
     accepted, unknown = {"status": "True"}, {"status": "Unknown"}
-    (line,) = lines(pools(saying(("Accepted", accepted), ("ResolvedRefs", refused))), "warning")
+    (line,) = lines(refused_pools(saying(("Accepted", accepted), ("ResolvedRefs", refused))), "warning")
     reason = "InvalidExtensionRef: no Service qwen-epp"
     assert line == f"InferencePool models/qwen: the gateway does not accept this pool ({reason})"
-    assert list(pools(saying(("Accepted", accepted)))) == list(pools(saying(("Accepted", unknown)))) == []
-    assert list(pools(saying())) == list(pools(saying(("Other", refused)))) == []
+    assert (
+        list(refused_pools(saying(("Accepted", accepted)))) == list(refused_pools(saying(("Accepted", unknown)))) == []
+    )
+    assert list(refused_pools(saying())) == list(refused_pools(saying(("Other", refused)))) == []
 
 
 def test_rendered_services_that_the_interceptor_cannot_resolve_are_errors():
@@ -113,11 +118,11 @@ def test_metered_services_that_changed_since_a_preview_are_told_and_those_of_the
 
     needs, identity, ours = Needs(metered=frozenset({"models"})), plan(METERED).identity, Mark(stack=str(NAME))
     others = holder("elsewhere", namespace="elsewhere"), holder("qwen", mark=ours)
-    assert list(changes(reading(), reading(*others), needs, identity)) == []
-    (line,) = map(str, changes(reading(), reading(holder("twin"), *others), needs, identity))
+    assert list(earlier_preview.judge(reading(), reading(*others), needs, identity)) == []
+    (line,) = map(str, earlier_preview.judge(reading(), reading(holder("twin"), *others), needs, identity))
     assert "the cluster has changed since this file was written (metered: " in line
     assert "twin" in line
     unread = ClusterFacts(Unknown("no answer"))
-    (line,) = map(str, changes(unread, reading(), needs, identity))
+    (line,) = map(str, earlier_preview.judge(unread, reading(), needs, identity))
     assert line.startswith("inference-stacks:previewed: no answer; name a file")
-    assert list(changes(reading(), unread, needs, identity)) == []
+    assert list(earlier_preview.judge(reading(), unread, needs, identity)) == []

@@ -6,8 +6,9 @@ import yaml
 from cli import rights as command
 from cli.rights import of_composition
 from composition import Composition, Given, compose
-from judging.rights import Options, Purpose, Rights, warnings
+from judging.rights import Options, Purpose, Rights, judge
 from planning.ground.cluster_facts import NOTHING_READ, Permissions
+from tests.support import commands
 from tests.support.stacks import NAME, tree
 
 PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi", "secrets": ["registry"]}
@@ -132,10 +133,11 @@ def test_no_rule_repeats_a_wider_one():
             assert not (wider - {(place, group, resource, names, verb)}) & found
 
 
-def test_the_command_prints_roles(tmp_path):
+def test_the_command_prints_roles(tmp_path, capsys):
     path = tmp_path / "stack.yaml"
     path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": STACK}}))
-    printed = list(yaml.safe_load_all(command.text(str(path), Purpose.STATUS, Options())))
+    commands.run(command, str(path), "--for", Purpose.STATUS)
+    printed = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [(each["kind"], each["metadata"].get("namespace")) for each in printed] == [
         ("ClusterRole", None),
         ("Role", "gateways"),
@@ -154,7 +156,7 @@ EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 
 def lacking(whole, models, *, is_complete=True):
-    return [str(each) for each in warnings(NEEDED, Permissions({"": whole, "models": models}, is_complete))]
+    return [str(each) for each in judge(NEEDED, Permissions({"": whole, "models": models}, is_complete))]
 
 
 @pytest.mark.parametrize(

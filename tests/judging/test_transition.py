@@ -20,7 +20,7 @@ def pools(*planned):
 
 
 def told(stack, live):
-    return lines(transition.warnings(plan(stack), live), "warning")
+    return lines(transition.generations(plan(stack), live), "warning")
 
 
 def test_only_pods_that_exchange_their_cache_have_generations():
@@ -40,7 +40,7 @@ def test_nothing_is_said_of_what_is_new_or_as_it_was():
 def test_another_form_of_the_cache_is_another_pool_beside_the_first(cache):
     before, after = plan(tree(qwen=APART)), plan(tree(qwen={**APART, "kvCache": cache}))
     old, new = (each.services[0].primary.names for each in (before, after))
-    (line,) = lines(transition.warnings(after, pools(before)), "warning")
+    (line,) = lines(transition.generations(after, pools(before)), "warning")
     assert line == (
         f"services.qwen: its new pods cannot share a KV cache with the pods of {old.pool} ({old.generation}): pool "
         f"{new.pool} is added, with up to 6 more devices in use meanwhile, then requests move to it, then the "
@@ -56,7 +56,7 @@ def test_prefill_that_is_switched_on_leaves_the_pods_that_serve_alone():
 
 def test_nothing_is_said_while_two_generations_are_there():
     before, after = plan(tree(qwen=APART)), plan(tree(qwen={**APART, "kvCache": {"blockSize": 128}}))
-    assert list(transition.warnings(after, pools(before, after))) == []
+    assert list(transition.generations(after, pools(before, after))) == []
 
 
 def test_a_canary_is_told_from_its_service():

@@ -8,6 +8,7 @@ import pytest
 import planning
 from models.load import load
 from planning.hardware import accelerators
+from planning.picker import config
 from planning.routes import httproute
 from planning.variant import canary, context, engine_environment, generation, kv_cache
 from tests.support.stacks import NAME, tree
@@ -50,6 +51,7 @@ def test_no_context_of_a_service_its_canary_or_its_prefill_is_made_twice(constru
     [
         (accelerators, "classes", 1),
         (canary, "share", 3),
+        (config, "build", 3),
         (engine_environment, "plan", 5),
         (generation, "name_of", 3),
         (httproute, "resolve_match", 3),

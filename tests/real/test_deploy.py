@@ -33,6 +33,9 @@ def test_a_model_is_deployed_available_and_stays_as_it_is(deploy):
     assert outputs["contractVersion"] == 2
     assert {"pool", "replicas", "workload"} <= {*outputs["services"]["bert"]["awaited"]}
     assert outputs["services"]["bert"]["paths"] == ["/main-job/bert"]
+    # The SDK registers the stack itself before the program runs.
+    placed = {row["type"] for row in deployment.state()["resources"] if {"sourcePosition", "stackTrace"} & {*row}}
+    assert placed == {"pulumi:pulumi:Stack"}
 
 
 def conditions(manifest):

@@ -5,10 +5,10 @@ import json
 import pytest
 import yaml
 
-from cli.render import render
 from tests.support.cluster.plane import serve_moved_kinds
 from tests.support.cluster.server import accepts
 from tests.support.cluster.verdicts import edited, ours
+from tests.support.commands import rendering
 from tests.support.stacks import SHIPPED, find, rendered, tree
 from tests.support.stacks.varied import VARIED
 
@@ -23,7 +23,7 @@ def _kinds_that_moved(plane, tools):
 @pytest.fixture(scope="module")
 def shipped(plane):
     """Render every shipped stack, and make the namespaces that their objects are in."""
-    objects = {path: list(yaml.safe_load_all(render(str(path), None))) for path in SHIPPED}
+    objects = {path: list(yaml.safe_load_all(rendering(path))) for path in SHIPPED}
     places = {manifest["metadata"].get("namespace") for rendering in objects.values() for manifest in rendering} - {
         None
     }

@@ -310,7 +310,7 @@ def test_a_run_names_each_right_that_it_lacks_before_anything_changes(ground, ru
     needed, found = command.of_composition(composed(), Purpose.DEPLOY, Options()), dict[Right, list[str]]()
     for right, token in deployers.items():
         permissions = cluster.permissions(Access(kubeconfig(ground, token), None), [NAMESPACE, GATEWAYS])
-        found[right] = [str(problem) for problem in rights.warnings(needed, permissions)]
+        found[right] = [str(problem) for problem in rights.judge(needed, permissions)]
     place = {right: f"namespace {right.namespace}" if right.namespace else "the whole cluster" for right in found}
     assert {right: lines for right, lines in found.items() if len(lines) != 1} == {}
     for right, (line,) in found.items():

@@ -5,6 +5,7 @@ import json
 import runpy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -17,6 +18,7 @@ from planning.ground import marks
 from tests.support.stacks import NAME
 
 Request = resource_pb2.RegisterResourceRequest
+PROGRAM = Path("__main__.py").resolve()
 FORCED = {"pulumi.com/patchForce": "true"}
 """The annotation that the program adds to every object when it registers it."""
 
@@ -107,7 +109,7 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
 
     @pulumi.runtime.test
     def body():
-        runpy.run_path("__main__.py", run_name="__main__")
+        runpy.run_path(str(PROGRAM), run_name="__main__")
         outputs.update(pulumi.runtime.get_root_resource().outputs)
         services = outputs["services"]
         return {key: _awaited(key, service["awaited"], awaited) for key, service in services.items()}

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import planning
-from judging.preflight import addresses, bundles
+from judging.preflight.kinds import addresses, bundles
 from models.load import load
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Bundles, ClusterFacts, LiveRoute, ParentRef, RouteMatch, Routes, Served

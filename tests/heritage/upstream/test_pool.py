@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from judging import validation
-from judging.preflight import kinds
+from judging.preflight.kinds import kinds
 from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.releases import channel
 from tests.support.stacks import as_rendered, exactly, find, lines, rendered, tree

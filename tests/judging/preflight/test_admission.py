@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging import preflight
+from judging.preflight import admission
 from judging.preflight.owners import Owners
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.inventory import LiveNamespace, Namespaces, Origin
@@ -29,7 +29,7 @@ def told(labels, version=None, pods=PODS, **needs):
     namespaces = Namespaces({} if labels is None else {"models": LiveNamespace(labels, {})})
     origin = None if version is None else Origin("cluster", version, "2026-11-25T00:00:00Z")
     facts = ClusterFacts(Unknown(""), namespaces=namespaces, origin=origin)
-    return [str(problem) for problem in preflight.levels(Needs(pods=(pods,), **needs), facts, OWNERS, "strict")]
+    return [str(problem) for problem in admission.judge(Needs(pods=(pods,), **needs), facts, OWNERS, "strict")]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from judging import report
-from judging.report import Present, growth, running
+from judging.report import checks, growth, running
+from judging.report.running import template
 from manifests.assembly import objects, render
 from planning.ground.cluster_facts import NOTHING_READ, LiveObject, LiveObjects, Unknown
 from planning.ground.inventory import LiveNode, Nodes, Quota, Quotas, Requested, Slice, Slices, Taint
@@ -35,15 +35,15 @@ def present(stack, running=None, **changes):
     """Return a cluster in which a stack runs, and the change to another stack."""
     planned = plan(stack)
     made = {item.place: item.manifest for item in objects(render(planned))}
-    templates = {place: report.template(place[1], made[place]) for place in made}
+    templates = {place: template(place[1], made[place]) for place in made}
     live = {} if running is None else {item.place: LiveObject(item.manifest) for item in objects(render(plan(running)))}
-    found = Present(NOTHING_READ, LiveObjects(live), accelerators.classes({}), templates)
+    found = checks.ClusterBefore(NOTHING_READ, LiveObjects(live), accelerators.classes({}), templates)
     return planned, replace(found, **changes)
 
 
 def told(stack, known, running=None, mode="strict", **changes):
     planned, found = present(stack, running, facts=known, **changes)
-    problems = report.capacity_problems(planned, found, mode)
+    problems = checks.judge(planned, found, mode)
     return lines(problems, "error"), lines(problems, "warning")
 
 
@@ -122,7 +122,7 @@ def test_templates_have_every_field_that_the_api_server_says_was_set():
     lines = Path("tests/support/upgrades/d953a59/objects.jsonl").read_text(encoding="utf-8").splitlines()
     deployments = [each for each in map(json.loads, lines) if each["kind"] == "Deployment"]
     for each in deployments:
-        content = running.template("Deployment", each)
+        content = template("Deployment", each)
         (fields,) = (
             running.template_fields("Deployment", entry["fieldsV1"]) for entry in each["metadata"]["managedFields"]
         )

@@ -81,7 +81,7 @@ def test_a_class_without_devices_runs_on_every_node():
 
 
 def told(*found):
-    return lines(nodes(plan(tree(qwen=SERVICE)), facts(*found), "strict"), "warning")
+    return lines(nodes.judge(plan(tree(qwen=SERVICE)), facts(*found), "strict"), "warning")
 
 
 def test_what_keeps_pods_away_is_told():
@@ -96,5 +96,5 @@ def test_what_keeps_pods_away_is_told():
 def test_unknown_nodes_are_not_judged():
     assert of_class(NOTHING_READ) == NOTHING_READ.nodes
     assert of_class(replace(facts(NODE), requested=Unknown("no"))) == (ClassNode("gpu-0", 8, None, ()),)
-    assert list(nodes(plan(tree(qwen=SERVICE)), NOTHING_READ, "strict")) == []
-    assert list(nodes(plan(tree(qwen=SERVICE)), facts(), "skip")) == []
+    assert list(nodes.judge(plan(tree(qwen=SERVICE)), NOTHING_READ, "strict")) == []
+    assert list(nodes.judge(plan(tree(qwen=SERVICE)), facts(), "skip")) == []

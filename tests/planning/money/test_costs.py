@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from judging import report
+from judging.report import bill
 from models.load import load
 from models.money import Prices
 from planning import money
@@ -27,7 +27,7 @@ def test_eight_devices_for_a_month_of_730_hours():
 
 
 def test_a_stack_costs_a_range_and_classes_without_a_price_are_named():
-    assert report.cost(plan(STACK), PRICES) == Cost(Decimal("4.1") * 730 * 7, Decimal("4.1") * 730 * 19, ("nvidia",))
+    assert bill.cost(plan(STACK), PRICES) == Cost(Decimal("4.1") * 730 * 7, Decimal("4.1") * 730 * 19, ("nvidia",))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,6 @@ def test_an_amount_is_whole_units_of_its_currency(amount, currency, text):
 def test_the_share_in_a_budget_is_that_of_the_label():
     limits = {"search": {"devices": {H100: 16}, "perMonth": 50000}}
     stack = load(STACK | {"budgets": {"by": "team", "limits": limits}, "prices": {"perDeviceHour": {H100: 4.10}}}).stack
-    devices, amount = report.usages(stack, plan(STACK))
+    devices, amount = bill.usages(stack, plan(STACK))
     assert (devices.total, devices.services) == (16, {"qwen": 16})
     assert (amount.total, amount.services) == (Decimal(47888), {"qwen": Decimal(47888)})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging.preflight import bundles
+from judging.preflight.kinds import bundles
 from manifests.assembly import objects, render
 from planning import outputs
 from planning.ground import parts

@@ -3,9 +3,10 @@
 import pytest
 
 from planning.ground.names import names
-from planning.picker.config import asks_service, text
+from planning.picker.config import build
 from planning.releases import channel
-from tests.support.stacks.picker_configs import config, planned, said, single
+from planning.variant import kv_cache
+from tests.support.stacks.picker_configs import config, planned, said, service, single
 
 
 def weights(written):
@@ -97,15 +98,23 @@ def test_a_change_of_the_configuration_rolls_the_picker():
     assert planned().checksum() != changed.checksum()
 
 
+def asking(url):
+    return {"preset": "custom", "config": {"plugins": [{"parameters": {"url": url}}]}}
+
+
 @pytest.mark.parametrize(
     ("written", "asks"),
     [
-        ({"plugins": [{"parameters": {"url": "http://qwen.models.svc:8000"}}]}, True),
-        ({"plugins": [{"parameters": {"url": "http://qwen.models.svc.cluster.local"}}]}, True),
-        ({"plugins": [{"parameters": {"url": "http://other.models.svc:8000"}}]}, False),
-        ({"plugins": [{"parameters": {"url": "http://qwen.trials.svc:8000", "number": 1}}]}, False),
-        ({}, False),
+        (asking("http://qwen.models.svc:8000"), True),
+        (asking("http://qwen.models.svc.cluster.local"), True),
+        (asking("http://other.models.svc:8000"), False),
+        (asking("http://qwen.trials.svc:8000"), False),
+        ({"preset": "custom", "config": {}}, False),
+        ({"preset": "precise-prefix-cache"}, True),
+        ({"preset": "approximate-prefix-cache"}, False),
     ],
 )
 def test_a_configuration_asks_the_service_whose_address_it_holds(written, asks):
-    assert asks_service(text(written, channel("llm-d-0.10").picker), names("models", "qwen")) is asks
+    release = channel("llm-d-0.10")
+    spec = service(endpointPicker=written)
+    assert build(spec, names("models", "qwen"), release, kv_cache.plan(spec, release)).asks_service is asks

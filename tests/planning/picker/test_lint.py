@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.paths import Path
+from models.problems import errors
 from planning.picker import lint as picker_lint
 from planning.picker import shapes
 from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
 from tests.support.stacks import lines, plan, tree
-from tests.support.stacks.picker_configs import SINGLE, custom, planned, said, single
+from tests.support.stacks.picker_configs import SINGLE, custom, said, single, warned
 
 APART = {
     "plugins": [
@@ -121,7 +122,7 @@ def test_a_picker_that_stands_in_front_is_a_warning():
     written["schedulingProfiles"][0]["plugins"].reverse()
     spec = {"preset": "custom", "config": written}
     assert said(endpointPicker=spec) == []
-    assert lines(planned(endpointPicker=spec).warnings, "warning") == [
+    assert warned(endpointPicker=spec) == [
         (
             "services.qwen.endpointPicker.config.schedulingProfiles[0].plugins[0]: stands before other plugins, but a "
             "picker always runs last (max-score-picker); put it last"
@@ -256,7 +257,7 @@ def test_parameters_that_a_plugin_ignores_are_told():
     written["plugins"][0]["parameters"] = {"treshold": 5}
     spec = {"preset": "custom", "config": written}
     assert said(endpointPicker=spec) == []
-    assert lines(planned(endpointPicker=spec).warnings, "warning") == [
+    assert warned(endpointPicker=spec) == [
         (
             "services.qwen.endpointPicker.config.plugins[0].parameters.treshold: has no effect, because queue-scorer "
             "reads no parameters; remove it"
@@ -297,10 +298,9 @@ JSON = st.recursive(
 )
 def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apart):
     context = VariantFacts(channel(release), is_apart, 64, vllm=True)
-    found = picker_lint.problems(Path("config"), written, context)
-    assert all(problem.path.is_within(Path("config")) and problem.what and problem.remedy for problem in found)
-    warned = picker_lint.warnings(Path("config"), written, channel(release).picker)
-    assert all(problem.severity == "warning" for problem in warned)
+    verdict = list(picker_lint.judge(Path("config"), written, context))
+    assert all(problem.path.is_within(Path("config")) and problem.what for problem in verdict)
+    assert all(problem.remedy for problem in errors(verdict))
 
 
 @settings(deadline=None)

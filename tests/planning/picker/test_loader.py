@@ -5,8 +5,7 @@ import yaml
 
 from cli import lint
 from planning.releases import channel
-from tests.support.stacks import lines
-from tests.support.stacks.picker_configs import config, custom, planned, said, single
+from tests.support.stacks.picker_configs import config, custom, said, single, warned
 
 
 def judged(plugins, release="llm-d-0.10", **keys):
@@ -130,7 +129,7 @@ def test_a_file_with_its_header_is_taken_as_it_is():
         written = {"apiVersion": version, "kind": "EndpointPickerConfig", **single()}
         assert custom(written) == []
         assert config(endpointPicker={"preset": "custom", "config": written})["apiVersion"] == "llm-d.ai/v1alpha1"
-    assert lines(planned(endpointPicker={"preset": "custom", "config": written}).warnings, "warning") == [
+    assert warned(endpointPicker={"preset": "custom", "config": written}) == [
         (
             "services.qwen.endpointPicker.config.apiVersion: is deprecated (inference.networking.x-k8s.io/v1alpha1); "
             "use llm-d.ai/v1alpha1"
@@ -143,7 +142,7 @@ def test_values_that_the_picker_replaces_are_warnings():
     written["plugins"][1]["parameters"] = {"maxNumOfEndpoints": 0}
     spec = {"preset": "custom", "config": written}
     assert said(endpointPicker=spec) == []
-    assert lines(planned(endpointPicker=spec).warnings, "warning") == [
+    assert warned(endpointPicker=spec) == [
         (
             "services.qwen.endpointPicker.config.plugins[1].parameters.maxNumOfEndpoints: is not above 0, "
             "so the picker uses another value; write a value above 0"

@@ -169,7 +169,7 @@ def test_a_configuration_that_remembers_requests_is_told_that_pickers_divide_the
 def plan_of_replication(picker):
     """Return what is said of several pickers with a configuration, whatever else is wrong with it."""
     contexts = resolve(load(tree(qwen={"endpointPicker": picker})).stack).contexts
-    return [*replication.warnings(Path("endpointPicker"), contexts.primary("qwen"))]
+    return [*replication.judge_updates(Path("endpointPicker"), contexts.primary("qwen"))]
 
 
 @pytest.mark.parametrize(("release", "tag"), [("llm-d-0.10", "0.9.0"), ("llm-d-0.9", "v0.8.0")])

@@ -1,7 +1,6 @@
 """A picker's plugins ask for a protocol, for the flag of the experimental, and a word announces their end."""
 
-from tests.support.stacks import lines
-from tests.support.stacks.picker_configs import custom, planned, single
+from tests.support.stacks.picker_configs import custom, planned, single, warned
 
 
 def test_the_pool_has_to_speak_what_its_parsers_take():
@@ -20,9 +19,9 @@ def test_alpha_plugins_switch_their_flag_on_and_are_told():
         {"type": "topology-affinity-filter"},
         profile=[{"pluginRef": "topology-affinity-filter"}],
     )
-    made = planned(endpointPicker={"preset": "custom", "config": written})
-    assert "--allow-experimental-plugins=true" in made.arguments
-    assert lines(made.warnings, "warning")[1] == (
+    spec = {"preset": "custom", "config": written}
+    assert "--allow-experimental-plugins=true" in planned(endpointPicker=spec).arguments
+    assert warned(endpointPicker=spec)[1] == (
         "services.qwen.endpointPicker.config.plugins[3].type: is experimental (topology-affinity-filter): "
         "the picker is started with --allow-experimental-plugins; it may change or disappear without notice"
     )
@@ -35,15 +34,15 @@ def test_an_alpha_scorer_by_its_weight_switches_the_flag_on():
 
 
 def test_a_release_without_stability_has_no_flag():
-    made = planned("llm-d-0.9", endpointPicker={"scorerWeights": {"session-affinity-scorer": 1}})
-    assert not any("experimental" in argument for argument in made.arguments)
-    assert made.warnings == ()
+    spec = {"scorerWeights": {"session-affinity-scorer": 1}}
+    assert not any("experimental" in argument for argument in planned("llm-d-0.9", endpointPicker=spec).arguments)
+    assert warned("llm-d-0.9", endpointPicker=spec) == []
 
 
 def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
     by_label = {"type": "by-label", "parameters": {"label": "tier", "allowsNoLabel": True}}
-    made = planned(endpointPicker={"preset": "custom", "config": single(by_label, profile=[{"pluginRef": "by-label"}])})
-    assert lines(made.warnings, "warning") == [
+    written = single(by_label, profile=[{"pluginRef": "by-label"}])
+    assert warned(endpointPicker={"preset": "custom", "config": written}) == [
         (
             "services.qwen.endpointPicker.config.plugins[2].type: is deprecated (by-label); "
             "use label-selector-filter, because v0.11 removes by-label"
@@ -53,8 +52,7 @@ def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
 
 def test_a_deprecated_section_is_told():
     written = single(saturationDetector={"pluginRef": "utilization-detector"})
-    made = planned(endpointPicker={"preset": "custom", "config": written})
-    assert lines(made.warnings, "warning") == [
+    assert warned(endpointPicker={"preset": "custom", "config": written}) == [
         (
             "services.qwen.endpointPicker.config.saturationDetector: is deprecated (saturationDetector); "
             "use flowControl.saturationDetector"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from cli.render import render
 from models.config_keys import ROOT
 from models.problems import ConfigError
+from tests.support.commands import rendering
 from tests.support.stacks import rendered, tree
 from tests.support.stacks.shapes import told
 
@@ -41,6 +41,6 @@ def test_an_object_that_etcd_cannot_store_is_refused_at_its_service(service, kin
     path = tmp_path / "Pulumi.dev.yaml"
     path.write_text(json.dumps({"config": {ROOT: stack}}), encoding="utf-8")
     with pytest.raises(ConfigError) as error:
-        render(str(path), None)
+        rendering(path)
     at = "services.qwen" if service == "qwen" else "services.qwen.canary"
     assert [line.partition(" of ")[0] for line in str(error.value).splitlines()] == [f"{at}: makes {kind}"]

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from cli.render import render as render_file
 from facts import facts_file
 from manifests.assembly import objects, render
 from planning import outputs
@@ -21,6 +20,7 @@ from planning.ground.cluster_facts import (
     Unknown,
 )
 from planning.routes import acceptance
+from tests.support.commands import rendering
 from tests.support.stacks import lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
@@ -135,7 +135,7 @@ def test_a_rendered_file_waits_where_its_facts_say_so(tmp_path, capsys):
     for accepted in (True, False):
         gateways = Gateways((LiveGateway(ref, accepted, accepted),))
         (tmp_path / "facts.json").write_text(facts_file.text(ClusterFacts(kinds, gateways, Routes(()))))
-        texts[accepted] = render_file("examples/canary.yaml", str(tmp_path / "facts.json"))
+        texts[accepted] = rendering("examples/canary.yaml", "--facts", str(tmp_path / "facts.json"))
         assert ("no controller has accepted" in capsys.readouterr().err) is not accepted
     assert "pulumi.com/waitFor" in texts[True]
     assert "pulumi.com/waitFor" not in texts[False]

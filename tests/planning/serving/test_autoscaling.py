@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from components import registration
 from judging import validation
-from judging.preflight import kinds
+from judging.preflight.kinds import kinds
 from manifests.assembly import objects, render
 from models.problems import ConfigError
 from planning import outputs

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from judging import preflight
+from judging.preflight import kinds
 from planning.ground.cluster_facts import ClusterFacts, Metrics, Served, Unknown
 from planning.releases import channel, channels
 from tests.support.stacks import lines, plan, tree
@@ -19,7 +19,7 @@ METRICS = [
     {"type": "custom", "spec": CUSTOM},
 ]
 AT = "services.qwen.autoscaling.metrics"
-REMEDY = "give the metrics adapter the rule in docs/operations.md; an adapter offers only metrics that pods reported"
+REMEDY = "give the metrics adapter the rule in docs/run.md; an adapter offers only metrics that pods reported"
 KINDS = Served(frozenset({"v1/Service"}))
 
 
@@ -32,7 +32,7 @@ def scaled(kind="hpa"):
 
 
 def told(facts, stack=None, mode="strict"):
-    return lines(preflight.metrics(plan(stack or scaled()), facts, mode), "warning")
+    return lines(kinds.metrics(plan(stack or scaled()), facts, mode), "warning")
 
 
 def offering(*metrics):
@@ -69,7 +69,7 @@ def test_nobody_is_asked_for_metrics_of_keda_or_without_the_check():
 
 def rules():
     """Return the rules that the documentation gives to metrics adapters."""
-    text = Path("docs/operations.md").read_text(encoding="utf-8")
+    text = Path("docs/run.md").read_text(encoding="utf-8")
     block, _ = re.findall(r"```yaml\n(rules:\n.*?)```", text, re.DOTALL)
     return yaml.safe_load(block)["rules"]
 

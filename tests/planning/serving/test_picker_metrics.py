@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from judging import preflight
+from judging.preflight.kinds import metrics
 from planning.ground.cluster_facts import ClusterFacts, Metrics, Served
 from planning.releases import channel, channels
 from tests.support.stacks import find, lines, plan, rendered, tree
@@ -77,16 +77,16 @@ def test_an_hpa_asks_for_metrics_of_the_pickers_service():
 def test_a_metric_of_the_picker_that_the_cluster_does_not_offer_is_told():
     stack, kinds = scaled(RUNNING, kind="hpa"), Served(frozenset({"v1/Service"}))
     offered = ClusterFacts(kinds, metrics=Metrics(("services/llm_d_epp_request_running",)))
-    assert preflight.metrics(plan(stack), offered, "strict") == []
+    assert metrics(plan(stack), offered, "strict") == []
     lacking = ClusterFacts(kinds, metrics=Metrics(("pods/llm_d_epp_request_running",)))
-    (line,) = lines(preflight.metrics(plan(stack), lacking, "strict"), "warning")
+    (line,) = lines(metrics(plan(stack), lacking, "strict"), "warning")
     what = "the cluster offers llm_d_epp_request_running of pods alone (custom.metrics.k8s.io)"
     assert line.startswith(f"{AT}.metrics[0]: {what}, but the autoscaler asks for the metric of services")
 
 
 @pytest.mark.parametrize("release", channels())
 def test_the_documented_rule_offers_the_metrics_of_the_picker_by_namespace_and_service(release):
-    text = Path("docs/operations.md").read_text(encoding="utf-8")
+    text = Path("docs/run.md").read_text(encoding="utf-8")
     rules = [
         rule
         for block in re.findall(r"```yaml\n(rules:\n.*?)```", text, re.DOTALL)

@@ -64,7 +64,7 @@ def _read(path: pathlib.Path) -> dict[str, Any]:
     read = stackfile.read(path)
     assert isinstance(read, dict)
     found = cast("dict[str, Any]", read)
-    layers = selecting.select(found, Sources(), None, NAME.stack, Given(NOTHING_READ)).selected.layers
+    layers = selecting.select(found, Sources(), None, NAME.stack, Given(NOTHING_READ)).layers.by_path
     for (_, key), layer in layers.items():
         written = {name: value for name, value in found["services"][key].items() if name != "selection"}
         found["services"][key] = _over(written, layer.tree)

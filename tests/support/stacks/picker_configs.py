@@ -5,10 +5,11 @@ import copy
 import yaml
 
 from models.load import load
-from models.problems import ConfigError
+from models.problems import ConfigError, errors
+from models.service import Service
 from planning import rules
 from planning.resolve import resolve
-from tests.support.stacks import plan, tree
+from tests.support.stacks import SERVICE, lines, plan, tree
 
 AT = "services.qwen.endpointPicker"
 SINGLE = {
@@ -19,10 +20,19 @@ SINGLE = {
 }
 
 
+def service(**keys):
+    return Service.model_validate(copy.deepcopy(SERVICE) | keys)
+
+
 def planned(release="llm-d-0.10", **keys):
     """Return the picker of a service."""
     (service,) = plan(tree(qwen=keys) | {"release": release}).services
     return service.primary.picker
+
+
+def warned(release="llm-d-0.10", **keys):
+    """Return the warnings about a service."""
+    return lines(plan(tree(qwen=keys) | {"release": release}).warnings, "warning")
 
 
 def config(release="llm-d-0.10", **keys):
@@ -33,7 +43,7 @@ def said(release="llm-d-0.10", **keys):
     """Return what is wrong with a service, below its picker."""
     loaded = load(tree(qwen=keys) | {"release": release})
     try:
-        loaded.finish(rules.problems(resolve(loaded.stack)))
+        loaded.finish(errors(judgement.problem for judgement in rules.judge(resolve(loaded.stack))))
     except ConfigError as error:
         return [str(problem).removeprefix(f"{AT}.") for problem in error.problems]
     return []

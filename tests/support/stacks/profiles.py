@@ -8,6 +8,7 @@ from typing import Any
 
 from composition import Composition, Given, LockFile, Refusal, compose, locking
 from composition.locking import Request
+from composition.sources import Configuration
 from facts import source_sizes
 from models.layers import Layer, Origin
 from models.lock import Lock, file_name, text
@@ -123,7 +124,7 @@ def lock(
 
     What a source has is none of a selection's business.
     """
-    request = Request(dict(tree), NAME, Given(known), LockFile(folder), updated=updated)
+    request = Request(Configuration(dict(tree)), NAME, Given(known), LockFile(folder), updated=updated)
     with unittest.mock.patch.object(source_sizes, "contents", _contents):
         made = locking.make(request)
     (folder / file_name(NAME.stack)).write_text(text(made.lock), encoding="utf-8")

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from judging.preflight.severity import Mode
 from models.paths import Path
-from models.problems import Problem, gap
+from models.problems import Mode, Problem, gap
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.needs import Needs
 
 
-def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
+def judge(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield one warning for each reason why facts are unknown. The warning lists the checks that did not run."""
     if mode == "skip":
         return

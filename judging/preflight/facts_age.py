@@ -14,7 +14,7 @@ FILE = Path("cluster", "facts")
 _REMEDY = "write it again with python -m cli facts"
 
 
-def origin(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Path = FILE) -> Iterator[Problem]:
+def judge(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Path = FILE) -> Iterator[Problem]:
     """Yield a warning if a file's facts describe another cluster than `cluster`, or are older than a day.
 
     `now` is a time in UTC. `at` is the key that names the file. If the name of a cluster is unknown, the names are not

@@ -12,13 +12,13 @@ from planning.ground.inventory import Metered, Namespaces, PriorityClasses, Secr
 from planning.ground.marks import Identity, Verdict
 from planning.ground.needs import Needs, Reference
 
-EARLIER = Path(PREVIEWED)
+FILE = Path(PREVIEWED)
 """Key that names the file with earlier facts."""
 _REMEDY = "name a file that python -m cli facts wrote"
 _OTHER = Unknown("it is not compared")
 
 
-def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
+def judge(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
     """Yield a warning for each difference between earlier facts and present facts that concerns a stack.
 
     The compared objects are those that the stack needs, and routes and metered Services of others. Facts that are
@@ -27,7 +27,7 @@ def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, ide
     if earlier is None:
         return
     if isinstance(earlier.apis, Unknown):
-        yield warning(EARLIER, earlier.apis.reason, _REMEDY)
+        yield warning(FILE, earlier.apis.reason, _REMEDY)
     elif not isinstance(facts.apis, Unknown):
         before, after = (
             dict((*_narrow(each, needs, identity), *_narrow_references(each, needs, identity)))
@@ -35,7 +35,7 @@ def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, ide
         )
         known = before.keys() & after.keys()
         for line in differences(*(_only({name: parts[name] for name in known}) for parts in (before, after))):
-            yield warning(EARLIER, f"the cluster has changed since this file was written ({line})")
+            yield warning(FILE, f"the cluster has changed since this file was written ({line})")
 
 
 def _only(parts: Mapping[str, Any]) -> ClusterFacts:
