@@ -15,6 +15,7 @@ from benchmarks import stacks
 from benchmarks.tables import show
 from benchmarks.timing import processor_seconds
 from facts import gateways
+from judging import routes
 from manifests.assembly import objects, render
 from models.load import load
 from planning.ground.cluster_facts import Routes
@@ -52,8 +53,8 @@ def _check_seconds(services: int) -> float:
 
     def check() -> None:
         found = (
-            list(collisions.problems(plan.routes)),
-            collisions.cluster_problems(plan.routes, Identity(stacks.NAME), live, "strict"),
+            list(collisions.judge(plan.routes)),
+            list(routes.judge(plan.routes, Identity(stacks.NAME), live, "strict")),
         )
         if found != ([], []):
             raise AssertionError(found)
@@ -67,8 +68,8 @@ def _plan(namespace: str, services: int) -> StackPlan:
 
 def _live_routes(plan: StackPlan) -> Routes:
     """Return the routes of a planned stack as facts of a cluster in which the stack is deployed."""
-    routes = (item.manifest for item in objects(render(plan)) if item.manifest["kind"] == "HTTPRoute")
-    return Routes(tuple(map(gateways.route, routes)))
+    manifests = (item.manifest for item in objects(render(plan)) if item.manifest["kind"] == "HTTPRoute")
+    return Routes(tuple(map(gateways.route, manifests)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from planning.ground.awaiting import SERVICE
 from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import ServicePlan, VariantPlan
-from planning.routes.records import Backend, Match, Mirror, ModelNames, Route, Rule, Timeouts
+from planning.routes.records import Backend, Match, Mirror, ModelNames, PlannedRoute, Rule, Timeouts
 from planning.variant.canary import ALL
 
 
@@ -44,7 +44,7 @@ def routed_service(variant: VariantPlan) -> Rendered:
     return awaiting.with_wait(rendered, SERVICE)
 
 
-def route(service: ServicePlan, plan: Route) -> Rendered:
+def route(service: ServicePlan, plan: PlannedRoute) -> Rendered:
     """Render the HTTPRoute of a service. The backends of the route are pools or Services."""
     parent = plan.parent
     parent_ref = {
@@ -69,7 +69,7 @@ def route(service: ServicePlan, plan: Route) -> Rendered:
     return Rendered(service.route_id, manifest, f"{service.key}-{parts.ROUTE.suffix}")
 
 
-def _rule(plan: Route, rule: Rule) -> dict[str, Any]:
+def _rule(plan: PlannedRoute, rule: Rule) -> dict[str, Any]:
     fields = {
         "matches": [_match(match) for match in rule.matches],
         "filters": list(_filters(plan, rule)),
@@ -92,7 +92,7 @@ def _match(match: Match) -> dict[str, Any]:
     return compact({"path": {"type": "PathPrefix", "value": match.path}, "headers": headers})
 
 
-def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
+def _filters(plan: PlannedRoute, rule: Rule) -> Iterator[dict[str, Any]]:
     if rule.prefix is not None:
         rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": rule.prefix}}
         yield {"type": "URLRewrite", "urlRewrite": rewrite}

@@ -13,7 +13,7 @@ from planning.ground.api_groups import POOL_GROUP
 from planning.ground.ports import HTTP_PORT, HTTPS_PORT, ROUTED_PORT
 from planning.interceptor import InterceptorPlan
 from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.routes.records import Route
+from planning.routes.records import PlannedRoute
 from planning.serving.workload import Workload
 
 _DIGEST = "sha256:"
@@ -95,7 +95,7 @@ def _lock_output(pin: Pin) -> contract.Locked:
     return {"source": pin.source, "digest": pin.digest}
 
 
-def _urls(route: Route | None) -> list[str]:
+def _urls(route: PlannedRoute | None) -> list[str]:
     if route is None or route.parent.port not in _SCHEMES:
         return []
     scheme = _SCHEMES[route.parent.port]
@@ -103,7 +103,7 @@ def _urls(route: Route | None) -> list[str]:
     return sorted(f"{scheme}://{host}{path}" for host in hosts for path in route.paths)
 
 
-def _gateway(route: Route | None) -> contract.Gateway | None:
+def _gateway(route: PlannedRoute | None) -> contract.Gateway | None:
     if route is None:
         return None
     parent = route.parent

@@ -25,7 +25,7 @@ from planning.network.monitoring import Monitoring
 from planning.picker import Picker
 from planning.releases import Release, unproven
 from planning.resolve import Judgement, Resolved, about
-from planning.routes import Route, requests
+from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests
 from planning.serving import Workload
 from planning.variant import VariantContext
@@ -162,7 +162,7 @@ class ServicePlan:
     canary: VariantPlan | None
     share: Share
     """Shares of primary and canary in the requests."""
-    route: Route | None
+    route: PlannedRoute | None
     mirrored_from: tuple[str, ...]
     """Other namespaces that contain routes which mirror requests to the service."""
 
@@ -221,7 +221,7 @@ class StackPlan:
     """Warnings about the stack, then about each service, ordered by key."""
 
     @property
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[PlannedRoute, ...]:
         """Return the routes of the services. A service without a route is left out."""
         return tuple(service.route for service in self.services if service.route is not None)
 
@@ -267,7 +267,7 @@ class StackPlan:
         return self.interceptor.precedes_routes
 
 
-def _before_mirror(route: Route) -> tuple[Id, ...]:
+def _before_mirror(route: PlannedRoute) -> tuple[Id, ...]:
     """Return the objects that must exist before a route, because the route mirrors requests to another service."""
     if route.mirror is None:
         return ()
@@ -282,7 +282,7 @@ def decide(
     `profiles` are the selected profiles, by the path of the service, canary or prefill.
     """
     stack = resolved.stack
-    mirroring = routes.mirroring_namespaces(resolved.routes.values())
+    mirroring = routes.mirroring_namespaces(resolved.routing.routes.values())
     services = tuple(_service(key, resolved, mirroring.get(key, set()), profiles) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release, resolved.fill_requests) for key in sorted(stack.caches))
     metering = interceptor.plan(stack, resolved.contexts.of(PRIMARY), name)
@@ -354,7 +354,7 @@ def _service(
         primary=primary,
         canary=canary,
         share=primary_context.share,
-        route=resolved.routes.get(key),
+        route=resolved.routing.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
     )
 

@@ -10,7 +10,7 @@ from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.picker import PickerContext
 from planning.releases import Release, channel, channels
-from planning.routes import Route
+from planning.routes import Routing
 from planning.serving import EngineContext
 from planning.variant import ConfiguredVariant, Contexts, RoleId, VariantContext, VariantId
 from planning.weights import FillRequests
@@ -41,9 +41,7 @@ class Resolved:
     pickers: Mapping[VariantId, PickerContext]
     """Contexts of the endpoint pickers."""
     fill_requests: FillRequests
-    routes: Mapping[str, Route]
-    """Routes by service key."""
-    route_problems: tuple[Problem, ...]
+    routing: Routing
 
     def engines_of(self, variant: VariantContext) -> dict[str, EngineContext]:
         """Return the engines of a variant's roles by role name. Roles with an invalid layout are left out."""
@@ -57,7 +55,7 @@ def resolve(stack: Stack) -> Resolved:
     variants = tuple(variant.configured_variants(stack))
     if stack.release not in channels():
         nothing = Contexts({}, {}, {})
-        return Resolved(stack, classes, variants, None, nothing, {}, {}, FillRequests({}, {}), {}, ())
+        return Resolved(stack, classes, variants, None, nothing, {}, {}, FillRequests({}, {}), Routing({}, {}, ()))
     release = channel(stack.release)
     contexts = variant.resolve(variants, release, classes)
     return Resolved(
@@ -69,7 +67,7 @@ def resolve(stack: Stack) -> Resolved:
         {identity: EngineContext(role) for identity, role in contexts.roles.items()},
         {identity: picker.resolve(context) for identity, context in contexts.variants.items() if context.has_picker},
         weights.fill_requests(stack, contexts.variants.values()),
-        *routes.resolve(contexts),
+        routes.resolve(contexts),
     )
 
 

@@ -9,15 +9,14 @@ from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, interceptor, money, network, picker, routes, serving, variant, weights
+from planning import hardware, interceptor, money, network, picker, serving, variant, weights
 from planning.ground import labels, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
 from planning.refusals import resources as container_resources
 from planning.refusals import sizes
-from planning.releases import Release, channels, tracing
+from planning.releases import channels, tracing
 from planning.resolve import Judgement, Resolved, about
-from planning.routes import requests
 from planning.variant import ConfiguredVariant, VariantContext
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
@@ -45,7 +44,14 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(configured.key, _variant_resource_problems(configured, devices))
     if resolved.release is None:
         return
-    yield from about("", _judge_resolved_stack(resolved, resolved.release))
+    yield from about("", _duplicate_object_problems(resolved.contexts.variants.values()))
+    yield from about("", weights.judge(stack, resolved.contexts, resolved.release, resolved.fill_requests))
+    for key, problems in resolved.routing.of_services.items():
+        yield from about(key, problems)
+    yield from about("", resolved.routing.between_services)
+    yield from about("", money.problems(stack, resolved.classes, resolved.contexts))
+    yield from about("", money.warnings(stack))
+    yield from about("", tracing.warnings(stack.observability.tracing, resolved.release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
 
@@ -74,23 +80,8 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
         yield from _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
 
 
-def _judge_resolved_stack(resolved: Resolved, release: Release) -> Iterator[Problem]:
-    """Yield the problems of a stack that can be found only with the facts of the release channel."""
-    stack, contexts = resolved.stack, resolved.contexts
-    yield from _duplicate_object_problems(contexts.variants.values())
-    yield from weights.judge(stack, contexts, release, resolved.fill_requests)
-    yield from resolved.route_problems
-    yield from money.problems(stack, resolved.classes, contexts)
-    yield from money.warnings(stack)
-    yield from tracing.warnings(stack.observability.tracing, release)
-    yield from routes.precedence_warnings(resolved.routes.values())
-    yield from routes.nesting_warnings(resolved.routes.values())
-
-
 def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Problem]:
     if context.variant_name == PRIMARY:
-        yield from routes.warnings(context)
-        yield from requests.warnings(context)
         yield from interceptor.service_warnings(context)
     yield from pins.judge_variant(context)
     yield from serving.judge(context, resolved.contexts, resolved.engines)

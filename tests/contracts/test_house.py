@@ -1,13 +1,33 @@
-"""Rules of the house about its own code: where tests lie, what they import, how long functions are."""
+"""Rules of the house about its own code: where tests lie, what they import, how lines and names of sources read."""
 
 import ast
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.english import SOURCES
+
 LONGEST = 50
 """Lines of a function, from `def` to its last line."""
+MOST_PARALLEL = 14
+"""Parallel assignments in 1,000 lines of sources."""
+MOST_PARALLEL_OF_OTHERS = 90
+"""Parallel assignments of a condition, of more than two values, or to more than plain names."""
+MOST_CONDITIONAL = 32
+"""Conditional expressions in 1,000 lines of sources."""
+MOST_MULTIPLIED = 4
+"""Texts, lists and tuples that are multiplied by a truth value."""
+MOST_VAGUE = 400
+"""Variables with a name of `VAGUE`."""
+MOST_SHARED_NAMES = 60
+"""Names that more than one class has."""
+LEAST_MIRRORED = 0.32
+"""Share of the modules of sources that have a test module of their name in the folder of the same name."""
+VAGUE = {"each", "found"}
+TRUTHS = {"all", "any", "bool", "isinstance", "issubclass"}
+"""Functions that return a truth value."""
 ELSEWHERE = {"contracts", "heritage", "real"}
 """Folders of tests that mirror no folder of sources."""
 
@@ -99,3 +119,161 @@ def test_the_files_of_the_house_are_found():
     named = {"__main__.py", "models/load.py", "planning/releases/__init__.py", "tests/conftest.py"}
     assert {*named, "tests/contracts/test_house.py"} <= found
     assert not any(path.startswith(".venv") for path in found)
+
+
+def sources():
+    """Return the files of sources."""
+    roots = {Path(name) for name in SOURCES}
+    return [path for path in modules() if roots & {path, *path.parents}]
+
+
+def lines(texts):
+    """Return the number of lines that are not blank."""
+    return sum(1 for text in texts for line in text.splitlines() if line.strip())
+
+
+def parallel(text):
+    """Yield targets and values of every assignment of a tuple display to several targets."""
+    for node in nodes(text):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            yield from ((target.elts, node.value) for target in node.targets if isinstance(target, ast.Tuple))
+
+
+def is_plain(targets, values):
+    """Return whether a parallel assignment has two plain names and no condition."""
+    has_condition = any(isinstance(node, ast.IfExp) for node in ast.walk(values))
+    return len(targets) == 2 and all(isinstance(target, ast.Name) for target in targets) and not has_condition
+
+
+def conditional(text):
+    """Return the number of conditional expressions."""
+    return sum(isinstance(node, ast.IfExp) for node in nodes(text))
+
+
+def multiplied(text):
+    """Yield the line of every text, list or tuple that is multiplied by a truth value."""
+    for node in nodes(text):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            pairs = ((node.left, node.right), (node.right, node.left))
+            if any(is_series(series) and is_truth(number) for series, number in pairs):
+                yield node.lineno
+
+
+def is_series(node):
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    return isinstance(node, ast.JoinedStr | ast.List | ast.ListComp | ast.Tuple)
+
+
+def is_truth(node):
+    """Return whether an expression is a truth value, as far as its form or its name says so."""
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not)
+    if isinstance(node, ast.Call):
+        return is_truth(node.func) or (isinstance(node.func, ast.Name) and node.func.id in TRUTHS)
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return isinstance(node, ast.Compare | ast.BoolOp) or name.lstrip("_").startswith(("has_", "is_", "needs_"))
+
+
+def vague(text):
+    """Yield every variable that has a name of `VAGUE`."""
+    for node in nodes(text):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
+            yield node.id
+
+
+def classes(text):
+    """Yield the names of classes at the top of a module."""
+    yield from (node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+
+
+def shared(names):
+    """Return the names that occur more than once."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def mirrored(files, tests):
+    """Return the share of modules for which there is a test module in the same place."""
+    places = {path.relative_to("tests") for path in tests}
+    mirrors = [path.with_name(f"test_{path.name}") in places for path in files if not path.name.startswith("__")]
+    return sum(mirrors) / len(mirrors)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return [path.read_text(encoding="utf-8") for path in sources()]
+
+
+def test_values_are_assigned_one_by_one(texts):
+    assignments = [assignment for text in texts for assignment in parallel(text)]
+    assert len(assignments) * 1000 <= MOST_PARALLEL * lines(texts)
+    assert sum(not is_plain(*assignment) for assignment in assignments) <= MOST_PARALLEL_OF_OTHERS
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        ("a, b = 1, 2", [True]),
+        ("a, b, c = 1, 2, 3", [False]),
+        ("a, b = x if y else z, 2", [False]),
+        ("a.b, c = 1, 2", [False]),
+        ("a, b = pair", []),
+        ("a = 1, 2", []),
+    ],
+)
+def test_a_parallel_assignment_is_found(line, plain):
+    assert [is_plain(*assignment) for assignment in parallel(line)] == plain
+
+
+def test_conditions_stand_in_statements(texts):
+    assert sum(map(conditional, texts)) * 1000 <= MOST_CONDITIONAL * lines(texts)
+
+
+def test_a_conditional_expression_is_found():
+    assert conditional("x = [a if b else c for d in e if f]") == 1
+
+
+def test_nothing_is_multiplied_by_a_truth_value(texts):
+    assert sum(len([*multiplied(text)]) for text in texts) <= MOST_MULTIPLIED
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("x = 'text' * (a > 1)", 1),
+        ("x = bool(a) * f'{b}'", 1),
+        ("x = [1] * (not a)", 1),
+        ("x = (1,) * self.is_closed", 1),
+        ("x = 'text' * has_more(a)", 1),
+        ("x = 'text' * 3", 0),
+        ("x = 'text' * length", 0),
+        ("x = a * (b > 1)", 0),
+    ],
+)
+def test_a_text_times_a_truth_value_is_found(line, count):
+    assert len([*multiplied(line)]) == count
+
+
+def test_no_variable_has_a_vague_name(texts):
+    assert sum(len([*vague(text)]) for text in texts) <= MOST_VAGUE
+
+
+def test_a_vague_name_is_found_wherever_it_is_bound():
+    assert sorted(vague("found = [each for each in x]\nfor found in y: pass\nz = found")) == ["each", "found", "found"]
+
+
+def test_a_class_has_a_name_of_its_own(texts):
+    assert len(shared(name for text in texts for name in classes(text))) <= MOST_SHARED_NAMES
+
+
+def test_a_second_class_of_a_name_is_found():
+    assert shared([*classes("class A: pass\nclass B:\n  class C: pass"), *classes("class A: pass")]) == ["A"]
+
+
+def test_modules_have_a_test_module_of_their_name():
+    assert mirrored(sources(), Path("tests").rglob("test_*.py")) >= LEAST_MIRRORED
+
+
+def test_a_module_without_a_test_module_is_found():
+    files = [Path("models/a.py"), Path("models/b.py"), Path("models/__init__.py")]
+    assert mirrored(files, [Path("tests/models/test_a.py"), Path("tests/test_b.py")]) == 0.5
