@@ -91,7 +91,7 @@ def _annotate(rendered: Rendered, live: LiveObjects) -> Rendered:
         return rendered
     metadata = rendered.manifest["metadata"]
     annotations = {**metadata.get("annotations", _NONE), labels.TAKEN_BACK: text}
-    return rendered._replace(manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
+    return replace(rendered, manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
 
 
 def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:

@@ -7,7 +7,9 @@ Therefore, different texts can mean the same image.
 import re
 from dataclasses import dataclass
 
-_DEFAULT_REGISTRY, _DEFAULT_NAMESPACE, _DEFAULT_TAG = "docker.io", "library", "latest"
+_DEFAULT_REGISTRY = "docker.io"
+_DEFAULT_NAMESPACE = "library"
+_DEFAULT_TAG = "latest"
 _LOCAL = "localhost"
 _SHORT_DIGEST = 6
 """Number of hex digits of a digest in `ImageReference.version`."""

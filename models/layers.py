@@ -175,14 +175,17 @@ def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]
     lower layer has, and for each key of both layers whose higher value is a mapping or a list. Other values need no
     entry: they are from the higher layer, and were written there at their keys.
     """
-    tree, below = dict[str, Any](), dict(high.origin.below)
+    tree = dict[str, Any]()
+    below = dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW
     for key, value in low.tree.items():
         if key not in high.tree:
-            tree[key], below[key] = copy_value(value), low.origin.child(key)
+            tree[key] = copy_value(value)
+            below[key] = low.origin.child(key)
         elif isinstance(high.tree[key], dict | list):
             merged = _merge_values(low.child(key), high.child(key), path / ("*" if has_names else key), problems)
-            tree[key], below[key] = merged.tree, merged.origin
+            tree[key] = merged.tree
+            below[key] = merged.origin
         elif high.tree[key] is not None:
             tree[key] = high.tree[key]
     added = {key: value for key, value in high.tree.items() if key not in low.tree}
@@ -196,7 +199,8 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
         return isinstance(low, dict) and isinstance(high, dict)
     if path[-1] in _REPLACED_WHOLE or path[-2:] in _REPLACED_WHOLE_BELOW:
         return False
-    low_type, high_type = cast("dict[str, Any]", low).get("type"), cast("dict[str, Any]", high).get("type")
+    low_type = cast("dict[str, Any]", low).get("type")
+    high_type = cast("dict[str, Any]", high).get("type")
     return path[-1] not in _TYPED or low_type is None or high_type is None or low_type == high_type
 
 

@@ -119,7 +119,8 @@ class Loaded:
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
-        places, services = dict[tuple[Path, Place, str], Place](), self._affected_services(located)
+        places = dict[tuple[Path, Place, str], Place]()
+        services = self._affected_services(located)
         for problem, origin, canary in located:
             if problem.explicit_only and origin != Place(problem.path):
                 continue
@@ -169,7 +170,8 @@ def load(
     if not isinstance(tree, dict) or not tree:
         raise ConfigError([*earlier, config_keys.missing(config_keys.NAMESPACE)])
     merged = profiles.merged or merge_stack(cast("dict[str, Any]", tree), sources, profiles.by_path)
-    in_clear, of_defaults = _credentials(merged), tuple(_problems_of_defaults(merged))
+    in_clear = _credentials(merged)
+    of_defaults = tuple(_problems_of_defaults(merged))
     # The values of `defaults` are validated again in the services that inherit them, together with other values.
     defaults = merged.tree.pop("defaults", {})
     problems = [*earlier, *merged.problems, *profiles.problems]
@@ -178,7 +180,8 @@ def load(
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
             problems += [problem for path, problem in in_clear.items() if path not in repaired]
-            in_all, known = (*repaired, *in_clear), [problem.path for problem in problems]
+            in_all = (*repaired, *in_clear)
+            known = [problem.path for problem in problems]
             warnings = tuple(problem for problem in of_defaults if not _overlaps_repaired(problem.path, known))
             return Loaded(stack, tuple(_distinct(problems)), in_all, merged, profiles.profiles, warnings)
         except ValidationError as error:
@@ -283,7 +286,8 @@ def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
 
 def error_path(tree: object, details: ErrorDetails) -> Path:
     """Return the path of a validation error: pydantic's location without union tags and `[key]` markers."""
-    node, path = tree, list[str | int]()
+    node = tree
+    path = list[str | int]()
     location = [part for part in details["loc"] if part != "[key]"]
     for index, part in enumerate(location):
         is_last = index == len(location) - 1
@@ -301,7 +305,9 @@ def error_path(tree: object, details: ErrorDetails) -> Path:
 
 def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
     """Return the message and the remedy for a validation error."""
-    kind, value, context = details["type"], details["input"], details.get("ctx", {})
+    kind = details["type"]
+    value = details["input"]
+    context = details.get("ctx", {})
     shown = echo(path, value)
     match kind:
         case "problem":
@@ -322,7 +328,8 @@ def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
             tags = ", ".join(tag for spec in fields.specs_at(path) for tag in fields.type_tags(spec))
             verdict = "has no type", f"set type to one of {tags}"
         case "too_long" | "too_short":
-            maximum, minimum = context.get("max_length"), context.get("min_length")
+            maximum = context.get("max_length")
+            minimum = context.get("min_length")
             verdict = (
                 f"has {context['actual_length']} entries",
                 f"write at most {maximum}" if maximum is not None else f"write at least {minimum}",

@@ -32,7 +32,9 @@ _BLOCKS = ("services", "caches")
 _KEYS = frozenset({"lockVersion", "stack", "cluster", *_BLOCKS})
 _CHECK = "check"
 _CHECK_LENGTH = 12
-_PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
+_PROFILE = "profile"
+_PREFILL = "prefill"
+_CANARY = "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
 """Keys in a service's block that are not fields of the service's pin. Their values contain other pins, or a profile."""
 _RESTORE = "restore it from git"
@@ -169,7 +171,8 @@ def read(content: str, file: str, stack: str, formerly: Collection[str] = ()) ->
     _refuse_version(document.get("lockVersion"), file)
     _refuse_stack(document.get("stack"), file, stack, formerly)
     problems = [Problem(Path(str(key)), "unknown key", _RESTORE, file=file) for key in document.keys() - _KEYS]
-    pins, profiles = dict[Path, Pin](), dict[Path, LockedProfile]()
+    pins = dict[Path, Pin]()
+    profiles = dict[Path, LockedProfile]()
     for at, block in _blocks(document):
         problems += _block_problems(at, block, file, pins, profiles)
     cluster, found = _cluster(document.get("cluster"), file)

@@ -68,22 +68,26 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
     if read.kubeconfig is not None and outputs.values.get(read.kubeconfig) is None:
         what = f"is no output of {read.stack} ({read.kubeconfig})"
         found.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
-    value, name = outputs.values.get(read.output), f"{read.output} of {read.stack}"
+    value = outputs.values.get(read.output)
+    name = f"{read.output} of {read.stack}"
     if read.output in outputs.secrets:
         remedy = "export it there in plain text, and export secrets, such as a kubeconfig, as separate outputs"
         return [*found, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
     if value is None:
-        what, remedy = f"is no output of {read.stack} ({read.output})", "export it there, or name another output"
+        what = f"is no output of {read.stack} ({read.output})"
+        remedy = "export it there, or name another output"
         return [*found, Problem(_OUTPUT, what, remedy)]
     if not isinstance(value, dict):
-        what, remedy = f"is not a mapping ({name})", f"export contractVersion and {', '.join(KEYS)} there"
+        what = f"is not a mapping ({name})"
+        remedy = f"export contractVersion and {', '.join(KEYS)} there"
         return [*found, Problem(_OUTPUT, what, remedy)]
     mapping = cast("dict[str, Any]", value)
     version = mapping.get("contractVersion")
     if version != CONTRACT_VERSION:
         return [*found, _version_problem(version, name)]
     unknown = sorted(mapping.keys() - {"contractVersion", *KEYS})
-    what, remedy = f"has keys that a platform cannot set ({', '.join(unknown)}; {name})", f"known: {', '.join(KEYS)}"
+    what = f"has keys that a platform cannot set ({', '.join(unknown)}; {name})"
+    remedy = f"known: {', '.join(KEYS)}"
     return [*found, *([Problem(_OUTPUT, what, remedy)] if unknown else [])]
 
 

@@ -60,7 +60,8 @@ class Problem:
         # Keys, `what` and `remedy` are searched separately: a match in the joined line could span several of them.
         keys = (part if isinstance(part, int) else credentials.hide(part) for part in self.path)
         path = Path(*keys) if credentials.may_have_shape(str(self.path)) else self.path
-        what, remedy = credentials.hide(self.what), credentials.hide(self.remedy)
+        what = credentials.hide(self.what)
+        remedy = credentials.hide(self.remedy)
         if self.file:
             what = f"{what[:-1]}, from {self.file})" if what.endswith(")") else f"{what} (from {self.file})"
         line = f"{path}: " * bool(path) + what + f"; {remedy}" * bool(remedy)

@@ -134,7 +134,8 @@ def content(source: str) -> str | None:
 
     A commit has 40 hex digits in lower case, as hubs write them.
     """
-    version, pattern = source.partition("@")[2].lower(), _CONTENT.get(scheme(source))
+    version = source.partition("@")[2].lower()
+    pattern = _CONTENT.get(scheme(source))
     return version if pattern is not None and re.fullmatch(pattern, version) else None
 
 

@@ -46,7 +46,8 @@ def merge_stack(
     below = {**stack.origin.below, "services": services.origin}
     if any(is_mapping(layer.tree) for layer in explicit.layers):
         merged = _whole_defaults(explicit.layers, defaults, prefills)
-        stack.tree["defaults"], below["defaults"] = merged.tree, merged.origin
+        stack.tree["defaults"] = merged.tree
+        below["defaults"] = merged.origin
     if services.tree is not None:
         stack.tree["services"] = services.tree
     return Layer(stack.tree, Origin(Path(), below), (*stack.problems, *defaults.problems, *services.problems))
@@ -103,7 +104,8 @@ def _above_null(layers: Iterable[Layer]) -> _Above:
 
     A null removes the values of all layers below it.
     """
-    above, problems = list[Layer](), list[Problem]()
+    above = list[Layer]()
+    problems = list[Problem]()
     for layer in layers:
         if layer.tree is not None:
             above.append(layer)
@@ -147,7 +149,8 @@ def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequen
 
 
 def _canary_in_defaults(canary: Layer) -> Problem:
-    what, remedy = "would be a canary of every service", "write it in the service that should have a canary"
+    what = "would be a canary of every service"
+    remedy = "write it in the service that should have a canary"
     return Problem(canary.origin.at, what, remedy, file=canary.origin.file)
 
 
@@ -247,7 +250,8 @@ def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], 
     prefills = _above_null([*below.prefills, *_children(services, "prefill")]).layers
     inherited = [layer.without("replicas", "autoscaling") for layer in prefills if is_mapping(layer.tree)]
     all_prefills = [*(inherited if "prefill" in service.tree else ()), *_children(explicit, "prefill")]
-    canary, other = _drop_inherited_replicas(merged, explicit), _other(below, at / "prefill", services)
+    canary = _drop_inherited_replicas(merged, explicit)
+    other = _other(below, at / "prefill", services)
     for_prefill = canary if other is None else _merge_canary(other, explicit, highest.origin.at)
     canary = _with_prefill(canary, _above_null(all_prefills), for_prefill)
     has_sidecar = "prefill" in canary.tree or any("sidecar" in layer.tree for layer in explicit)

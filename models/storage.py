@@ -156,10 +156,12 @@ def complete_models(tree: object) -> object:
     The model of a shared cache gets the cache's source and size. The model of a canary gets its service's served model
     name. Explicit values win. The given tree is not changed.
     """
-    stack, services = _mapping(tree), _mapping(tree).get("services")
+    stack = _mapping(tree)
+    services = _mapping(tree).get("services")
     if not isinstance(services, dict):
         return tree
-    caches, trees = _mapping(stack.get("caches")), cast("dict[str, Any]", services)
+    caches = _mapping(stack.get("caches"))
+    trees = cast("dict[str, Any]", services)
     return {**stack, "services": {key: _complete_service(service, caches) for key, service in trees.items()}}
 
 
@@ -184,7 +186,8 @@ def _with_values_of_cache(tree: object, caches: dict[str, Any]) -> object:
     storage = _mapping(_mapping(tree).get("storage"))
     if storage.get("type") != "shared" or not isinstance(_mapping(tree).get("model"), dict):
         return tree
-    cache, model = _mapping(caches.get(str(storage.get("cache")))), _mapping(_mapping(tree)["model"])
+    cache = _mapping(caches.get(str(storage.get("cache"))))
+    model = _mapping(_mapping(tree)["model"])
     values = {key: cache[key] for key, kind in _CACHE_FIELDS.items() if key in cache and _is_valid(kind, cache[key])}
     if model.get("source", values.get("source")) != values.get("source"):
         return tree

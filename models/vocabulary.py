@@ -347,7 +347,8 @@ _SECOND = 1000
 """A second in milliseconds: the shortest `Interval`."""
 _SMALLEST = 2**20
 """Smallest number of bytes that needs no unit."""
-LARGEST_BYTES, _LARGEST_TEXT = 2**50, "1Pi"
+LARGEST_BYTES = 2**50
+_LARGEST_TEXT = "1Pi"
 """Largest number of bytes that `Bytes` accepts. Seconds that are computed from bytes thus stay far below `LARGEST`."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
