@@ -15,7 +15,7 @@ from benchmarks.timing import processor_seconds
 from models.load import load
 from planning.fit.memory import Fit
 from planning.resolve import resolve
-from planning.serving import fit_rules, fitting
+from planning.serving import EngineContext, device_memory, memory_rules
 from planning.variant.context import RoleContext
 
 _SIZES = (100, 200, 400)
@@ -55,13 +55,13 @@ def seconds(services: int, accelerator: str, work: Callable[[RoleContext], objec
 
 
 def _fit(context: RoleContext) -> None:
-    found = fitting.fit(context)
+    found = device_memory.fit(context)
     if not isinstance(found, Fit) or not found.is_sufficient:
         raise ValueError("a role does not fit")
 
 
 def _message(context: RoleContext) -> None:
-    if not list(fit_rules.problems(context)):
+    if not list(memory_rules.judge(EngineContext(context))):
         raise ValueError("a role fits")
 
 
