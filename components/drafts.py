@@ -11,8 +11,8 @@ from components import program
 from components.program import Program
 from composition import Composition, Live, LockFile, Refusal, compose, defects
 from composition.instances import Sibling
-from composition.pipeline import cluster_name
 from composition.sources import Configuration
+from composition.surroundings import cluster_name
 from facts.cluster import Access
 from models.paths import Path as ConfigPath
 from models.platform import Outputs

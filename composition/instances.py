@@ -7,7 +7,7 @@ inference stack made the object.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from composition.pipeline import Composition
+from composition.results import Composition
 from manifests.objects import Rendered
 from models.paths import Path
 from models.problems import Problem

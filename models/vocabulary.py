@@ -122,7 +122,9 @@ def _number_as_text(value: object) -> object:
     `cpu: 4` is a valid quantity in Kubernetes. A duration that is written as the number `10` is rejected with the
     message of `Duration`, not as "not a string".
     """
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value
 
 
 def _at_least_a_second(interval: str) -> str:

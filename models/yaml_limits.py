@@ -12,6 +12,7 @@ import yaml
 
 from models.paths import Path
 from models.problems import ConfigError, Problem
+from models.trees import mapping, sequence
 
 MAX_LEVELS = 100
 """Maximum number of nested mappings and lists. Every function that walks through values survives this number."""
@@ -97,16 +98,13 @@ def is_too_deep(value: object) -> bool:
 def refuse_too_deep(tree: object, earlier: Iterable[Problem] = ()) -> None:
     """Raise `ConfigError` if a value of a configuration has too many nested levels. The error also has `earlier`."""
     remedy = f"write at most {MAX_LEVELS} levels"
-    keys = cast("dict[object, object]", tree) if isinstance(tree, dict) else {}
-    problems = [Problem(Path(str(key)), TOO_DEEP, remedy) for key, value in keys.items() if is_too_deep(value)]
+    problems = [Problem(Path(str(key)), TOO_DEEP, remedy) for key, value in mapping(tree).items() if is_too_deep(value)]
     if problems:
         raise ConfigError([*earlier, *problems])
 
 
 def _items(value: object) -> Sequence[object]:
-    if isinstance(value, dict):
-        return tuple(cast("dict[object, object]", value).values())
-    return cast("list[object]", value) if isinstance(value, list) else ()
+    return (*mapping(value).values(), *sequence(value))
 
 
 def _alias_places(root: yaml.Node) -> frozenset[_Place]:

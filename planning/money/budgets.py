@@ -161,10 +161,10 @@ def _members(stack: Stack, value: str) -> list[str]:
 def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
     """Return by service key the devices of each service and its canary, for their maximum numbers of replicas."""
     found = dict[str, list[Devices]]()
-    for (key, _, _), role in contexts.roles.items():
+    for identity, role in contexts.roles.items():
         number = role.layout.devices_per_pod * role.layout.pods_per_replica * max_replicas(role.role)
         if number:
-            found.setdefault(key, []).append(Devices(role.role.accelerator, number, number))
+            found.setdefault(identity.variant.key, []).append(Devices(role.role.accelerator, number, number))
     return found
 
 

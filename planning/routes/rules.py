@@ -16,7 +16,6 @@ from planning.interceptor import edge
 from planning.routes import collisions, hosts_and_ties, httproute, model_names, nested_paths, pickers, requests
 from planning.routes.records import Match, PlannedRoute, Rule
 from planning.routes.templates import TemplateError
-from planning.variant import images
 from planning.variant.context import Contexts, VariantContext
 
 _MAX_RULES = 16
@@ -95,7 +94,7 @@ def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
 def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
     """Yield a warning if the mirror's target serves another model than the requests ask for."""
     mirror = variant.service.route.mirror
-    if mirror is None or mirror.service == variant.key:
+    if mirror is None or mirror.service == variant.key or mirror.service not in variant.stack.services:
         return
     target = variant.stack.services[mirror.service].model
     requested, served = (served_name(model.name, model.source) for model in (variant.spec.model, target))
@@ -371,7 +370,7 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Pr
 def _served_names(variant: VariantContext) -> tuple[str, ...]:
     """Return the model names that the engine serves. Empty if only a custom image knows these names."""
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or images.is_custom(variant.spec, variant.spec):
+    if name is None or variant.is_custom:
         return ()
     lora = variant.spec.model.lora
     return (name, *sorted(lora.adapters if lora is not None else ()))

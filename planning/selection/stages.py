@@ -14,7 +14,7 @@ from planning.ground.cluster_facts import Unknown
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import gibibytes
 from planning.hardware.nodes import ClassNode
-from planning.selection import fitting
+from planning.selection import profile_memory
 from planning.selection.fleet import Fleet
 from planning.selection.preferences import preferences
 from planning.selection.records import Candidate, Reason, Verdict
@@ -162,7 +162,7 @@ def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa:
 
     The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
     """
-    found = fitting.fit(candidate.profile, candidate.accelerator)
+    found = profile_memory.fit(candidate.profile, candidate.accelerator)
     if isinstance(found, Unknown) or found.longest:
         return None
     taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"

@@ -17,7 +17,7 @@ from judging.losses import clusters
 from judging.losses.matching import Matches
 from judging.preflight import kinds
 from judging.report import bill, checks
-from judging.report.fitting import cells, rows
+from judging.report.memory_rows import cells, rows
 from manifests.assembly import objects, render
 from models.load import load
 from models.lock import Lock

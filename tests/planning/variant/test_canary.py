@@ -257,7 +257,7 @@ def test_zerfoo_9_9_a_canarys_service_never_carries_the_interceptors_pair():
     primary = plan(tree() | {"interceptor": {"mode": "label", "namespace": "metering"}}).services[0].primary
     assert selects(pair, routed_service(primary).manifest["metadata"]["labels"])
     service = plan(stack()).services[0]
-    assert service.canary.resource_id is None
+    assert service.canary.search_id is None
     assert not pair.keys() & routed_service(service.canary).manifest["metadata"]["labels"].keys()
     for manifest in rendered(metered()):
         assert not pair.keys() & manifest["metadata"].get("labels", {}).keys()
@@ -356,8 +356,8 @@ def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, canary, 
 
 
 def test_a_service_without_a_canary_has_no_warnings():
-    service = plan(tree()).services[0]
-    assert (service.warnings, service.canary) == ((), None)
+    planned = plan(tree())
+    assert (planned.warnings, planned.services[0].canary) == ((), None)
 
 
 def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
