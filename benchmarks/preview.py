@@ -19,8 +19,7 @@ from typing import Any
 
 from benchmarks import stacks
 from benchmarks.clusters import ROOT, Cluster, cluster, planned_resources
-from benchmarks.tables import show
-from benchmarks.timing import wall_seconds
+from benchmarks.measuring import show, wall_seconds
 from components.registration import with_force
 from composition import Live, Refusal, compose
 from facts.cluster import name as cluster_name
@@ -62,16 +61,15 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
     ours = _program(shared, f"ours-{services}", tree, None)
     bare = _program(shared, f"bare-{services}", tree, _registrations(shared, tree))
     with shared.report.step(f"first previews of {services} services"):
-        resources, others = planned_resources(ours.engine), planned_resources(bare.engine)
+        resources = planned_resources(ours.engine)
+        others = planned_resources(bare.engine)
         different = sorted(urn for urn in {*resources, *others} if resources.get(urn) != others.get(urn))
         if different:
             raise AssertionError(f"the two programs register different resources: {', '.join(different)}")
     with shared.report.step(f"{_PAIRS} pairs of previews of {services} services"):
-        pairs = [(ours.preview(), bare.preview()) for _ in range(_PAIRS)]
-    (ours_wall, ours_cpu), (bare_wall, bare_cpu) = (
-        tuple(statistics.median(pair[program][clock] for pair in pairs) for clock in range(2)) for program in range(2)
-    )
-    walls = f"{ours_wall:.1f}", f"{bare_wall:.1f}", f"{ours_wall / bare_wall:.2f}"
+        pairs = [(*ours.preview(), *bare.preview()) for _ in range(_PAIRS)]
+    ours_wall, ours_cpu, bare_wall, bare_cpu = map(statistics.median, zip(*pairs, strict=True))
+    walls = (f"{ours_wall:.1f}", f"{bare_wall:.1f}", f"{ours_wall / bare_wall:.2f}")
     return services, len(resources), *walls, f"{ours_cpu:.2f}", f"{bare_cpu:.2f}", f"{ours_cpu - bare_cpu:.2f}"
 
 
