@@ -14,7 +14,7 @@ from cli import documents, named_stack
 from cli.documents import Block, Heading, Items, Line, Table
 from facts import regular_files
 from facts.regular_files import UnreadableError
-from judging.report import fitting
+from judging.report import memory_rows
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from models.vocabulary import amount
@@ -69,10 +69,10 @@ def run(options: Namespace) -> int:
 def _print_stack(options: Namespace) -> int:
     """Print the roles of a stack, even if its models do not fit their devices. Return the exit code."""
     plan = named_stack.of(options).compose(_without_check).plan
-    roles = list(fitting.rows(plan))
+    roles = list(memory_rows.rows(plan))
     fits = [(role, role.fit) for role in roles if isinstance(role.fit, Fit)]
     unknown = [("?", f"{role.path}: {role.fit.reason}") for role in roles if isinstance(role.fit, Unknown)]
-    rows = [(role.path, _devices(role), *fitting.cells(fit), _verdict(fit)) for role, fit in fits]
+    rows = [(role.path, _devices(role), *memory_rows.cells(fit), _verdict(fit)) for role, fit in fits]
     blocks = list[Block]()
     if rows:
         blocks += [Table(("role", "devices", *_TITLES, ""), rows), Line(_NOTE)]
@@ -92,7 +92,7 @@ def _without_check(tree: object) -> object:
     return {**stack, "checks": {**others, "fit": "skip"}} if checks is None or isinstance(checks, dict) else stack
 
 
-def _devices(row: fitting.Row) -> str:
+def _devices(row: memory_rows.Row) -> str:
     return f"{row.devices} × {row.accelerator}" if row.devices else row.accelerator
 
 
@@ -118,7 +118,7 @@ def _of_model(options: Namespace) -> Iterator[Block]:
         if isinstance(fit, Unknown):
             raise ConfigError([Problem(ConfigPath("--model"), f"cannot be computed: {fit.reason}")])
         if fit.is_sufficient:
-            rows.append((f"{fit.request.tensor} × {name}", *fitting.cells(fit)))
+            rows.append((f"{fit.request.tensor} × {name}", *memory_rows.cells(fit)))
         else:
             small.append(name)
     if options.accelerator is not None and not rows and not small:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from manifests import about, awaiting
@@ -24,8 +25,8 @@ def routed_service(variant: VariantPlan) -> Rendered:
     """
     contract: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    if variant.resource_id is not None:
-        contract = labels.routing_contract(variant.resource_id)
+    if variant.search_id is not None:
+        contract = labels.routing_contract(variant.search_id)
         annotations = {labels.SERVICE_KEY: variant.key}
     port = {
         "name": str(ROUTED_PORT),
@@ -40,9 +41,8 @@ def routed_service(variant: VariantPlan) -> Rendered:
         "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract, annotations),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    rendered = about.part_object(variant, parts.SERVICE, manifest)._replace(
-        delete_first=variant.resource_id is not None
-    )
+    rendered = about.part_object(variant, parts.SERVICE, manifest)
+    rendered = replace(rendered, delete_first=variant.search_id is not None)
     return awaiting.with_wait(rendered, SERVICE)
 
 

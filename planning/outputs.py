@@ -32,13 +32,12 @@ def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str]
         "release": plan.release,
         "factsDigest": facts_digest,
         "services": {
-            service.key: _service(service, plan.interceptor, with_route=service.key in awaited)
-            for service in plan.services
+            service.key: _service(service, plan, with_route=service.key in awaited) for service in plan.services
         },
     }
 
 
-def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_route: bool) -> contract.Service:
+def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> contract.Service:
     route, primary = service.route, service.primary
     return {
         "name": primary.names.base,
@@ -52,10 +51,10 @@ def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_
         "primary": _variant(primary),
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
         "profile": _profiles(primary).get(labels.DECODE),
-        "interceptor": _interceptor(primary, interceptor),
+        "interceptor": _interceptor(primary, plan.interceptor),
         "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
         "warnings": sorted(
-            str(replace(warning, path=warning.path.below(primary.path))) for warning in service.warnings
+            str(replace(warning, path=warning.path.below(primary.path))) for warning in plan.warnings_of(service.key)
         ),
     }
 

@@ -105,13 +105,13 @@ def parsed_integer(text: str) -> int:
     digits = text.lstrip("+-")
     if digits[:1] == "0" and digits[1:2].isdecimal():
         digits = f"0o{digits[1:]}"
-    return _signed(text, int(digits, 0))
+    return _with_sign(text, int(digits, 0))
 
 
 _Number = TypeVar("_Number", int, Fraction)
 
 
-def _signed(text: str, number: _Number) -> _Number:
+def _with_sign(text: str, number: _Number) -> _Number:
     """Return a number with the sign at the start of a text."""
     if text.startswith("-"):
         return -number
@@ -134,7 +134,7 @@ def duration(value: object) -> Fraction:
     total = sum(Fraction(digits.rstrip(".") or "0") * _NANOSECONDS[unit] for digits, unit in parts)
     if total >= _INT64:
         raise ValueError
-    return _signed(written, Fraction(total) / 10**9)
+    return _with_sign(written, Fraction(total) / 10**9)
 
 
 def period(value: object) -> Fraction | None:
@@ -156,7 +156,7 @@ def quantity(value: object) -> Fraction:
     factor = {**_DECIMAL, **_BINARY}.get(unit, Fraction(1))
     if exponent:
         factor = Fraction(10) ** int(exponent[1:])
-    return _signed(sign, Fraction(digits.rstrip(".")) * factor)
+    return _with_sign(sign, Fraction(digits.rstrip(".")) * factor)
 
 
 def message_size(value: object) -> int | None:

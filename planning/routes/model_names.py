@@ -11,7 +11,6 @@ from models.problems import Problem
 from models.source import served_name
 from planning.ground.cluster_facts import GatewayRef
 from planning.routes.records import ModelNames, PlannedRoute
-from planning.variant import images
 from planning.variant.context import VariantContext
 
 
@@ -60,7 +59,7 @@ def _base_model(variant: VariantContext) -> str | None:
     if not models:
         return None
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or images.is_custom(variant.spec, variant.spec):
+    if name is None or variant.is_custom:
         return models[0]
     return name
 

@@ -16,7 +16,6 @@ from planning.interceptor import edge
 from planning.routes import collisions, hosts_and_ties, httproute, model_names, nested_paths, pickers, requests
 from planning.routes.records import Match, PlannedRoute, Rule
 from planning.routes.templates import TemplateError
-from planning.variant import images
 from planning.variant.context import Contexts, VariantContext
 
 _MAX_RULES = 16
@@ -35,13 +34,6 @@ class Routing:
     """Problems of routes, objectives and rewrites, by service key."""
     between_services: tuple[Problem, ...]
     """Problems of several routes together."""
-
-    @property
-    def problems(self) -> Iterator[Problem]:
-        """Yield all problems, first those of the services."""
-        for problems in self.of_services.values():
-            yield from problems
-        yield from self.between_services
 
 
 def resolve(contexts: Contexts) -> Routing:
@@ -100,7 +92,7 @@ def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
 def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
     """Yield a warning if the mirror's target serves another model than the requests ask for."""
     mirror = variant.service.route.mirror
-    if mirror is None or mirror.service == variant.key:
+    if mirror is None or mirror.service == variant.key or mirror.service not in variant.stack.services:
         return
     target = variant.stack.services[mirror.service].model
     requested, served = (served_name(model.name, model.source) for model in (variant.spec.model, target))
@@ -416,7 +408,7 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Pr
 def _served_names(variant: VariantContext) -> tuple[str, ...]:
     """Return the model names that the engine serves. Empty if only a custom image knows these names."""
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or images.is_custom(variant.spec, variant.spec):
+    if name is None or variant.is_custom:
         return ()
     lora = variant.spec.model.lora
     if lora is None:
