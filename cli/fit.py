@@ -13,10 +13,10 @@ from cli import documents, named_stack
 from cli.documents import Block, Heading, Items, Line, Table
 from facts import regular_files
 from facts.regular_files import UnreadableError
-from judging.report import fitting
+from judging.report import memory_rows
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
-from models.trees import at, mapping
+from models.trees import EMPTY, at, mapping
 from models.vocabulary import amount
 from planning.fit import configs, memory, models
 from planning.fit.memory import Devices, Fit, Request
@@ -69,10 +69,10 @@ def run(options: Namespace) -> int:
 def _print_stack(options: Namespace) -> int:
     """Print the roles of a stack, even if its models do not fit their devices. Return the exit code."""
     plan = named_stack.of(options).compose(_without_check).plan
-    roles = list(fitting.rows(plan))
+    roles = list(memory_rows.rows(plan))
     fits = [(role, role.fit) for role in roles if isinstance(role.fit, Fit)]
     unknown = [("?", f"{role.path}: {role.fit.reason}") for role in roles if isinstance(role.fit, Unknown)]
-    rows = [(role.path, _devices(role), *fitting.cells(fit), _VERDICTS[fit.is_sufficient]) for role, fit in fits]
+    rows = [(role.path, _devices(role), *memory_rows.cells(fit), _VERDICTS[fit.is_sufficient]) for role, fit in fits]
     blocks = list[Block]()
     if rows:
         blocks += [Table(("role", "devices", *_TITLES, ""), rows), Line(_NOTE)]
@@ -87,13 +87,12 @@ def _print_stack(options: Namespace) -> int:
 def _without_check(tree: object) -> object:
     """Return the configuration with `checks.fit: skip`."""
     checks = at(tree, "checks")
-    is_valid = all(isinstance(value, dict) for value in (tree, {} if checks is None else checks))
-    if not is_valid:
+    if mapping(tree) is EMPTY or (checks is not None and mapping(checks) is EMPTY):
         return tree
     return {**mapping(tree), "checks": {**mapping(checks), "fit": "skip"}}
 
 
-def _devices(row: fitting.Row) -> str:
+def _devices(row: memory_rows.Row) -> str:
     if row.devices:
         return f"{row.devices} × {row.accelerator}"
     return row.accelerator
@@ -121,7 +120,7 @@ def _of_model(options: Namespace) -> Iterator[Block]:
         if isinstance(fit, Unknown):
             raise ConfigError([Problem(ConfigPath("--model"), f"cannot be computed: {fit.reason}")])
         if fit.is_sufficient:
-            rows.append((f"{fit.request.tensor} × {name}", *fitting.cells(fit)))
+            rows.append((f"{fit.request.tensor} × {name}", *memory_rows.cells(fit)))
         else:
             small.append(name)
     if options.accelerator is not None and not rows and not small:
