@@ -89,7 +89,7 @@ def _drift_blocks(changes: tuple[Drift, ...]) -> Iterator[Block]:
     if not changes:
         yield Heading("as deployed")
         return
-    yield Heading(f"{summary_blocks.counted(len(changes), 'object')} changed by hand")
+    yield Heading(f"{summary_blocks.number_of(len(changes), 'object')} changed by hand")
     yield Items(tuple((change.sign, str(change)) for change in changes))
 
 

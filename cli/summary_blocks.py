@@ -76,7 +76,7 @@ def blocks(summary: Summary, length: int) -> Iterator[Block]:
 def _headline(summary: Summary) -> str:
     parts = [summary.stack or "no stack"]
     if summary.errors:
-        parts.append(counted(len(summary.errors), "error"))
+        parts.append(number_of(len(summary.errors), "error"))
     match len(summary.services):
         case 0:
             parts.append("no service changes")
@@ -86,9 +86,9 @@ def _headline(summary: Summary) -> str:
             parts.append(f"{number} services change")
     outages = sum(line.outage is not None for line in summary.workloads)
     if outages:
-        parts.append(counted(outages, "outage"))
+        parts.append(number_of(outages, "outage"))
     if summary.drift:
-        parts.append(f"{counted(len(summary.drift), 'object')} changed by hand")
+        parts.append(f"{number_of(len(summary.drift), 'object')} changed by hand")
     parts += [
         f"{_difference(devices)} {devices.accelerator}"
         for devices in summary.capacity.classes
@@ -99,7 +99,7 @@ def _headline(summary: Summary) -> str:
     return " · ".join(parts)
 
 
-def counted(number: int, noun: str) -> str:
+def number_of(number: int, noun: str) -> str:
     """Return a number with a noun in singular or plural."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
