@@ -12,7 +12,7 @@ from planning.variant.context import VariantContext, gateway
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class MeteringEdge:
     """Target of an HTTPRoute's rule for metered requests, and the headers that the rule changes."""
 
     name: str
@@ -24,7 +24,7 @@ class Edge:
     remove_headers: tuple[str, ...]
 
 
-def edge(variant: VariantContext) -> Edge | None:
+def edge(variant: VariantContext) -> MeteringEdge | None:
     """Return the edge of the requests for a variant; None if its service is not metered."""
     spec = variant.stack.interceptor
     resource_id = variant.metered_as
@@ -34,7 +34,7 @@ def edge(variant: VariantContext) -> Edge | None:
     set_headers = {headers.resource_id: resource_id}
     if spec.mode == "header":
         set_headers[headers.upstream] = upstream_of(variant)
-    return Edge(
+    return MeteringEdge(
         name=spec.service_name,
         namespace=spec.namespace,
         port=spec.port,

@@ -1,6 +1,6 @@
 """Settings of the interceptor: the file that the interceptor's process reads once, at its start.
 
-The process silently ignores keys that it does not know. The record `Settings` has only keys that the process knows.
+The process silently ignores keys that it does not know. The record `SettingsFile` has only keys that the process knows.
 """
 
 from typing import Literal
@@ -29,7 +29,7 @@ class Emission(Spec):
     wal_path: NestedPath
 
 
-class Settings(Spec):
+class SettingsFile(Spec):
     """All settings of the file."""
 
     listen_port: Port
@@ -51,7 +51,7 @@ def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str
     registry = None
     if "registry" in groups and models_namespace is not None:
         registry = Registry.model_construct(strategy="cached", k8s_namespace=models_namespace)
-    settings = Settings.model_construct(
+    settings = SettingsFile.model_construct(
         listen_port=spec.port,
         idle_timeout=f"{idle_seconds}s",
         registry=registry,

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import demands
-from planning.picker.demands import DemandScope
+from planning.picker import value_combinations
 from planning.picker.graph import DeclaredPlugin, Graph, mappings
+from planning.picker.value_combinations import DemandScope
 from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
 
@@ -68,7 +68,7 @@ def _consumptions(facts: Plugin | None, parameters: Mapping[str, Any]) -> Iterat
         return
     scope = DemandScope(Path(), parameters, facts.defaults)
     for consumed in facts.consumes:
-        if all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when):
+        if all(value_combinations.holds(condition, scope, otherwise=False) for condition in consumed.when):
             yield consumed
 
 

@@ -316,4 +316,4 @@ READERS: dict[str, Callable[[object], object]] = {
     "selector": selector,
     "text": text,
 }
-"""Reader of each type of value, by the word that stands for the type in `planning.picker.shapes`."""
+"""Reader of each type of value, by the word that stands for the type in `planning.picker.value_shapes`."""

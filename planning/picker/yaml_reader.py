@@ -46,7 +46,7 @@ class File:
     problems: tuple[Problem, ...]
 
 
-class _Plain(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
+class _NodeLoader(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
     """Loader that only composes nodes. Plain scalars stay without a type: `scalar` finds the type."""
 
     def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
@@ -79,8 +79,8 @@ def read(text: str) -> File:
 
 def _compose(text: str) -> yaml.Node | None:
     """Return the root node of a YAML text; None if the text is empty. Raises YAML errors, also for exceeded limits."""
-    yaml_limits.check_levels(text, _Plain)
-    loader = _Plain(text)
+    yaml_limits.check_levels(text, _NodeLoader)
+    loader = _NodeLoader(text)
     node: yaml.Node | None = None
     try:
         if loader.check_node():

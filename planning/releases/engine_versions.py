@@ -17,7 +17,7 @@ _TAG = re.compile(r"v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:-.+)?")
 """Tag of a release of vLLM. The name of a build may follow. Examples are `v0.21.0` and `v0.15.1-x86_64`."""
 
 
-class ImageFamily(Sourced):
+class EngineImageFamily(Sourced):
     """Images whose version of vLLM is known."""
 
     repositories: list[str]
@@ -29,7 +29,7 @@ class ImageFamily(Sourced):
 class EngineImages(Spec):
     """The known images of vLLM."""
 
-    families: list[ImageFamily]
+    families: list[EngineImageFamily]
 
 
 class GroupFlags(Sourced):
@@ -55,7 +55,7 @@ class Groups(Spec):
     multi_port: MultiPort
 
 
-class Table(Spec):
+class VersionTable(Spec):
     """Names that versions of vLLM know, by ranges of versions.
 
     A range is `0.18.0..` or `0.9.0..0.11.2`. Several ranges are separated by commas.
@@ -136,9 +136,9 @@ def versions_with(name: str) -> str | None:
 
 
 @cache
-def table() -> Table:
+def table() -> VersionTable:
     """Return the table of versions."""
-    return tables.read(Table, "releases/engines/vllm.yaml")
+    return tables.read(VersionTable, "releases/engines/vllm.yaml")
 
 
 def groups() -> Groups:

@@ -9,14 +9,14 @@ from planning.ground import gateways
 from planning.ground.ports import ROUTED_PORT
 from planning.interceptor.edge import edge
 from planning.routes import model_names, templates
-from planning.routes.records import Backend, Match, Mirror, Parent, PlannedRoute, Rule, Timeouts
+from planning.routes.records import Match, Mirror, Parent, PlannedRoute, RouteBackend, RouteRule, RouteTimeouts
 from planning.variant.context import Contexts, VariantContext
 
 CATCH_ALL = "/"
 """Path prefix that matches every path."""
 
 
-def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[Rule, ...]) -> PlannedRoute:
+def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[RouteRule, ...]) -> PlannedRoute:
     """Return the route of a service with a gateway. `matches` and `rules` have passed the checks."""
     variant = contexts.primary(key)
     spec = variant.service.route
@@ -85,13 +85,13 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
     }
 
 
-def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[Rule, ...]:
+def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[RouteRule, ...]:
     """Return the rules for matches. A rule with the canary's headers precedes the rule without them.
 
     The primary is the last backend: a gateway that asks only one picker for a rule asks the picker of the last backend.
     """
     share = variant.share
-    planned = list[Rule]()
+    planned = list[RouteRule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
         if canary is None:
             planned.append(_rule(variant, group, prefix))
@@ -106,27 +106,27 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantCo
             planned.append(_rule(receiver, group, prefix))
             continue
         backends = _backend(canary, share.canary), _backend(variant, share.primary)
-        planned.append(Rule(group, backends, prefix))
+        planned.append(RouteRule(group, backends, prefix))
     return tuple(planned)
 
 
-def _rule(variant: VariantContext, matches: tuple[Match, ...], prefix: str | None) -> Rule:
+def _rule(variant: VariantContext, matches: tuple[Match, ...], prefix: str | None) -> RouteRule:
     """Return a rule that sends all requests to one variant."""
     metering = edge(variant)
     if metering is None:
-        return Rule(matches, (_backend(variant, 1),), prefix)
+        return RouteRule(matches, (_backend(variant, 1),), prefix)
     namespace = None
     if metering.namespace != variant.namespace:
         namespace = metering.namespace
-    backend = Backend(metering.name, 1, metering.port, namespace)
-    return Rule(matches, (backend,), prefix, metering.set_headers)
+    backend = RouteBackend(metering.name, 1, metering.port, namespace)
+    return RouteRule(matches, (backend,), prefix, metering.set_headers)
 
 
-def _backend(variant: VariantContext, weight: int) -> Backend:
+def _backend(variant: VariantContext, weight: int) -> RouteBackend:
     """Return the backend of a variant: its pool, or its Service if it has no endpoint picker."""
     if variant.has_picker:
-        return Backend(variant.names.pool, weight)
-    return Backend(variant.names.base, weight, ROUTED_PORT)
+        return RouteBackend(variant.names.pool, weight)
+    return RouteBackend(variant.names.base, weight, ROUTED_PORT)
 
 
 def _rule_groups(matches: tuple[Match, ...], prefix: str) -> Iterator[tuple[str | None, tuple[Match, ...]]]:
@@ -165,13 +165,13 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
     return Mirror(spec.service, target.base, target.namespace, spec.percent)
 
 
-def timeouts(variant: VariantContext) -> Timeouts | None:
+def timeouts(variant: VariantContext) -> RouteTimeouts | None:
     """Return the time limits of a service's route. None if the route has no limits, or the gateway ignores them."""
     spec = variant.service.route.timeouts
     gateway = variant.gateway
     if spec is None or spec.request is spec.backend_request is None or not takes_timeouts(gateway):
         return None
-    return Timeouts(spec.request, spec.backend_request)
+    return RouteTimeouts(spec.request, spec.backend_request)
 
 
 def takes_timeouts(gateway: Gateway | None) -> bool:

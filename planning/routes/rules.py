@@ -14,7 +14,7 @@ from planning.ground import gateways
 from planning.ground.names import PRIMARY
 from planning.interceptor import edge
 from planning.routes import collisions, hosts_and_ties, httproute, model_names, nested_paths, pickers, requests
-from planning.routes.records import Match, PlannedRoute, Rule
+from planning.routes.records import Match, PlannedRoute, RouteRule
 from planning.routes.templates import TemplateError
 from planning.variant.context import Contexts, VariantContext
 
@@ -367,7 +367,7 @@ def _is_default_mirror(variant: VariantContext) -> bool:
     return isinstance(default, dict) and mirror is not None and default.get("service") == mirror.service
 
 
-def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Iterator[Problem]:
+def _rule_count(variant: VariantContext, at: Path, rules: Sequence[RouteRule]) -> Iterator[Problem]:
     """Reject more rules than an HTTPRoute may have. The spec itself limits the number of matches and hostnames."""
     canary = variant.service.canary
     if len(rules) > _MAX_RULES:

@@ -9,7 +9,7 @@ The word says which value the leaf takes:
 - a key of `planning.picker.go_values.READERS`: a value of this type;
 - `cel`: an expression that `planning.picker.expressions` accepts;
 - `plugin:GROUP,GROUP`: the name of a plugin that belongs to one of the groups;
-- `name:GROUP`: the name of a plugin, which only `planning.picker.intent` checks;
+- `name:GROUP`: the name of a plugin, which only `planning.picker.accepted_mistakes` checks;
 - `never`: no value, because the leaf must be absent.
 
 A `!` after the word makes the leaf required. The constraints are bounds, such as `>0`, `>=0`, `<1` and `<=1`; then
@@ -79,7 +79,7 @@ class PluginReference:
     name: str
     groups: tuple[str, ...]
     is_checked: bool = True
-    """Whether the name must be the name of a plugin; false for `name:`, which only `planning.picker.intent` checks."""
+    """Whether the name must be the name of a plugin; false for `name:`, which only `accepted_mistakes` checks."""
 
 
 @dataclass(frozen=True, slots=True)

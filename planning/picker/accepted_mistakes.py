@@ -9,11 +9,11 @@ from typing import cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import demands, shapes
-from planning.picker.demands import DemandScope
+from planning.picker import value_combinations, value_shapes
 from planning.picker.graph import FLOW_CONTROL, DeclaredPlugin, Graph, ProfileEntry, SchedulingProfile, feature_gates
-from planning.picker.loader import LoaderSetting, gate_is_on, wrong_group
-from planning.picker.words import PRODUCER, SCHEDULING, example, with_article
+from planning.picker.plugin_words import PRODUCER, SCHEDULING, example, with_article
+from planning.picker.start_mistakes import LoaderSetting, gate_is_on, wrong_group
+from planning.picker.value_combinations import DemandScope
 from planning.releases import Handler, Need, Plugin
 
 _ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
@@ -64,7 +64,7 @@ def _misplaced_entries(graph: Graph, setting: LoaderSetting) -> Iterator[Problem
         if set(reference.groups) >= SCHEDULING and not set(facts.groups) & SCHEDULING:
             yield wrong_group(reference, facts, table)
     for entry, declared in _entries(graph):
-        if shapes.fits(entry.weight, "number") and declared.groups and "scorer" not in declared.groups:
+        if value_shapes.fits(entry.weight, "number") and declared.groups and "scorer" not in declared.groups:
             what = f"has an effect on scorers only ({declared.name} is {with_article(declared.groups[0])})"
             yield Problem(entry.at / "weight", what, "remove it")
 
@@ -73,7 +73,7 @@ def _weightless(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for entry, declared in _entries(graph):
         weight = entry.weight
         is_scorer = not declared.groups or "scorer" in declared.groups
-        if is_scorer and shapes.fits(weight, "number") and not 0 < cast("float", weight) < math.inf:
+        if is_scorer and value_shapes.fits(weight, "number") and not 0 < cast("float", weight) < math.inf:
             remedy = "write a number above 0, or remove the scorer"
             yield Problem(entry.at / "weight", f"is not above 0 ({weight})", remedy)
 
@@ -141,7 +141,7 @@ def _is_reported(graph: Graph, path: Path) -> bool:
             return any(
                 consumed.producer is not None
                 and plugin.place(consumed.producer) == path
-                and all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when)
+                and all(value_combinations.holds(condition, scope, otherwise=False) for condition in consumed.when)
                 for consumed in plugin.facts.consumes
             )
     return False
@@ -197,7 +197,7 @@ def _decider(
     elif decider is not None and decider.facts is not None:
         scope = DemandScope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
         for condition in decider.facts.never_prefills:
-            if demands.holds(condition, scope, otherwise=False):
+            if value_combinations.holds(condition, scope, otherwise=False):
                 what = f"never lets a request use prefill ({decider.name})"
                 yield Problem(decider.place(condition.at), what, "write a number above 0")
 
@@ -205,7 +205,7 @@ def _decider(
 def _needs_no_decider(declared: DeclaredPlugin, handler: Handler) -> bool:
     values = ((declared.parameter(key), value) for key, value in handler.without_decider.items())
     return any(
-        isinstance(written, str) and written and shapes.fold(value).startswith(shapes.fold(written))
+        isinstance(written, str) and written and value_shapes.fold(value).startswith(value_shapes.fold(written))
         for written, value in values
     )
 

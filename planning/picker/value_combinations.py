@@ -9,7 +9,7 @@ from typing import Any, cast
 from models.paths import Path
 from models.problems import Problem
 from models.trees import mapping, sequence
-from planning.picker import shapes
+from planning.picker import value_shapes
 from planning.releases.plugins import Condition, Demand
 
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
@@ -118,7 +118,7 @@ def _is_among(condition: Condition, scope: DemandScope, value: object) -> bool:
     return (
         (condition.any_of is None or any(_is_same(value, choice) for choice in known))
         and not any(_is_same(value, choice) for choice in condition.not_in or [])
-        and (condition.folded is None or (isinstance(value, str) and shapes.fold(value) in condition.folded))
+        and (condition.folded is None or (isinstance(value, str) and value_shapes.fold(value) in condition.folded))
     )
 
 
@@ -142,9 +142,9 @@ def _compares(condition: Condition, scope: DemandScope, value: object, *, otherw
 def _fits(condition: Condition, value: object) -> bool:
     if condition.fits is not None:
         if value is None:
-            return not shapes.leaf(condition.fits).required
-        return shapes.fits(value, condition.fits)
-    return condition.items is None or all(shapes.fits(item, condition.items) for item in sequence(value))
+            return not value_shapes.leaf(condition.fits).required
+        return value_shapes.fits(value, condition.fits)
+    return condition.items is None or all(value_shapes.fits(item, condition.items) for item in sequence(value))
 
 
 def _has_length(condition: Condition, value: object) -> bool:
@@ -186,7 +186,7 @@ def _message(condition: Condition, scope: DemandScope) -> tuple[str, str]:
         value = next(iter(scope.all(condition.at)), None)
         problem = None
         if not (value is None or condition.items):
-            problem = shapes.leaf_problem(scope.path, value, fitting)
+            problem = value_shapes.leaf_problem(scope.path, value, fitting)
         if problem is None and condition.fits:
             return ("is missing", "add it")
         return _of(problem)

@@ -12,9 +12,8 @@ from typing import Any, cast
 from models.paths import Path
 from models.problems import Problem
 from models.trees import sequence
-from planning.picker import demands, shapes
+from planning.picker import value_combinations, value_shapes
 from planning.picker.data_layer import data, sources
-from planning.picker.demands import DemandScope
 from planning.picker.graph import (
     FLOW_CONTROL,
     HEADER,
@@ -25,8 +24,9 @@ from planning.picker.graph import (
     feature_gates,
     used_parsers,
 )
-from planning.picker.shapes import PluginReference, Reading
-from planning.picker.words import SCHEDULING, example, with_article
+from planning.picker.plugin_words import SCHEDULING, example, with_article
+from planning.picker.value_combinations import DemandScope
+from planning.picker.value_shapes import PluginReference, Reading
 from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
 
 _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
@@ -58,7 +58,7 @@ def problems(graph: Graph, setting: LoaderSetting) -> list[Problem]:
 def unknown(at: Path, name: str, release: Release) -> Problem:
     """Return the problem of a plugin type that the release does not have."""
     others = [other for other in channels() if name in channel(other).picker.plugins.table]
-    likely = shapes.suggestion(name, release.picker.plugins.table)
+    likely = value_shapes.suggestion(name, release.picker.plugins.table)
     change_release = None
     if others:
         change_release = f"remove it, or choose a release that has it: {', '.join(others)}"
@@ -117,9 +117,9 @@ def _shape(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     facts = setting.facts.config
     shape = {**dict.fromkeys(facts.deprecated, "any"), **facts.shape}
     if FLOW_CONTROL in shape and not gate_is_on(graph, setting, FLOW_CONTROL):
-        shape[FLOW_CONTROL] = shapes.without_constraints(shape[FLOW_CONTROL])
+        shape[FLOW_CONTROL] = value_shapes.without_constraints(shape[FLOW_CONTROL])
     written = {key: value for key, value in graph.config.items() if key not in HEADER}
-    yield from shapes.problems(Reading(graph.path), written, shape)
+    yield from value_shapes.problems(Reading(graph.path), written, shape)
 
 
 def _types(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -157,12 +157,14 @@ def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
         written = plugin.written
         if written is None:
             written = dict[str, object]()
-        problems = list(shapes.problems(reading, written, plugin.shape))
+        problems = list(value_shapes.problems(reading, written, plugin.shape))
         scope = DemandScope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults, names)
         seen = {problem.path for problem in problems}
         yield from problems
         if all(path != reading.path for path in seen):
-            yield from (broken for broken in demands.problems(scope, plugin.facts.rules) if broken.path not in seen)
+            yield from (
+                broken for broken in value_combinations.problems(scope, plugin.facts.rules) if broken.path not in seen
+            )
 
 
 def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -185,7 +187,7 @@ def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
 
 def _missing_plugin(graph: Graph, reference: PluginReference, table: Mapping[str, Plugin]) -> Problem:
     is_known = reference.name in table
-    likely = shapes.suggestion(reference.name, {plugin.name for plugin in graph.plugins} | graph.added)
+    likely = value_shapes.suggestion(reference.name, {plugin.name for plugin in graph.plugins} | graph.added)
     remedy = "declare it under plugins"
     if not is_known:
         remedy = likely or "declare it under plugins"
@@ -257,7 +259,7 @@ def _gates(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
             name, separator, value = name.partition("=")
         at = graph.path / "featureGates" / index
         if name not in facts.gates:
-            remedy = shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"
+            remedy = value_shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"
             yield Problem(at, f"is no feature gate of {setting.release.name} ({name})", remedy)
         elif separator and value.partition("=")[0].strip().lower() not in _GATE_VALUES:
             yield Problem(at, f"is neither on nor off ({name})", f"write {name} or {name}=false")
@@ -270,7 +272,7 @@ def _gated_rules(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     scope = DemandScope(graph.path, graph.config, {})
     for gate, rules in setting.facts.config.gated_rules.items():
         if gate_is_on(graph, setting, gate):
-            yield from demands.problems(scope, rules)
+            yield from value_combinations.problems(scope, rules)
 
 
 def _data(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
