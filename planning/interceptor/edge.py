@@ -26,16 +26,19 @@ class Edge:
 
 def edge(variant: VariantContext) -> Edge | None:
     """Return the edge of the requests for a variant; None if its service is not metered."""
-    spec, resource_id = variant.stack.interceptor, variant.metered_as
+    spec = variant.stack.interceptor
+    resource_id = variant.metered_as
     if spec is None or resource_id is None:
         return None
     headers = facts().headers
-    upstream = {headers.upstream: upstream_of(variant)} if spec.mode == "header" else {}
+    set_headers = {headers.resource_id: resource_id}
+    if spec.mode == "header":
+        set_headers[headers.upstream] = upstream_of(variant)
     return Edge(
         name=spec.service_name,
         namespace=spec.namespace,
         port=spec.port,
-        set_headers={headers.resource_id: resource_id, **upstream},
+        set_headers=set_headers,
         remove_headers=removed_headers(spec.mode),
     )
 
@@ -46,7 +49,9 @@ def removed_headers(mode: str) -> tuple[str, ...]:
     `mode` is the value of `interceptor.mode`.
     """
     headers = facts().headers
-    return (*headers.forged, *(() if mode == "header" else (headers.upstream,)))
+    if mode == "header":
+        return tuple(headers.forged)
+    return (*headers.forged, headers.upstream)
 
 
 def upstream_of(variant: VariantContext) -> str:

@@ -77,8 +77,9 @@ class Facts(Spec):
     def line_of(self, image: str) -> Line | None:
         """Return the line of an image by its tag; None if the image is unknown."""
         repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
-        known = self.lines if repository in self.repositories else []
-        return next((line for line in known if tag in line.tags), None)
+        if repository not in self.repositories:
+            return None
+        return next((line for line in self.lines if tag in line.tags), None)
 
 
 def facts() -> Facts:

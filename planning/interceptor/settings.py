@@ -46,7 +46,8 @@ def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str
     `models_namespace` is the namespace in which the interceptor searches for Services; None if it does not search.
     `idle_seconds` is the time for which the interceptor keeps an idle connection.
     """
-    emit, groups = deploy.emit, facts().line(spec.mode).settings
+    emit = deploy.emit
+    groups = facts().line(spec.mode).settings
     registry = None
     if "registry" in groups and models_namespace is not None:
         registry = Registry.model_construct(strategy="cached", k8s_namespace=models_namespace)

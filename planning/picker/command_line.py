@@ -29,20 +29,21 @@ def read(arguments: Sequence[str], release: Release) -> CommandLine:
     """Return the flags of a command line with their values, and its mistakes."""
     facts = release.picker.flags
     words = {**facts.known, **facts.others}
-    values, found = dict[str, object](), list[Problem]()
+    values = dict[str, object]()
+    problems = list[Problem]()
     for name, text in _flags(arguments, words):
         at = Path(f"--{name}")
         if name not in words:
             remedy = shapes.suggestion(name, words) or "remove it"
-            found.append(Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy))
+            problems.append(Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy))
             continue
         if text is None:
-            found.append(Problem(at, "has no value", "write the value after an equals sign"))
+            problems.append(Problem(at, "has no value", "write the value after an equals sign"))
             continue
         value = typed_value(text, words[name])
-        found += shapes.problems(Reading(at), value, words[name])
+        problems += shapes.problems(Reading(at), value, words[name])
         values[name] = _with_list(value, words[name])
-    return CommandLine(values, (*found, *_together(values, facts, bool(found))))
+    return CommandLine(values, (*problems, *_together(values, facts, bool(problems))))
 
 
 def typed_value(text: str, description: str) -> object:
@@ -83,10 +84,12 @@ def _flags(arguments: Sequence[str], words: dict[str, str]) -> Iterator[tuple[st
             continue
         name, separator, value = argument.removeprefix("-").removeprefix("-").partition("=")
         if not argument.startswith("--") and name.startswith(_SHORTHAND) and name != _SHORTHAND:
-            name, separator, value = _SHORTHAND, "=", name.removeprefix(_SHORTHAND)
-        if separator:
+            yield _SHORTHAND, name.removeprefix(_SHORTHAND)
+        elif separator:
             yield name, value
         elif shapes.kind(words.get(name, "boolean")) == "boolean":
             yield name, "true"
+        elif rest:
+            yield name, rest.pop(0)
         else:
-            yield name, rest.pop(0) if rest else None
+            yield name, None

@@ -309,7 +309,8 @@ def _preset(context: PickerContext) -> Iterator[Problem]:
         if picker.config is None:
             yield Problem(at / "config", "is missing (preset custom)", "add it, or choose another preset")
         if picker.scorer_weights:
-            what, remedy = "has no effect with preset custom", "write the weights in config"
+            what = "has no effect with preset custom"
+            remedy = "write the weights in config"
             yield Problem(at / "scorerWeights", what, remedy, explicit_only=True)
         return
     if picker.config is not None:

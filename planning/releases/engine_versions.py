@@ -111,7 +111,8 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
     If the version is unknown, the result is the version of the channel's image for the accelerator vendor `vendor`.
     """
-    number, versions = _number(image), table().versions
+    number = _number(image)
+    versions = table().versions
     if number is None:
         default = release.images.engine.get(vendor) or release.images.engine["nvidia"]
         return EngineVersion(_number(default.ref) or versions[-1], is_known=False)
@@ -128,7 +129,9 @@ def versions_with(name: str) -> str | None:
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
         if name in names or name[1:] in names:
             first, _, last = known.rpartition(", ")[2].partition("..")
-            return f"from {first} on" if not last else f"up to {last}"
+            if not last:
+                return f"from {first} on"
+            return f"up to {last}"
     return None
 
 
@@ -147,8 +150,12 @@ def groups() -> Groups:
 def _knows_flag(version: str, name: str) -> bool:
     """Tell whether a version knows a flag. Results are cached, because every service has the same generated flags."""
     known = _names("flags", version)
-    positive = f"--{name.removeprefix('--no-')}" if name.startswith("--no-") else name
-    spellings = {name, name[1:], positive} | ({"-O"} if name == "--optimization-level" else set[str]())
+    positive = name
+    if name.startswith("--no-"):
+        positive = f"--{name.removeprefix('--no-')}"
+    spellings = {name, name[1:], positive}
+    if name == "--optimization-level":
+        spellings.add("-O")
     return bool(spellings & known) or sum(flag.startswith(positive) for flag in known) == 1
 
 
@@ -180,6 +187,8 @@ def _number(image: str) -> str | None:
     repository, tag = repository_and_tag(image)
     for family in tables.read(EngineImages, "releases/engines/images.yaml").families:
         if repository in family.repositories:
-            found = _TAG.fullmatch(tag)
-            return family.versions.get(tag) if family.versions else found and found[1]
+            if family.versions:
+                return family.versions.get(tag)
+            match = _TAG.fullmatch(tag)
+            return match and match[1]
     return None

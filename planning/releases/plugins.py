@@ -61,10 +61,10 @@ class Condition(Spec):
 class Demand(Spec):
     """A demand on several values together: if all conditions in `when` hold, the condition `must` has to hold."""
 
-    each: str | None = None
+    items_of: str | None = None
     """Path of a list: the demand applies to each item of the list. None for a demand on the whole mapping."""
     parent: list[Condition] = Field(default=[])
-    """If `each` is set: conditions on the mapping with the list. The demand applies only if all of them hold."""
+    """If `items_of` is set: conditions on the mapping with the list. The demand applies only if all of them hold."""
     when: list[Condition] = Field(default=[])
     must: Condition
 

@@ -168,7 +168,7 @@ def test_every_demand_is_about_parameters_that_there_are(release):
     for name, plugin in table.items():
         known = {None, *paths(plugin.parameters), *paths(plugin.former_parameters)}
         for rule in plugin.rules:
-            prefix = f"{rule.each}." if rule.each else ""
+            prefix = f"{rule.items_of}." if rule.items_of else ""
             inner = {path for each in (*rule.when, rule.must) for path in paths_of(each) if path}
             outer = {path for each in rule.parent for path in paths_of(each) if path}
             assert {f"{prefix}{path}" for path in inner} | outer <= known, name
