@@ -18,7 +18,6 @@ from facts import source_sizes
 from facts.lock_file import LockFile
 from judging import Situation, additions, needs, ownership, transition, validation
 from judging.losses.continuity import Continuity, State, compare, nothing_recorded
-from judging.preflight.owners import Owners
 from judging.validation import SchemaError
 from manifests import marking
 from manifests.assembly import Component, await_routes, objects, render
@@ -138,11 +137,11 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
         rendered = render(plan)
-        needed = needs.of(objects(rendered), acceptance.gateways(plan.routes))
+        needed = needs.of(objects(rendered), plan)
         facts = target.facts(loaded.stack.cluster, needed)
         waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
         components = _name(marking.mark(await_routes(rendered, plan, waits.routes), name), instance)
-        validation.check(objects(components), Owners.of(loaded.merged.tree, plan).paths)
+        validation.check(objects(components), plan.sections)
     except (ConfigError, SchemaError) as error:
         complete = files.complete(error.problems) if isinstance(error, ConfigError) else error
         return Refusal(complete, source_warnings, plan_warnings)

@@ -114,7 +114,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     """Reject a version of the gateway that is too old for the InferencePools of the release channel."""
-    at = Path("gateway") if variant.service.route.gateway is None else variant.path / "route" / "gateway"
+    at = httproute.gateway_path(variant)
     facts, version = gateways.facts(gateway), gateway.version
     if facts is None or version is None or not variant.has_picker:
         return

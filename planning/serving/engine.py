@@ -132,7 +132,9 @@ def plan(context: RoleContext) -> EnginePlan:
         command=() if context.is_custom else ("vllm", "serve"),
         arguments=_merge_arguments(generated_arguments(context, is_leader=True), role.engine.args),
         worker_arguments=_worker_arguments(context) if layout.pods_per_replica > 1 else (),
-        env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
+        env=environment.container_variables(
+            _environment(context), environment.values(role.engine.env), context.path / "engine" / "env"
+        ),
         ports=context.engine_ports,
         probe_port=context.supervisor_port or context.engine_port,
         probes=lifecycle.probes(

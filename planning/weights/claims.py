@@ -46,6 +46,8 @@ class ClaimPlan:
 
     name: str
     storage_class: str | None
+    storage_class_at: Path
+    """Path of `storage_class` in the configuration; for the default class, path of the storage."""
     access_mode: str
     size: str
     """A Kubernetes quantity; whole Gi if it is computed."""
@@ -72,6 +74,8 @@ class FillPlan:
     limits: Mapping[str, str]
     service_account: str | None
     image_pull_secrets: tuple[str, ...]
+    pod_at: Path
+    """Path of the settings of pods in the configuration, which have `image_pull_secrets`."""
     user: int
     group: int
     retries: int
@@ -113,8 +117,13 @@ class FillRequest:
     """Folder of the claim to which the Job writes the weights."""
     model: Model
     """The model to fetch, including the Secret, endpoint and region with which the Job fetches it."""
+    model_at: Path
+    secrets_at: Path
+    """Path of the list with the Secret."""
     fill: Fill
     service_account: str | None
+    pod_at: Path
+    """Path of the settings of pods in the configuration, which have `image_pull_secrets`."""
     sub_path: str | None = None
     """Folder of the claim that the Job mounts; `folder` is below it. None for the whole claim."""
     image_pull_secrets: tuple[str, ...] = ()
@@ -147,7 +156,7 @@ def of_variant(context: VariantContext) -> StoragePlan | None:
         return None
     request = variant_fill_request(context, storage)
     size = context.spec.model.size
-    claim = _claim(request.claim, storage, size, context.stack) if isinstance(storage, Dedicated) else None
+    claim = _claim(request, storage, size, context.stack) if isinstance(storage, Dedicated) else None
     fill = _fill(request, context.stack, context.release)
     policy = _policy(object_names.namespace, fill, context.stack)
     return StoragePlan(context.owner, object_names.service, object_names.namespace, request.folder, claim, fill, policy)
@@ -157,7 +166,7 @@ def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
     """Return the claim and the Job of a cache."""
     cache = stack.caches[key]
     request = cache_fill_request(key, cache)
-    claim, fill = _claim(request.claim, cache, cache.size, stack), _fill(request, stack, release)
+    claim, fill = _claim(request, cache, cache.size, stack), _fill(request, stack, release)
     policy = _policy(stack.namespace, fill, stack)
     return StoragePlan(
         cache_owner(key), names.cache(key), stack.namespace, request.folder, claim, fill, policy, prefix=f"{key}-"
@@ -198,6 +207,9 @@ def variant_fill_request(context: VariantContext, storage: Dedicated | Existing)
         "endpoint": model.endpoint or fill.endpoint,
         "region": model.region or fill.region,
     }
+    secrets_at = context.path / "model" / "secrets"
+    if not model.secrets:
+        secrets_at = Path(*context.path, "storage", "fill", "secrets")
     model, is_custom = model.model_copy(update=access), images.is_custom(context.spec, context.spec)
     folder = _folder(model, fetches_all=is_custom)
     name = f"{context.names.weights}-{folder}"
@@ -207,10 +219,13 @@ def variant_fill_request(context: VariantContext, storage: Dedicated | Existing)
         claim=storage.claim_name if isinstance(storage, Existing) else name,
         folder=folder,
         model=model,
+        model_at=context.path / "model",
+        secrets_at=secrets_at,
         fill=fill,
         service_account=fill.service_account_name or pod.service_account_name,
         sub_path=storage.sub_path if isinstance(storage, Existing) else None,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
+        pod_at=context.path / "pod",
         user=pod.run_as_user,
         group=pod.fs_group,
         fetches_all=is_custom,
@@ -222,14 +237,18 @@ def cache_fill_request(key: str, cache: Cache) -> FillRequest:
     model = _cache_model(cache)
     folder = _folder(model, fetches_all=False)
     name = f"{names.cache(key)}-{folder}"
+    at = Path("caches", key)
     return FillRequest(
-        path=Path("caches", key),
+        path=at,
         name=name,
         claim=name,
         folder=folder,
         model=model,
+        model_at=at,
+        secrets_at=Path(*at, "fill", "secrets"),
         fill=cache.fill,
         service_account=cache.fill.service_account_name,
+        pod_at=at,
     )
 
 
@@ -259,18 +278,28 @@ def _folder(model: Model, *, fetches_all: bool) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_FOLDER_NAME_LENGTH]
 
 
-def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
+def _claim(request: FillRequest, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
     size = spec.size if isinstance(spec, Dedicated) else None
     if size is None:
         size = f"{resources.claim_gi(amount(weights_bytes or '0'), spec.headroom_percent)}Gi"
     return ClaimPlan(
-        name=name,
+        name=request.claim,
         storage_class=spec.storage_class_name or stack.storage_class_name,
+        storage_class_at=_storage_class_at(request.path, spec, stack),
         access_mode=spec.access_mode,
         size=size,
         retain=spec.retain,
         protect=spec.protect,
     )
+
+
+def _storage_class_at(at: Path, spec: Dedicated | Cache, stack: Stack) -> Path:
+    """Return the path of the name of the StorageClass of the storage at a path; that path for the default class."""
+    if spec.storage_class_name:
+        return at / "storageClassName"
+    if stack.storage_class_name:
+        return Path("storageClassName")
+    return at
 
 
 def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
@@ -286,6 +315,7 @@ def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
         limits=quantities.limits,
         service_account=request.service_account,
         image_pull_secrets=request.image_pull_secrets,
+        pod_at=request.pod_at,
         user=request.user,
         group=request.group,
         retries=_RETRIES,
@@ -309,9 +339,11 @@ def fetch(request: FillRequest, stack: Stack, release: Release, env: Mapping[str
     """Return the container that fetches the weights."""
     source = sources.Source(
         request.model,
+        request.model_at,
         stack.images,
         release,
         identity=request.service_account is not None,
         fetches_all=request.fetches_all,
+        secrets_at=request.secrets_at,
     )
-    return sources.fill(source, request.folder, request.sub_path, env)
+    return sources.fill(source, request.folder, request.sub_path, env, Path(*request.path, "fill", "env"))

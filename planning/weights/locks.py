@@ -138,7 +138,7 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
         yield _of_model(at, spec)
     adapters = {} if spec.model.lora is None else spec.model.lora.adapters
     for name, adapter in adapters.items():
-        access = sources.adapter_access(spec.model, adapter)
+        access = sources.adapter_access(spec.model, adapter, name, at)
         question = Wanted(
             adapter.source,
             access.endpoint,
