@@ -38,7 +38,7 @@ prove: tools ## Compare capacity with the real scheduler in 200 random clusters 
 	@$(VENV)/python -m pytest -m prove
 
 bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr
-	@for module in collisions deciding fitting preview checking deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
+	@for module in deciding preview checking deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
 check: setup ## Lint, types, import contracts, names and docstrings
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright && $(VENV)/python -m tests.english

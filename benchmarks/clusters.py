@@ -23,7 +23,8 @@ _IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "o
 
 Pulumi's engine adds such a field, or only one of the programs sets it.
 """
-_SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
+_SERVED_DEVICES = 'nvidia.com/gpu: "8"'
+_MORE_DEVICES = 'nvidia.com/gpu: "512"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,9 @@ def print_verdict(file: str | None, release: str, app_protocol: str | None, argu
     """
     if release not in channels():
         raise ConfigError([Problem(ConfigPath("--release"), "is no release", f"choose one: {', '.join(channels())}")])
-    text = None if file is None else _text(file)
+    text = None
+    if file is not None:
+        text = _text(file)
     try:
         verdict = judge(text, channel(release), app_protocol, arguments or None)
     except ValueError as error:
@@ -64,7 +66,9 @@ def print_verdict(file: str | None, release: str, app_protocol: str | None, argu
     for finding in verdict.findings:
         reason = f" [{finding.reason}]" if finding.reason else ""
         sys.stdout.write(f"{finding.problem}{reason}\n")
-    return FINDINGS if verdict.findings else 0
+    if verdict.findings:
+        return FINDINGS
+    return 0
 
 
 def judge(

@@ -7,7 +7,7 @@ inference stack made the object.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from composition.pipeline import Composition
+from composition.results import Composition
 from models.paths import Path
 from models.problems import Problem
 from planning.ground import instances, parts
@@ -56,7 +56,7 @@ def _identities(sibling: Sibling) -> Iterator[Identity]:
     yield Identity("", instances.TYPE, sibling.instance.name)
     yield Identity("", instances.PROVIDER_TYPE, sibling.instance.provider_name)
     for component in sibling.composition.components:
-        type_and_name = component.type.identity(component.name)
+        type_and_name = component.resource
         if type_and_name is not None:
             yield Identity("", *type_and_name)
         for rendered in component.objects:

@@ -116,6 +116,15 @@ def _earlier_names(tree: object) -> tuple[str, ...]:
     return tuple(each for each in listed if isinstance(each, str))
 
 
+def with_contents(
+    loaded: Loaded, given: GivenLock, name: StackName, target: Target
+) -> tuple[Loaded, tuple[Problem, ...]]:
+    """Return the stack with the pins of its lock and the sizes of its sources, and warnings about both."""
+    locked = apply(loaded, given, name, target)
+    sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
+    return sized, (*locked.warnings, *warnings)
+
+
 def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> Locked:
     """Return the stack with the pins of its lock. A cluster without a name in the configuration gets the locked name.
 
@@ -263,7 +272,7 @@ def _load(request: Request) -> tuple[Loaded, GivenLock, Mapping[Path, LockedProf
         loaded.finish()
         files.refuse_ambiguities()
     except ConfigError as error:
-        raise files.complete(error.problems) from None
+        raise files.complete(error) from None
     return loaded, given, selection.profiles_of_lock
 
 

@@ -17,7 +17,7 @@ from manifests.objects import Manifest, Rendered
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import labels
-from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
+from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Unknown
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
 """Kinds that are not read from the cluster. Some hold secrets. The others have no list or map that writers set as a
@@ -58,8 +58,13 @@ def judge(components: Iterable[Component], live: LiveObjects) -> Iterator[Proble
                 yield from _problems(rendered, current)
 
 
-def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[Component, ...]:
-    """Return the components; each object with additions has an annotation, so that the run removes the additions."""
+def take_back(components: tuple[Component, ...], live: LiveObjects | Unknown) -> tuple[Component, ...]:
+    """Return the components; each object with additions has an annotation, so that the run removes the additions.
+
+    If the objects in the cluster could not be read, return the components unchanged.
+    """
+    if isinstance(live, Unknown):
+        return components
     return tuple(
         replace(component, objects=tuple(_annotate(rendered, live) for rendered in component.objects))
         for component in components
@@ -91,7 +96,7 @@ def _annotate(rendered: Rendered, live: LiveObjects) -> Rendered:
         return rendered
     metadata = rendered.manifest["metadata"]
     annotations = {**metadata.get("annotations", _NONE), labels.TAKEN_BACK: text}
-    return rendered._replace(manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
+    return replace(rendered, manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
 
 
 def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:

@@ -53,7 +53,7 @@ def of_components(components: Iterable[Component]) -> Iterator[NamedObject]:
                     rendered.place,
                     resource_type(rendered.manifest),
                     f"{component.name}-{rendered.suffix}",
-                    component.type.identity(component.name),
+                    component.resource,
                 )
 
 

@@ -37,6 +37,8 @@ COMMANDS = (
 )
 INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
 """Environment variables that a run of the engine inherits from this program."""
+GO = {"GOGC": "400"}
+"""Environment of a run: the engine and its provider collect garbage four times less often than by default."""
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
 """Lines with encryption settings in a stack file. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
@@ -183,7 +185,7 @@ class Engine:
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-        private = {"PATH": self.path, "HOME": str(self.directory / "home")}
+        private = {"PATH": self.path, "HOME": str(self.directory / "home"), **GO}
         return {**inherited, **self.shell_environment, **private, **self._extra}
 
     def _write_workspace(self) -> None:

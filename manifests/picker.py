@@ -1,6 +1,7 @@
 """Objects of a variant's endpoint picker, and the InferencePool. They must agree in names, ports and labels."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import about, awaiting, rbac
@@ -167,7 +168,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
     }
     patched = patch.apply(awaiting.annotate(manifest, picker.wait), picker.patch)
     rendered = about.part_object(variant, parts.PICKER, patched)
-    return rendered._replace(wait=picker.wait, origins=_origins(variant, manifest, patched))
+    return replace(rendered, wait=picker.wait, origins=_origins(variant, manifest, patched))
 
 
 def _origins(variant: VariantPlan, unpatched: Manifest, manifest: Manifest) -> dict[Path, Path]:

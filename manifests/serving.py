@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import about, autoscaling, awaiting, pods, rbac
@@ -24,7 +25,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
         role_parts = parts.ROLES[workload.role]
         if workload.device_claim is not None:
             claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
-            yield claim._replace(replace=True)
+            yield replace(claim, replace=True)
         if workload.disruptions is not None:
             yield about.part_object(variant, role_parts.budget, _budget(variant, workload))
         yield from _scaled_workload(variant, workload)
@@ -36,14 +37,14 @@ def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rende
     unpatched = _workload(variant, workload)
     manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
     rendered = about.part_object(variant, role_parts.workload, manifest)
-    workload_object = rendered._replace(wait=workload.wait, origins=_origins(variant, workload, unpatched, manifest))
+    workload_object = replace(rendered, wait=workload.wait, origins=_origins(variant, workload, unpatched, manifest))
     if workload.autoscaler is None:
         yield workload_object
         return
-    yield workload_object._replace(ignore=autoscaling.REPLICAS)
+    yield replace(workload_object, ignore=autoscaling.REPLICAS)
     autoscaler = autoscaling.manifest(variant, workload, workload.autoscaler)
     autoscaler_object = about.part_object(variant, role_parts.autoscaler, autoscaler)
-    yield autoscaler_object._replace(origins=autoscaling.origins(workload.autoscaler))
+    yield replace(autoscaler_object, origins=autoscaling.origins(workload.autoscaler))
 
 
 def _metadata(variant: VariantPlan, name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ warning names them. `checks.preflight: warn` turns the errors into warnings. Wit
 
 from collections.abc import Iterator
 
+from judging import routes as live_routes
 from judging.preflight import (
     admission,
     earlier_preview,
@@ -23,7 +24,6 @@ from judging.preflight import (
 from judging.situation import Situation
 from manifests.assembly import objects
 from models.problems import Problem
-from planning.routes import collisions, nesting, precedence
 
 __all__ = ["judge"]
 
@@ -45,10 +45,7 @@ def judge(situation: Situation) -> Iterator[Problem]:
     yield from kinds.metrics(plan, facts, mode)
     yield from metering.metering(plan, facts, mode)
     yield from situation.loaded.locate(_references(situation))
-    yield from collisions.cluster_problems(plan.routes, situation.identity, facts.routes, mode)
-    yield from nesting.cluster_problems(plan.routes, situation.identity, facts.routes, mode)
-    if mode != "skip":
-        yield from precedence.cluster_warnings(plan.routes, facts.routes)
+    yield from live_routes.judge(plan.routes, situation.identity, facts.routes, situation.mode)
     yield from unread_facts.judge(needs, facts, mode)
     services = (rendered.manifest for rendered in objects(situation.components) if rendered.api == "v1/Service")
     yield from metering.unresolved_ids(plan, services)

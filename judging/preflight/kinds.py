@@ -16,7 +16,7 @@ from planning.ground.bundles import Bundle, all_bundles
 from planning.ground.cluster_facts import ClusterFacts, Metrics, Unknown
 from planning.plans import StackPlan
 from planning.releases import channel
-from planning.serving.autoscaling import Autoscaler, EngineLoad, Passed, PickerLoad
+from planning.serving.autoscaling import Autoscaler, EngineLoad, PickerLoad, UserMetric
 
 _CILIUM = "cilium.io/"
 """First part of Cilium's API versions. By default, an address in a network policy matches no node in Cilium's network
@@ -129,7 +129,7 @@ def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
             yield at, "pods", metric.metric.pod_metric
         elif isinstance(metric, PickerLoad):
             yield at, "services", metric.metric.series
-        elif isinstance(metric, Passed) and metric.spec.get("type") == "Pods":
+        elif isinstance(metric, UserMetric) and metric.spec.get("type") == "Pods":
             yield at / "spec", "pods", metric.spec["pods"]["metric"]["name"]
 
 

@@ -9,7 +9,7 @@ from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, GatewayRef, LiveGateway, Unknown
 from planning.ground.inventory import EVERY, SAME, SELECTED, Listener
 from planning.ground.needs import Needs
-from planning.routes import Route, collisions
+from planning.routes import PlannedRoute, request_claims
 
 _HTTP = frozenset({"HTTP", "HTTPS"})
 """Protocols whose listeners admit HTTPRoutes if `allowedRoutes.kinds` is empty."""
@@ -20,7 +20,7 @@ _ROUTE = "HTTPRoute"
 class _Case:
     """A route and its Gateway."""
 
-    route: Route
+    route: PlannedRoute
     gateway: LiveGateway
     at: Path
     """Path of the key that sets the Gateway in the configuration."""
@@ -28,7 +28,7 @@ class _Case:
     """Labels of the route's namespace."""
 
 
-def judge(routes: Iterable[Route], needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
+def judge(routes: Iterable[PlannedRoute], needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
     A Gateway that does not exist or could not be read is skipped here. Other checks report it.
@@ -37,7 +37,7 @@ def judge(routes: Iterable[Route], needs: Needs, facts: ClusterFacts, mode: Mode
         return
     gateways = {gateway.ref: gateway for gateway in facts.gateways.gateways}
     for route in routes:
-        gateway = gateways.get(collisions.reference(route).gateway)
+        gateway = gateways.get(request_claims.reference(route).gateway)
         if gateway is None or not gateway.listeners:
             continue
         found = _namespace_labels(route.namespace, needs, facts)

@@ -26,11 +26,11 @@ def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> It
             by_id.setdefault(identifier, []).append(service)
     for service in plan.services:
         primary = service.primary
-        if primary.resource_id is None:
+        if primary.search_id is None:
             continue
-        found = resolve(by_id.get(primary.resource_id, ()), primary.resource_id, primary.names.namespace)
+        found = resolve(by_id.get(primary.search_id, ()), primary.search_id, primary.names.namespace)
         if isinstance(found, Unresolved):
-            yield Problem(primary.path / "interceptor", f"leads to 404: {found.value} ({primary.resource_id})")
+            yield Problem(primary.path / "interceptor", f"leads to 404: {found.value} ({primary.search_id})")
 
 
 def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
@@ -42,7 +42,7 @@ def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Probl
         if each.is_found:
             holders.setdefault((each.namespace, each.resource_id), []).append(each)
     for service in plan.services:
-        names, identifier = service.primary.names, service.primary.resource_id
+        names, identifier = service.primary.names, service.primary.search_id
         for holder in holders.get((names.namespace, identifier), ()) if identifier is not None else ():
             if holder.name != names.base:
                 yield from _duplicate_problems(service, holder, plan.identity, mode)

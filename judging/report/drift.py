@@ -19,6 +19,11 @@ class Drift:
     fields: tuple[str, ...]
     """Paths of fields that differ. Only `spec.replicas` comes with its values: other values may be credentials."""
 
+    @property
+    def sign(self) -> str:
+        """The sign of the change in a list: `-` for an object that is gone, `~` for any other."""
+        return "-" if self.is_gone else "~"
+
     def __str__(self) -> str:
         return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypedDict
 
-from judging.report import bill, capacity, drift, edits, fitting, growth, paths, running, words
+from judging.report import bill, capacity, drift, edits, growth, memory_rows, paths, running, words
 from judging.report.capacity import Capacity
 from judging.report.drift import Drift
 from judging.report.events import Diagnostic, Events, Step
@@ -258,8 +258,8 @@ def _lines(
 
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
     """Return the memory that a change takes away from the KV cache, as text."""
-    is_comparable = fitting.is_comparable(step.kind, step.old, step.new)
-    return fitting.headroom(change.workload, step.old) if is_comparable else ()
+    is_comparable = memory_rows.is_comparable(step.kind, step.old, step.new)
+    return memory_rows.headroom(change.workload, step.old) if is_comparable else ()
 
 
 def _moves(step: Step) -> bool:

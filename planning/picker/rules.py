@@ -157,17 +157,17 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     key = "preset"
     if variant.spec.endpoint_picker.preset == CUSTOM:
         key = "config"
-    for _, path, role in variant.roles:
-        copies = path / "parallelism" / "data"
-        count = role.parallelism.data
+    for role in variant.roles:
+        copies = role.path / "parallelism" / "data"
+        count = role.spec.parallelism.data
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
             what = f"does not distinguish copies of the model in a pod ({copies}: {count}, {variant.release.name})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
-        elif role.parallelism.load_balancing == "internal":
+        elif role.spec.parallelism.load_balancing == "internal":
             what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
-            remedy = f"set {path}.parallelism.loadBalancing: external, or use replicas instead of copies"
+            remedy = f"set {role.path}.parallelism.loadBalancing: external, or use replicas instead of copies"
             yield Problem(at / key, what, remedy, (copies,))
 
 

@@ -60,7 +60,7 @@ def resources(variant: VariantContext) -> Resources:
 
 def _endpoints(variant: VariantContext) -> int:
     """Return the maximum number of endpoints of the variant's pool."""
-    return sum(max_replicas(role) for _, _, role in variant.roles)
+    return sum(max_replicas(role.spec) for role in variant.roles)
 
 
 def _cores(traffic: Traffic, endpoints: int, table: _Cores) -> int:

@@ -12,8 +12,8 @@ from models.problems import Problem, gap, warning
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, Unknown
-from planning.routes.collisions import reference
-from planning.routes.records import Route
+from planning.routes.records import PlannedRoute
+from planning.routes.request_claims import reference
 
 ACCEPTED_SECONDS = 300
 """Seconds to wait for acceptance. Cloud load balancers take minutes; controllers in the cluster take seconds."""
@@ -35,12 +35,12 @@ class Waits:
     warnings: tuple[Problem, ...]
 
 
-def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
+def gateways(routes: Iterable[PlannedRoute]) -> frozenset[GatewayRef]:
     """Return the gateways that the routes attach to."""
     return frozenset(reference(route).gateway for route in routes)
 
 
-def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
+def decide(routes: Iterable[PlannedRoute], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
     """Select the routes to wait for: the routes of Gateways that a controller is known to have accepted.
 
     A route of any other Gateway gets a warning.
@@ -79,7 +79,7 @@ def _since_lock(ref: GatewayRef) -> Problem:
     return warning(Path(str(ref)), what, "run `python -m cli lock` with --update cluster")
 
 
-def wait(route: Route) -> Wait:
+def wait(route: PlannedRoute) -> Wait:
     """Return the wait for a route: until its Gateway accepts the current `metadata.generation` of the route.
 
     The first condition only improves the error message: every accepted route meets this condition, too. If the gateway

@@ -9,20 +9,20 @@ from planning.ground import gateways
 from planning.ground.ports import ROUTED_PORT
 from planning.interceptor.edge import edge
 from planning.routes import model_names, templates
-from planning.routes.records import Backend, Match, Mirror, Parent, Route, Rule, Timeouts
+from planning.routes.records import Backend, Match, Mirror, Parent, PlannedRoute, Rule, Timeouts
 from planning.variant.context import Contexts, VariantContext
 
 CATCH_ALL = "/"
 """Path prefix that matches every path."""
 
 
-def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[Rule, ...]) -> Route:
+def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[Rule, ...]) -> PlannedRoute:
     """Return the route of a service with a gateway. `matches` and `rules` have passed the checks."""
     variant = contexts.primary(key)
     spec, gateway, metering = variant.service.route, variant.gateway, edge(variant)
     if gateway is None:
         raise ValueError("this service has no gateway")
-    return Route(
+    return PlannedRoute(
         key=key,
         namespace=variant.namespace,
         name=variant.names.base,
@@ -47,7 +47,7 @@ def gateway_path(variant: VariantContext) -> Path:
     return variant.path / "route" / "gateway"
 
 
-def mirroring_namespaces(routes: Iterable[Route]) -> dict[str, set[str]]:
+def mirroring_namespaces(routes: Iterable[PlannedRoute]) -> dict[str, set[str]]:
     """Return the namespaces of the routes that mirror requests to a service, by the service's key."""
     namespaces = dict[str, set[str]]()
     for route in routes:

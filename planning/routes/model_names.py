@@ -10,8 +10,7 @@ from models.paths import Path
 from models.problems import Problem
 from models.source import served_name
 from planning.ground.cluster_facts import GatewayRef
-from planning.routes.records import ModelNames, Route
-from planning.variant import images
+from planning.routes.records import ModelNames, PlannedRoute
 from planning.variant.context import VariantContext
 
 
@@ -35,9 +34,9 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
         yield Problem(at, what, remedy, (path / "model", path / "engine"))
 
 
-def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
+def collisions(routes: Iterable[PlannedRoute]) -> Iterator[Problem]:
     """Reject a name that two services on one gateway use for different base models."""
-    holders = dict[tuple[GatewayRef, str], tuple[str, Route]]()
+    holders = dict[tuple[GatewayRef, str], tuple[str, PlannedRoute]]()
     for route in routes:
         parent, names = route.parent, route.model_names
         if names is None:
@@ -57,7 +56,7 @@ def _base_model(variant: VariantContext) -> str | None:
     if not models:
         return None
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    return models[0] if name is None or images.is_custom(variant.spec, variant.spec) else name
+    return models[0] if name is None or variant.is_custom else name
 
 
 def _other_names(variant: VariantContext) -> set[str]:

@@ -88,7 +88,7 @@ class ModelNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class PlannedRoute:
     """HTTPRoute of a service."""
 
     key: str

@@ -1,11 +1,11 @@
 """Validation of routes and rewrites. `resolve` returns the routes of a stack together with their problems."""
 
 import difflib
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, errors, warning, warnings
 from models.routing import MAX_HEADERS, Gateway, Rewrite, RouteMatch
 from models.routing import Route as RouteSpec
 from models.source import served_name
@@ -13,10 +13,9 @@ from models.vocabulary import milliseconds
 from planning.ground import gateways
 from planning.ground.names import PRIMARY
 from planning.interceptor import edge
-from planning.routes import collisions, httproute, model_names, pickers
-from planning.routes.records import Match, Route, Rule
+from planning.routes import collisions, hosts_and_ties, httproute, model_names, nested_paths, pickers, requests
+from planning.routes.records import Match, PlannedRoute, Rule
 from planning.routes.templates import TemplateError
-from planning.variant import images
 from planning.variant.context import Contexts, VariantContext
 
 _MAX_RULES = 16
@@ -25,29 +24,49 @@ _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
 """Headers with the length or destination of a message. If a route changes them, proxies refuse or misread messages."""
 
 
-def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
-    """Return the planned routes by service key, and every problem of routes and rewrites.
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Planned routes of a stack, with errors and warnings about them."""
 
-    A route with a problem is left out, unless all problems of the route count only for explicit values
-    (`explicit_only`).
+    routes: Mapping[str, PlannedRoute]
+    """Routes by service key. A service is left out if its route is disabled, has no gateway, or has an error."""
+    of_services: Mapping[str, tuple[Problem, ...]]
+    """Problems of routes, objectives and rewrites, by service key."""
+    between_services: tuple[Problem, ...]
+    """Problems of several routes together."""
+
+    @property
+    def problems(self) -> Iterator[Problem]:
+        """Yield all problems, first those of the services."""
+        for problems in self.of_services.values():
+            yield from problems
+        yield from self.between_services
+
+
+def resolve(contexts: Contexts) -> Routing:
+    """Return the planned routes, and every problem of routes, objectives and rewrites.
+
+    A route with an error is left out, unless all errors of the route count only for explicit values (`explicit_only`).
     """
-    routes, sound_routes, found = dict[str, Route](), list[Route](), list[Problem]()
+    routes = dict[str, PlannedRoute]()
+    sound_routes = list[PlannedRoute]()
+    of_services = dict[str, tuple[Problem, ...]]()
     for variant in contexts.of(PRIMARY):
-        route, route_problems = _route(contexts, variant)
-        found += [*route_problems, *_rewrites(variant)]
+        route, problems = _route(contexts, variant)
+        doubts = list[Problem]()
         if route is not None:
             routes[variant.key] = route
-            sound_routes += [] if route_problems else [route]
-    return routes, (*found, *collisions.problems(sound_routes), *model_names.collisions(sound_routes))
-
-
-def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield the warnings about a service's route."""
-    if variant.gateway is None or not variant.service.route.enabled:
-        return
-    yield from _undrained_requests(variant)
-    yield from _mirrored_model(variant)
-    yield from pickers.warnings(variant, variant.gateway)
+            doubts += [*_undrained_requests(variant), *_mirrored_model(variant), *warnings(problems)]
+            if not errors(problems):
+                sound_routes.append(route)
+        of_services[variant.key] = (*errors(problems), *_rewrites(variant), *doubts, *requests.judge(variant))
+    between_services = (
+        *collisions.judge(sound_routes),
+        *model_names.collisions(sound_routes),
+        *hosts_and_ties.judge(routes.values()),
+        *nested_paths.judge(routes.values()),
+    )
+    return Routing(routes, of_services, between_services)
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
@@ -75,7 +94,7 @@ def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
 def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
     """Yield a warning if the mirror's target serves another model than the requests ask for."""
     mirror = variant.service.route.mirror
-    if mirror is None or mirror.service == variant.key:
+    if mirror is None or mirror.service == variant.key or mirror.service not in variant.stack.services:
         return
     target = variant.stack.services[mirror.service].model
     requested, served = (served_name(model.name, model.source) for model in (variant.spec.model, target))
@@ -84,7 +103,7 @@ def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
         yield warning(variant.path / "route" / "mirror", what)
 
 
-def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
+def _route(contexts: Contexts, variant: VariantContext) -> tuple[PlannedRoute | None, list[Problem]]:
     """Return a service's route and its problems.
 
     The route is None if it is disabled, if there is no gateway, or if one of the problems is not `explicit_only`.
@@ -105,11 +124,12 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
         return None, found
     found += _repeated_matches(matches)
     canary = contexts.canary(variant.key)
-    found += pickers.problems(variant, gateway)
+    found += pickers.judge(variant, gateway)
     rules = httproute.rules(variant, matches, canary)
     found += _rule_count(variant, at, rules)
-    is_sound = all(problem.explicit_only for problem in found)
-    return (httproute.route(contexts, variant.key, matches, rules) if is_sound else None), found
+    if not all(problem.explicit_only for problem in errors(found)):
+        return None, found
+    return httproute.route(contexts, variant.key, matches, rules), found
 
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
@@ -350,7 +370,7 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Pr
 def _served_names(variant: VariantContext) -> tuple[str, ...]:
     """Return the model names that the engine serves. Empty if only a custom image knows these names."""
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or images.is_custom(variant.spec, variant.spec):
+    if name is None or variant.is_custom:
         return ()
     lora = variant.spec.model.lora
     return (name, *sorted(lora.adapters if lora is not None else ()))

@@ -25,7 +25,7 @@ def size(context: RoleContext) -> str:
     return resources.shared_memory(shared, devices, _offload_size(context))
 
 
-def problems(context: RoleContext) -> Iterator[Problem]:
+def judge(context: RoleContext) -> Iterator[Problem]:
     """Reject an explicit size that does not hold the offloaded KV cache."""
     explicit, offloaded = context.role.pod.shared_memory, _offload_size(context)
     if explicit is None or offloaded is None or amount(explicit) > amount(offloaded):

@@ -13,11 +13,10 @@ from models.lock import Lock, file_name
 from models.paths import Path
 from models.pins import Pin, Settings
 from models.problems import Problem
-from models.service import Adapter, Canary, Lora, Model, Service, Variant
+from models.service import Adapter, Canary, Lora, Model, Service
 from models.source import scheme
 from models.stack import Stack
-from models.storage import Cache, Dedicated, Existing
-from planning.variant import images
+from models.storage import Cache, Dedicated, Existing, Fill
 from planning.variant.context import ConfiguredVariant, variants_of
 from planning.weights import ignored_files, sizes, sources
 from planning.weights.claims import cache_of
@@ -135,9 +134,10 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     """Yield the sources of one variant."""
     spec, at = variant.spec, variant.path / "model"
     if cache_of(spec) is None:
-        yield _of_model(at, spec)
-    adapters = {} if spec.model.lora is None else spec.model.lora.adapters
-    for name, adapter in adapters.items():
+        yield _of_model(at, variant)
+    if spec.model.lora is None:
+        return
+    for name, adapter in spec.model.lora.adapters.items():
         access = sources.adapter_access(spec.model, adapter, name, at)
         question = Wanted(
             adapter.source,
@@ -151,21 +151,26 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
         yield Lockable(path, adapter.source, settings(adapter, access.endpoint), question, by_pods=True)
 
 
-def _of_model(at: Path, spec: Variant) -> Lockable:
-    model, storage = spec.model, spec.storage
-    fill = storage.fill if isinstance(storage, Dedicated | Existing) else None
-    endpoint = model.endpoint or (None if fill is None else fill.endpoint)
-    is_hub = scheme(model.source) == "hf"
+def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
+    model, storage = variant.spec.model, variant.spec.storage
+    fill = Fill()
+    is_filled = isinstance(storage, Dedicated | Existing)
+    if is_filled:
+        fill = storage.fill
+    endpoint = model.endpoint or fill.endpoint
+    ignored = ()
+    if scheme(model.source) == "hf":
+        ignored = sources.ignored_patterns(model, fetches_all=variant.is_custom)
     question = Wanted(
         model.source,
         endpoint,
-        model.region or (None if fill is None else fill.region),
+        model.region or fill.region,
         model.insecure,
         model.filter,
-        private=bool(model.secrets or (fill is not None and fill.secrets)),
-        ignored=sources.ignored_patterns(model, fetches_all=images.is_custom(spec, spec)) if is_hub else (),
+        private=bool(model.secrets or fill.secrets),
+        ignored=ignored,
     )
-    return Lockable(at, model.source, settings(model, endpoint), question, by_pods=fill is None)
+    return Lockable(at, model.source, settings(model, endpoint), question, by_pods=not is_filled)
 
 
 def _with_pins(stack: Stack, pins: Mapping[Path, Pin]) -> tuple[Stack, dict[Wanted, Answer]]:

@@ -8,11 +8,13 @@ import pytest
 
 import planning
 from judging.preflight.kinds import addresses, bundles
+from judging.routes import judge
 from models.load import load
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Bundles, ClusterFacts, LiveRoute, ParentRef, RouteMatch, Routes, Served
-from planning.routes import acceptance, precedence
-from tests.support.stacks import find, lines, plan, rendered, tree
+from planning.ground.marks import Identity
+from planning.routes import acceptance
+from tests.support.stacks import NAME, find, lines, plan, rendered, tree
 from tests.support.stacks.routed import BODY, MODEL, routed, tried
 from tests.support.stacks.routed import told as refused
 
@@ -332,7 +334,7 @@ def theirs(path, *hostnames, headers=()):
 
 
 def beside(stack, *routes):
-    return lines(precedence.cluster_warnings(plan(stack).routes, Routes(routes)), "warning")
+    return lines(judge(plan(stack).routes, Identity(NAME), Routes(routes), "strict"), "warning")
 
 
 def test_c10_precedence_beside_routes_of_others_is_told():

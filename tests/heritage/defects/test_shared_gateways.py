@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composition import Given, compose
+from judging.routes import judge
 from planning.ground.cluster_facts import NOTHING_READ, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
 from planning.ground.marks import NO_MARK, Identity, Mark
-from planning.routes import acceptance, nesting, precedence
-from planning.routes.crowds import Crowd
+from planning.routes import acceptance, hosts_and_ties, nested_paths
+from planning.routes.claim_sets import ClaimSet
 from tests.support.stacks import NAME, lines, plan, tree
 from tests.support.stacks.routed import told as refused
 
@@ -117,7 +118,8 @@ def live(path, *hostnames, mark=ANOTHER, kind="PathPrefix", headers=(), more=(),
 
 def beside(service, *routes, mode="strict", formerly=()):
     identity, routes = Identity(NAME, formerly), Routes(routes)
-    return [*nesting.cluster_problems(plan(tree(b=service)).routes, identity, routes, mode)]
+    problems = judge(plan(tree(b=service)).routes, identity, routes, mode)
+    return [problem for problem in problems if "takes requests" in problem.what or "loses requests" in problem.what]
 
 
 THEIRS = "HTTPRoute team-a/a of stack acme/chat/prod"
@@ -190,7 +192,8 @@ def test_what_others_take_from_a_service_is_told(route, place):
 def test_without_routes_of_the_cluster_nothing_is_compared():
     """See defects H9."""
     planned = plan(tree(b=at("/chat"))).routes
-    assert [*nesting.cluster_problems(planned, Identity(NAME), Unknown("late"), "strict")] == []
+    (warning,) = judge(planned, Identity(NAME), Unknown("late"), "strict")
+    assert warning.kind == "unchecked"
 
 
 @pytest.mark.parametrize("place", ["/team-a/a", "/team-a/a/v1"])
@@ -227,10 +230,10 @@ def test_many_routes_that_tie_are_one_warning():
 @pytest.mark.parametrize("shared", [{}, {"x-shared": "1"}])
 def test_routes_are_not_compared_in_pairs(shared, monkeypatch):
     """See defects H21."""
-    routes, calls, meeting = plan(tree(**by_headers(300, **shared))).routes, [], Crowd.meeting
-    monkeypatch.setattr(Crowd, "meeting", lambda *inputs: calls.append(1) or meeting(*inputs))
-    assert precedence.warnings(routes)
-    assert [*nesting.warnings(routes)] == []
+    routes, calls, meeting = plan(tree(**by_headers(300, **shared))).routes, [], ClaimSet.meeting
+    monkeypatch.setattr(ClaimSet, "meeting", lambda *inputs: calls.append(1) or meeting(*inputs))
+    assert list(hosts_and_ties.judge(routes))
+    assert list(nested_paths.judge(routes)) == []
     assert len(calls) == 600
 
 
@@ -254,5 +257,5 @@ def test_groups_of_ties_are_those_that_a_comparison_of_all_pairs_finds(matches):
             groups |= dict.fromkeys(union, union)
     expected = {max(group) for group in groups.values() if len(group) > 1}
     stack = tree(**{f"s{number}": at("/v1", headers=headers) for number, headers in enumerate(matches)})
-    found = lines(precedence.warnings(plan(stack).routes), "warning")
+    found = lines(hosts_and_ties.judge(plan(stack).routes), "warning")
     assert sorted(line.split(".")[1] for line in found) == sorted(f"s{number}" for number in expected)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging.report import fitting
+from judging.report import memory_rows
 from manifests.assembly import objects, render
 from tests.support.stacks import find, plan, tree
 
@@ -20,8 +20,8 @@ def deployed(**values):
 def headroom(before, after):
     """Return what the report says of a change from some keys of a service to others."""
     (_, old), (workload, new) = deployed(**before), deployed(**after)
-    assert fitting.is_comparable(workload.kind, old, new)
-    return fitting.headroom(workload, old)
+    assert memory_rows.is_comparable(workload.kind, old, new)
+    return memory_rows.headroom(workload, old)
 
 
 LONGER = {"model": {**QWEN["model"], "maxModelLen": 32768}}
@@ -59,6 +59,6 @@ def test_what_is_unknown_is_not_compared():
 
 def test_other_weights_and_other_devices_are_not_compared():
     (_, old), (workload, new) = deployed(), deployed(accelerator="nvidia-l4")
-    assert not fitting.is_comparable(workload.kind, old, new)
+    assert not memory_rows.is_comparable(workload.kind, old, new)
     (_, old), (workload, new) = deployed(), deployed(model={"source": "hf://Qwen/Qwen3-4B", "maxModelLen": 8192})
-    assert not fitting.is_comparable(workload.kind, old, new)
+    assert not memory_rows.is_comparable(workload.kind, old, new)

@@ -35,8 +35,6 @@ def in_clear(env):
 def test_the_users_value_takes_the_place_of_a_generated_one():
     named = {"NEW": "1", "HOME": FROM_SECRET}
     found = environment.container_variables({"HOME": "/home", "LEVEL": "info"}, named, Path())
-        {"HOME": "/home", "LEVEL": "info"}, {"NEW": "1", "HOME": FROM_SECRET}, Path()
-    )
     assert [(variable.name, variable.value, variable.source) for variable in found] == [
         ("HOME", None, FROM_SECRET),
         ("LEVEL", "info", None),

@@ -306,8 +306,8 @@ def test_a_canary_is_scraped_as_its_service_unless_it_says_otherwise():
 def test_what_is_scraped_makes_no_canary_another_model():
     """Nor does it change the pods: a monitor that comes or goes rolls nothing."""
     alone = {"canary": {"weight": 10, "metrics": {"decode": False}}}
-    (service,) = plan(scraped(OPERATOR, qwen=alone)).services
-    assert "services.qwen.canary: its pods run the same as the service's pods" in lines(service.warnings, "warning")
+    planned = plan(scraped(OPERATOR, qwen=alone))
+    assert "services.qwen.canary: its pods run the same as the service's pods" in lines(planned.warnings, "warning")
     without, scraping = rendered(tree(qwen={"prefill": {}})), rendered(scraped(OPERATOR, qwen={"prefill": {}}))
     added = [manifest for manifest in scraping if manifest not in without]
     assert [manifest for manifest in without if manifest not in scraping] == []

@@ -437,8 +437,7 @@ def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_togeth
 @pytest.mark.parametrize("release", channels())
 def test_nobody_is_warned_of_what_a_preset_says(release):
     for service in ({}, {"prefill": {}}) if channel(release).sidecar is not None else ({},):
-        (planned,) = plan(stack(release, service)).services
-        assert planned.warnings == ()
+        assert plan(stack(release, service)).warnings_of("qwen") == ()
 
 
 # --- mistakes
@@ -465,4 +464,4 @@ def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
 def test_several_pickers_are_told_to_look_changed_to_a_refresh():
     line, _ = lines(plan(tree(qwen={"endpointPicker": {"replicas": 2}})).warnings, "warning")
     assert line.startswith("services.qwen.endpointPicker.replicas: a refresh reports an update of the pickers")
-    assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).services[0].warnings == ()
+    assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).warnings_of("qwen") == ()

@@ -20,7 +20,6 @@ from local.cluster import ControlPlane
 from local.engine import Engine
 from local.report import Report
 from tests.support.cluster import rollouts
-from tests.support.cluster.plane import GO
 from tests.support.cluster.server import read, read_one
 from tests.support.stacks import tree
 
@@ -125,7 +124,7 @@ class Deployed:
                 (self.project / name).symlink_to(program / name)
         self.plane = plane
         # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
-        more = {**GO, "PULUMI_DEBUG_COMMANDS": "true"}
+        more = {"PULUMI_DEBUG_COMMANDS": "true"}
         if packages is not None:
             more["PULUMI_PYTHON_CMD"] = str(packages)
         settings = {"report": Report(), "environment": more, "backend": backend}

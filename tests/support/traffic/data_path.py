@@ -19,7 +19,7 @@ import pytest
 
 from local.cluster import ControlPlane
 from local.tools import Tool
-from planning.serving.engine import FORCED_USAGE
+from planning.serving.engine_arguments import FORCED_USAGE
 from tests.support.cluster.deployments import Deploy, Deployed
 from tests.support.cluster.server import read, read_one
 from tests.support.traffic.gateway import Tree, is_ready

@@ -13,9 +13,10 @@ from planning.fit.memory import Devices, Fit
 from planning.ground.cluster_facts import Unknown
 from planning.ground.names import PRIMARY
 from planning.hardware.accelerators import AcceleratorClass
-from planning.selection import fitting as profile_fitting
-from planning.selection import shipped
-from planning.serving import fitting
+from planning.selection import profile_memory, shipped
+from planning.serving import device_memory
+from planning.serving.context import EngineContext
+from planning.serving.device_memory import gibibytes
 from planning.variant.context import RoleContext, VariantContext
 
 _GI = 2**30
@@ -28,31 +29,31 @@ _MOST_CLASSES = 3
 _QUANTISED = frozenset({"fp4", "fp8", "int4", "int8"})
 
 
-def problems(context: RoleContext) -> Iterator[Problem]:
+def judge(engine: EngineContext) -> Iterator[Problem]:
     """Yield the problem of a role whose model does not fit its devices; `checks.fit` decides the severity."""
+    context = engine.role
     mode = context.variant.stack.checks.fit
     if mode == "skip":
         return
-    found = fitting.fit(context)
-    if isinstance(found, Unknown):
+    fit = engine.fit
+    if isinstance(fit, Unknown):
         if mode == "strict":
-            yield gap(context.path / "model", "fit of the model", found.reason)
-        return
-    if not found.is_sufficient:
+            yield gap(context.path / "model", "fit of the model", fit.reason)
+    elif not fit.is_sufficient:
+        remedy = ", or ".join(remedies(context, fit))
         severity = "error" if mode == "strict" else "warning"
-        remedy = ", or ".join(remedies(context, found))
         at = context.path / "accelerator"
-        yield Problem(at, _what(context, found), remedy, _dependencies(context), severity=severity)
+        yield Problem(at, _what(context, fit), remedy, _dependencies(context), severity=severity)
 
 
 def _what(context: RoleContext, found: Fit) -> str:
     """Return what is wrong with a role that does not fit."""
     unit = "device" if context.layout.devices_per_pod else "worker"
-    usable = f"the engine may use {fitting.gibibytes(found.usable)} of a {unit} of {context.role.accelerator}"
-    taken = f"weights take {fitting.gibibytes(found.weights)}, overhead {fitting.gibibytes(found.overhead)}"
+    usable = f"the engine may use {gibibytes(found.usable)} of a {unit} of {context.role.accelerator}"
+    taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"
     if found.room < 0 or found.longest == 0:
         return f"is too small for the model ({usable}; {taken})"
-    sequence = f"the cache {fitting.gibibytes(found.cache)}"
+    sequence = f"the cache {gibibytes(found.cache)}"
     return f"is too small for a sequence of {found.request.tokens} tokens ({usable}; {taken}, {sequence})"
 
 
@@ -77,11 +78,11 @@ def _sufficient_limit(context: RoleContext, found: Fit) -> str:
     The limit has room for twice the KV cache, because `engine_environment.cpu_memory` gives the cache only half of the
     memory that remains after the weights, in whole GiB per worker.
     """
-    workers, whole = fitting.workers(context), -(-found.cache // _GI) * _GI
+    workers, whole = device_memory.workers(context), -(-found.cache // _GI) * _GI
     needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)
     size = amount(context.variant.spec.model.size or "0") * context.layout.data_local
     needed = max(needed, int(size) + 2 * whole * workers)
-    return f"{-(-(needed + fitting.host_memory(context)) // _GI)}Gi"
+    return f"{-(-(needed + device_memory.host_memory(context)) // _GI)}Gi"
 
 
 def _larger_layout(context: RoleContext, found: Fit) -> str | None:
@@ -186,7 +187,7 @@ def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: Accelera
     model, tokens = context.variant.spec.model, context.variant.spec.model.max_model_len
     changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}
     served_model = profile.service.model.model_copy(update=changed)
-    fits = [profile_fitting.fit(profile, cls, served_model, engine) for engine in (None, context.role.engine)]
+    fits = [profile_memory.fit(profile, cls, served_model, engine) for engine in (None, context.role.engine)]
     known = [fit for fit in fits if isinstance(fit, Fit) and fit.is_sufficient]
     if len(known) < len(fits) or any(fit.request.weights >= found.request.weights for fit in known):
         return None

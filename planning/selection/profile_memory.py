@@ -23,7 +23,8 @@ def fit(
         return Unknown("the memory of its devices is unknown")
     if service.model.source is None:
         return Unknown("the source of its weights is unknown")
-    layout, settings = service.parallelism, service.engine if engine is None else engine
+    layout = service.parallelism
+    settings = service.engine if engine is None else engine
     request = served.request(
         Served(
             model=found,

@@ -9,7 +9,7 @@ from planning.fit import memory, served
 from planning.fit.memory import Fit
 from planning.ground.cluster_facts import Unknown
 from planning.plans import StackPlan
-from planning.serving.fitting import gibibytes
+from planning.serving.device_memory import gibibytes
 from planning.serving.workload import Workload
 
 _NONE: Mapping[str, Any] = {}

@@ -1,8 +1,9 @@
-"""Clocks for the benchmarks: they measure the processor time or the wall-clock time of a function."""
+"""Clocks for the benchmarks, and their results as Markdown tables for `docs/measurements.md`."""
 
 import gc
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -25,3 +26,12 @@ def _processor_seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
+
+
+def show(sentence: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a sentence with the number of cores of this machine, and a table below it."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    print(f"{sentence} ({len(os.sched_getaffinity(0))} cores):\n")
+    for line in lines:
+        print(f"| {' | '.join(map(str, line))} |")
+    print(flush=True)

@@ -13,7 +13,7 @@ from models.problems import ConfigError
 from planning.fit.memory import Fit
 from planning.ground.cluster_facts import Unknown
 from planning.resolve import resolve
-from planning.serving import fitting
+from planning.serving import device_memory
 from planning.weights import locks
 from tests.support.stacks import NAME, lines, plan, tree
 from tests.support.stacks.profiles import composed, profile
@@ -349,7 +349,7 @@ def pinned(architecture=None, **values):
 
 def of_lock(loaded):
     (context,) = resolve(loaded.stack).contexts.roles.values()
-    return fitting.fit(context)
+    return device_memory.fit(context)
 
 
 def test_the_lock_has_the_numbers():
@@ -378,6 +378,6 @@ def test_two_hundred_services_cost_less_than_fifty_milliseconds():
     times = []
     for _ in range(5):
         start = time.process_time()
-        assert not any(found.is_sufficient for found in map(fitting.fit, roles))
+        assert not any(found.is_sufficient for found in map(device_memory.fit, roles))
         times.append(time.process_time() - start)
     assert min(times) < 0.05

@@ -1,4 +1,4 @@
-"""Crowds: claims on one gateway and host that a single request may match together.
+"""Sets of claims on one gateway and host that a single request may match together.
 
 A set of members is an integer, in which bit n stands for the member with index n. The members that can match the same
 request as a claim are found by a few operations on such sets, whatever the number of members, and not by comparing the
@@ -7,12 +7,13 @@ claim with each of them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from models.paths import Path
 from planning.ground.cluster_facts import ParentRef
-from planning.routes.collisions import EVERY_HOST, RequestClaim
+from planning.routes.request_claims import EVERY_HOST, EXACT, RequestClaim
 
-_EXACT = "Exact"
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,63 +24,61 @@ class Member:
     parent: ParentRef
 
 
-class Crowd:
+class ClaimSet:
     """Members with the same gateway, host and path."""
 
     def __init__(self) -> None:
         self.members: list[Member] = []
-        self._of_name, self._of_value = dict[str, int](), dict[tuple[str, str], int]()
-        self._of_names, self._of_count = dict[tuple[str, ...], int](), dict[int, int]()
-        self._of_section, self._of_port = dict[str | None, int](), dict[int | None, int]()
+        self._of_name = dict[str, int]()
+        self._of_value = dict[tuple[str, str], int]()
+        self._of_names = dict[tuple[str, ...], int]()
+        self._of_count = dict[int, int]()
+        self._of_section = dict[str | None, int]()
+        self._of_port = dict[int | None, int]()
         self._of_holder = dict[Path, int]()
-        self._exact = self._conditional = 0
+        self.exact = 0
+        """The set of members without regular expressions for headers."""
+        self.conditional = 0
+        """The set of members with conditions other than path and headers, such as a method."""
 
     @property
     def everybody(self) -> int:
         """Return the set of all members."""
         return (1 << len(self.members)) - 1
 
-    @property
-    def exact(self) -> int:
-        """Return the set of members without regular expressions for headers."""
-        return self._exact
-
-    @property
-    def conditional(self) -> int:
-        """Return the set of members with conditions other than path and headers, such as a method."""
-        return self._conditional
-
     def add(self, claim: RequestClaim, parent: ParentRef) -> None:
         """Add a claim on a listener."""
-        bit, match = 1 << len(self.members), claim.match
+        bit = 1 << len(self.members)
+        match = claim.match
         self.members.append(Member(claim, parent))
         for kind, name, value in match.headers:
-            if kind == _EXACT:
-                self._of_name[name] = self._of_name.get(name, 0) | bit
-                self._of_value[name, value] = self._of_value.get((name, value), 0) | bit
-        names, count = header_names(claim), len(match.headers)
-        self._of_names[names] = self._of_names.get(names, 0) | bit
-        self._of_count[count] = self._of_count.get(count, 0) | bit
-        self._of_section[parent.section_name] = self._of_section.get(parent.section_name, 0) | bit
-        self._of_port[parent.port] = self._of_port.get(parent.port, 0) | bit
-        self._of_holder[claim.holder] = self._of_holder.get(claim.holder, 0) | bit
-        self._exact |= bit if all(kind == _EXACT for kind, _, _ in match.headers) else 0
-        self._conditional |= bit if match.more else 0
+            if kind == EXACT:
+                _add(self._of_name, name, bit)
+                _add(self._of_value, (name, value), bit)
+        _add(self._of_names, claim.header_names, bit)
+        _add(self._of_count, len(match.headers), bit)
+        _add(self._of_section, parent.section_name, bit)
+        _add(self._of_port, parent.port, bit)
+        _add(self._of_holder, claim.holder, bit)
+        if all(kind == EXACT for kind, _, _ in match.headers):
+            self.exact |= bit
+        if match.more:
+            self.conditional |= bit
 
     def meeting(self, claim: RequestClaim, parent: ParentRef) -> int:
         """Return the members of other holders of which a request can match the headers together with those of `claim`.
 
         They share a listener with `parent`. Regular expressions count as matching every value.
         """
-        found = self.everybody & ~self._of_holder.get(claim.holder, 0)
+        members = self.everybody & ~self._of_holder.get(claim.holder, 0)
         for kind, name, value in claim.match.headers:
-            if kind == _EXACT:
-                found &= ~self._of_name.get(name, 0) | self._of_value.get((name, value), 0)
+            if kind == EXACT:
+                members &= ~self._of_name.get(name, 0) | self._of_value.get((name, value), 0)
         if parent.section_name is not None:
-            found &= self._of_section.get(parent.section_name, 0) | self._of_section.get(None, 0)
+            members &= self._of_section.get(parent.section_name, 0) | self._of_section.get(None, 0)
         if parent.port is not None:
-            found &= self._of_port.get(parent.port, 0) | self._of_port.get(None, 0)
-        return found
+            members &= self._of_port.get(parent.port, 0) | self._of_port.get(None, 0)
+        return members
 
     def with_names(self, names: tuple[str, ...]) -> int:
         """Return the members that require exactly the headers with these names."""
@@ -89,7 +88,8 @@ class Crowd:
         """Return the members that require fewer than `count` headers."""
         fewer = 0
         for number, members in self._of_count.items():
-            fewer |= members if number < count else 0
+            if number < count:
+                fewer |= members
         return fewer
 
     def claims(self, members: int) -> list[RequestClaim]:
@@ -111,14 +111,14 @@ class Crowd:
         return claims
 
 
+def _add(sets: dict[_Key, int], key: _Key, bit: int) -> None:
+    """Add a member to the set of a key."""
+    sets[key] = sets.get(key, 0) | bit
+
+
 def lowest(members: int) -> int:
     """Return the smallest index in a set of members, which is not empty."""
     return (members & -members).bit_length() - 1
-
-
-def header_names(claim: RequestClaim) -> tuple[str, ...]:
-    """Return the names of the headers that a claim requires."""
-    return tuple(name for _, name, _ in claim.match.headers)
 
 
 def shorter_paths(path: str) -> Iterator[str]:
