@@ -1,6 +1,7 @@
 """Objects of the interceptor: its rights, the grant for routes, and its own deployment."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import awaiting, gke, network, rbac
@@ -141,7 +142,7 @@ def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployme
         }
         yield _part_object(parts.INTERCEPTOR_BUDGET, manifest)
     rendered = _part_object(parts.INTERCEPTOR, _deployment(about, interceptor, deployment))
-    yield awaiting.with_wait(rendered._replace(origins=_ORIGINS), deployment.wait)
+    yield awaiting.with_wait(replace(rendered, origins=_ORIGINS), deployment.wait)
 
 
 def _deployment(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Manifest:

@@ -25,7 +25,7 @@ def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), cana
             0, Rule(tuple(Match(match.path, {**match.headers, **canary}, match.at) for match in matches), (), "/")
         )
     return PlannedRoute(
-        key=key, namespace="models", name=key, parent=Parent(GROUP, KIND, provider="istio", **whole),
+        key=key, namespace="models", name=key, gateway_at=Path("gateway"), parent=Parent(GROUP, KIND, provider="istio", **whole),
         hostnames=tuple(hostnames), matches=matches, rules=tuple(rules), annotations={}, set_headers={},
         remove_headers=(), mirror=None, timeouts=None,
     )  # fmt: skip
