@@ -18,7 +18,7 @@ from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem, warning, warnings
 from planning.picker import command_line, lint, yaml_reader
 from planning.picker.lint import ConfigFinding
-from planning.picker.loader import LoaderSetting
+from planning.picker.start_mistakes import LoaderSetting
 from planning.releases import Release, channel, channels
 
 HELP = "judge the configuration of an endpoint picker by the rules of a release's picker"

@@ -10,9 +10,10 @@ from typing import Any
 from manifests.objects import Manifest
 from models.paths import Path
 from models.problems import Problem
+from models.trees import mapping, sequence
 from planning.ground.patch import TEMPLATES
 from planning.refusals import autoscaling, resources, scheduling, sizes
-from planning.refusals.values import Tree, items, mapping, trees
+from planning.refusals.values import Tree, trees
 
 _ANNOTATIONS = Path("metadata", "annotations")
 
@@ -28,7 +29,7 @@ def problems(manifest: Manifest) -> Iterator[Problem]:
     if manifest["kind"] == "HorizontalPodAutoscaler":
         spec = mapping(manifest.get("spec"))
         yield from autoscaling.behavior(Path("spec", "behavior"), spec.get("behavior"))
-        for index, metric in enumerate(items(spec.get("metrics"))):
+        for index, metric in enumerate(sequence(spec.get("metrics"))):
             yield from autoscaling.metric(Path("spec", "metrics", index), metric)
 
 

@@ -103,11 +103,14 @@ def status(report: Report, project: Path = PROJECT) -> None:
     if not running:
         report.say("the control plane does not run; `make up` starts it")
         return
-    report.say(f"control plane in {plane.directory}: {'ready' if plane.alive() else 'not ready; `make up` repairs it'}")
+    readiness = "not ready; `make up` repairs it"
+    if plane.alive():
+        readiness = "ready"
+    report.say(f"control plane in {plane.directory}: {readiness}")
     for name, pid in running.items():
         report.say(f"  {name:<26} pid {pid}")
-    for process, mark in processes.find_marked(GATEWAY_MARK, str(state / "gateway")).items():
-        report.say(f"  {'gateway':<26} pid {process.pid}" if mark else "")
+    for process in processes.find_marked(GATEWAY_MARK, str(state / "gateway")):
+        report.say(f"  {'gateway':<26} pid {process.pid}")
     report.say(f"kubeconfig: {plane.kubeconfig}")
 
 
@@ -174,9 +177,12 @@ def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
 def deploy(engine: Engine, report: Report, *, brief: bool = False) -> None:
     """Deploy the stack, and print the engine's output. With `brief`, the output is printed only after a failure."""
     lines = list[str]()
+    say = report.say
+    if brief:
+        say = lines.append
     try:
         with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS) as step:
-            _follow(engine, lines.append if brief else report.say, step)
+            _follow(engine, say, step)
     except LocalError:
         report.say("\n".join(lines))
         raise
@@ -206,7 +212,9 @@ def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
 
 def user_text(line: str) -> str | None:
     """Return a line of the engine's output as users see it; None for a line that is not shown."""
-    return None if not line or IGNORED.search(line) else WARNING_COUNT.sub("", line)
+    if not line or IGNORED.search(line):
+        return None
+    return WARNING_COUNT.sub("", line)
 
 
 def _summary(plane: ControlPlane) -> str:

@@ -347,8 +347,8 @@ def judge(plan: StackPlan, resolved: Resolved, release: Release) -> Iterator[Jud
     vendors = {workload.accelerator.vendor for service in plan.services for workload in service.workloads}
     yield from about("", _unproven_facts(release, vendors))
     yield from about("", claims.judge(resolved.contexts.variants.values(), plan.caches))
-    yield from about("", network.warnings(resolved.stack, _policies(plan)))
-    yield from about("", interceptor.warnings(resolved.stack, plan.interceptor))
+    yield from about("", network.judge_plan(resolved.stack, _policies(plan)))
+    yield from about("", interceptor.judge_plan(resolved.stack, plan.interceptor))
 
 
 def _policies(plan: StackPlan) -> Iterator[Policy]:

@@ -40,7 +40,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(key, variant.judge(Path("services", key), service, stack))
     for configured in resolved.configured_variants:
         yield from about(configured.key, weights.judge_variant(configured))
-        yield from about(configured.key, network.variant_problems(configured))
+        yield from about(configured.key, network.judge_variant(configured))
         yield from about(configured.key, _variant_resource_problems(configured, devices))
     if resolved.release is None:
         return
@@ -51,7 +51,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     yield from about("", resolved.routing.between_services)
     yield from about("", money.problems(stack, resolved.classes, resolved.contexts))
     yield from about("", money.warnings(stack))
-    yield from about("", tracing.warnings(stack.observability.tracing, resolved.release))
+    yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
 
@@ -62,7 +62,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     yield from _release_problems(stack)
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
-    yield from interceptor.problems(stack)
+    yield from interceptor.judge(stack)
     yield from hardware.problems(stack.accelerators)
     for key, profile in stack.catalogue.profiles.items():
         at = Path("catalogue", "profiles", key, "service")
@@ -70,7 +70,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     yield from _reserved_label_problems(stack, variants)
     yield from _reserved_annotation_problems(stack, variants)
     yield from _annotation_size_problems(stack, variants)
-    yield from network.problems(stack)
+    yield from network.judge(stack)
     yield from _mutable_image_problems(stack, variants)
     yield from pins.judge(stack, variants)
     if stack.interceptor is not None and stack.interceptor.deploy is not None:
@@ -82,7 +82,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
 
 def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Problem]:
     if context.variant_name == PRIMARY:
-        yield from interceptor.service_warnings(context)
+        yield from interceptor.judge_service(context)
     yield from pins.judge_variant(context)
     yield from serving.judge(context, resolved.contexts, resolved.engines)
     yield from picker.judge(context, resolved.pickers.get(context.id))

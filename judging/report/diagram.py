@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from models.printable import printable
 from planning.ground import labels
 from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.routes.records import Parent, Rule
+from planning.routes.records import Parent, RouteRule
 from planning.serving.workload import Workload
 
 _INTERCEPTOR = "i"
@@ -95,7 +95,7 @@ def _edge_end(variant: VariantPlan, name: str) -> str:
     return f" {name}" if variant.endpoint_picker is None else f'|"Service {variant.names.base}"| {name}d'
 
 
-def _rule(rule: Rule, route: str, namespace: str, targets: dict[tuple[str, str], str]) -> Iterator[str]:
+def _rule(rule: RouteRule, route: str, namespace: str, targets: dict[tuple[str, str], str]) -> Iterator[str]:
     """Yield an edge to each backend of a rule, with the rule's paths and headers, and the backend's share."""
     matches = dict.fromkeys(
         _escape(f"{match.path}{''.join(f' {name}: {value}' for name, value in match.headers.items())}")

@@ -57,10 +57,13 @@ def _records(log: Path) -> Iterable[dict[str, Any]]:
 
 def _name(plugin: str | Mapping[str, str]) -> str:
     """Return the name of a plugin. The log has plugins as `name/type` or as objects."""
-    return plugin.partition("/")[0] if isinstance(plugin, str) else plugin.get("Name", plugin.get("name", ""))
+    if isinstance(plugin, str):
+        return plugin.partition("/")[0]
+    return plugin.get("Name", plugin.get("name", ""))
 
 
 def _pod(endpoint: str | Mapping[str, str]) -> str:
     """Return the name of a pod, without the suffix that a picker adds for the number of the port."""
-    name = endpoint.rpartition("/")[2] if isinstance(endpoint, str) else endpoint["name"]
-    return re.sub(r"-rank-\d+$", "", name)
+    if not isinstance(endpoint, str):
+        endpoint = endpoint["name"]
+    return re.sub(r"-rank-\d+$", "", endpoint.rpartition("/")[2])

@@ -61,9 +61,9 @@ def models(pod: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names under which the engine of a pod serves its model."""
     arguments = [str(argument) for argument in pod["spec"]["containers"][0].get("args", ())]
     for flag in NAMES:
-        found = tuple(argument.partition("=")[2] for argument in arguments if argument.startswith(f"{flag}="))
-        if found:
-            return found
+        names = tuple(argument.partition("=")[2] for argument in arguments if argument.startswith(f"{flag}="))
+        if names:
+            return names
     return ()
 
 

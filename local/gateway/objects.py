@@ -92,11 +92,11 @@ def gateway_class() -> Manifest:
 
 def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
     """Return the Gateways that have the given listeners. The Gateways accept routes of every namespace and host."""
-    found = dict[tuple[str, str], list[Manifest]]()
+    grouped = dict[tuple[str, str], list[Manifest]]()
     for listener in listeners:
         allowed = {"namespaces": {"from": "All"}}
         spec = {"name": listener.name, "port": listener.port, "protocol": "HTTP", "allowedRoutes": allowed}
-        found.setdefault((listener.namespace, listener.gateway), []).append(spec)
+        grouped.setdefault((listener.namespace, listener.gateway), []).append(spec)
     return [
         _object(
             "gateway.networking.k8s.io/v1",
@@ -105,7 +105,7 @@ def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
             namespace,
             spec={"gatewayClassName": CLASS, "listeners": parts},
         )
-        for (namespace, name), parts in found.items()
+        for (namespace, name), parts in grouped.items()
     ]
 
 

@@ -62,7 +62,9 @@ def _path(rule: Mapping[str, Any], match: Mapping[str, Any]) -> str:
     """Return the path that becomes `PATH` when the rule replaces the prefix of the path."""
     prefix = match.get("path", {}).get("value", "/").rstrip("/")
     rewrites = [item["urlRewrite"]["path"] for item in rule.get("filters", ()) if "urlRewrite" in item]
-    replaced = rewrites[0]["replacePrefixMatch"] if rewrites else prefix
+    replaced = prefix
+    if rewrites:
+        replaced = rewrites[0]["replacePrefixMatch"]
     return prefix + PATH.removeprefix(replaced.rstrip("/"))
 
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import demands
-from planning.picker.demands import DemandScope
+from planning.picker import value_combinations
 from planning.picker.graph import DeclaredPlugin, Graph, mappings
+from planning.picker.value_combinations import DemandScope
 from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
 
@@ -29,7 +29,9 @@ def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
         for consumed in _consumptions(plugin.facts, plugin.parameters):
             known = facts.plugins.data[consumed.data]
             name = _name_of_producer(plugin, consumed, known)
-            is_produced = consumed.data in kinds if known.unnamed else (consumed.data, name) in produced
+            is_produced = (consumed.data, name) in produced
+            if known.unnamed:
+                is_produced = consumed.data in kinds
             is_added = known.created and name == known.producer
             if not is_produced and not is_added:
                 yield _missing(plugin, consumed, known, name)
@@ -43,7 +45,8 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
     layer = cast("dict[str, Any]", section or {})
     at = graph.path / "dataLayer" / "sources"
     listed = list(mappings(layer.get("sources")))
-    seen, kinds = set[str](), set[tuple[object, ...]]()
+    seen = set[str]()
+    kinds = set[tuple[object, ...]]()
     for index, item in listed:
         source = _facts(graph, item.get("pluginRef"), facts)
         if source is None or source.emits is None:
@@ -65,13 +68,17 @@ def _consumptions(facts: Plugin | None, parameters: Mapping[str, Any]) -> Iterat
         return
     scope = DemandScope(Path(), parameters, facts.defaults)
     for consumed in facts.consumes:
-        if all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when):
+        if all(value_combinations.holds(condition, scope, otherwise=False) for condition in consumed.when):
             yield consumed
 
 
 def _name_of_producer(plugin: DeclaredPlugin, consumed: Consumption, known: Data) -> str:
-    name = plugin.parameter(consumed.producer) if consumed.producer is not None else None
-    return name if isinstance(name, str) and name else known.producer
+    name = None
+    if consumed.producer is not None:
+        name = plugin.parameter(consumed.producer)
+    if isinstance(name, str) and name:
+        return name
+    return known.producer
 
 
 def _missing(plugin: DeclaredPlugin, consumed: Consumption, known: Data, name: str) -> Problem:
@@ -96,7 +103,8 @@ def _repeated_kind(graph: Graph, at: Path, name: str, kinds: set[tuple[object, .
 
 def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
     """Tell whether the picker adds a producer that registers a data source."""
-    table, seen = facts.plugins.table, set[str]()
+    table = facts.plugins.table
+    seen = set[str]()
     pending = [(plugin.facts, plugin.parameters) for plugin in graph.plugins if plugin.facts is not None]
     while pending:
         for consumed in _consumptions(*pending.pop()):
@@ -113,7 +121,9 @@ def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
     declared = graph.find(text)
     if declared is not None:
         return declared.facts
-    return facts.plugins.table.get(text) if text in graph.added else None
+    if text in graph.added:
+        return facts.plugins.table.get(text)
+    return None
 
 
 def _extractors(
@@ -126,7 +136,9 @@ def _extractors(
         if extractor is None or "extractor" not in extractor.groups:
             continue
         declared = graph.find(name)
-        kind = name if declared is None else declared.type
+        kind = name
+        if declared is not None:
+            kind = declared.type
         here = at / index / "pluginRef"
         if source.emits not in extractor.extracts:
             yield Problem(here, f"cannot read from {item.get('pluginRef')} ({name})", "list it under another source")

@@ -8,8 +8,8 @@ from models import trees
 from models.paths import Path
 from planning.ground import yaml_text
 from planning.ground.labels import LLM_D_ROLE
-from planning.picker import shapes
-from planning.picker.shapes import PluginReference
+from planning.picker import value_shapes
+from planning.picker.value_shapes import PluginReference
 from planning.releases import Handler, PickerFacts, Plugin
 
 H2C = "kubernetes.io/h2c"
@@ -20,8 +20,8 @@ KIND = "EndpointPickerConfig"
 HEADER = ("apiVersion", "kind")
 """Keys with the version and the kind of a configuration file. In a stack, this program sets them, whatever a user
 wrote."""
-_PARSER_WORD = f"{shapes.PLUGIN}parser"
-"""Word for a leaf that holds the name of a parser, in the shapes of the release facts (`planning.picker.shapes`)."""
+_PARSER_WORD = f"{value_shapes.PLUGIN}parser"
+"""Word for a leaf that holds the name of a parser, in the shapes of `planning.picker.value_shapes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class DeclaredPlugin:
         former = self.facts.former_parameters
         if current is None or former is None:
             return current
-        keys = {shapes.known_key(key, {**current, **former}) for key in self.parameters}
+        keys = {value_shapes.known_key(key, {**current, **former}) for key in self.parameters}
         if keys & (former.keys() - current.keys()) and not keys & (current.keys() - former.keys()):
             return former
         return current
@@ -157,10 +157,10 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
     """
     plugins = tuple(_plugins(path, config, facts))
     by_name = {plugin.name: plugin for plugin in reversed(plugins)}
-    references = [*shapes.references(path, _without_superseded(config, facts), facts.config.shape), *external]
+    references = [*value_shapes.references(path, _without_superseded(config, facts), facts.config.shape), *external]
     for plugin in plugins:
         if plugin.shape is not None:
-            references += shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
+            references += value_shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
     added = frozenset(_additions(config, plugins, facts))
     return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), added)
 
@@ -325,7 +325,7 @@ def _canonical(parameters: object, facts: Plugin | None) -> dict[str, Any]:
     shape = dict[str, Any]()
     if facts is not None:
         shape = {**(facts.parameters or {}), **(facts.former_parameters or {})}
-    return cast("dict[str, Any]", shapes.canonical(cast("dict[str, Any]", parameters), shape))
+    return cast("dict[str, Any]", value_shapes.canonical(cast("dict[str, Any]", parameters), shape))
 
 
 def _profiles(

@@ -216,7 +216,7 @@ def told(stack):
 def test_an_unknown_image_is_told_with_the_check_that_did_not_run():
     """See phoebe 7.5."""
     (line,) = (line for line in told(metered(deploy={"image": f"registry.example/meter@{DIGEST}"})) if "image" in line)
-    assert line.startswith("interceptor.deploy.image: is not a known image, so its support for the mode went unchecked")
+    assert line.startswith("interceptor.deploy.image: support for the mode went unchecked: the image is unknown")
     assert not [line for line in told(metered()) if "image" in line]
 
 

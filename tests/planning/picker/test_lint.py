@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from models.paths import Path
 from models.problems import errors
 from planning.picker import lint as picker_lint
-from planning.picker import shapes
+from planning.picker import value_shapes
 from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
 from tests.support.stacks import lines, plan, tree
@@ -306,8 +306,8 @@ def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apar
 @settings(deadline=None)
 @given(word=st.sampled_from(["boolean", "duration", "integer", "number", "quantity", "text"]), value=JSON)
 def test_a_value_that_does_not_fit_is_reported_without_being_shown(word, value):
-    found = list(shapes.problems(shapes.Reading(Path("here")), value, word))
-    assert bool(found) == (not shapes.fits(value, word))
+    found = list(value_shapes.problems(value_shapes.Reading(Path("here")), value, word))
+    assert bool(found) == (not value_shapes.fits(value, word))
     assert all(repr(value) not in problem.what for problem in found if len(repr(value)) > 8)
 
 

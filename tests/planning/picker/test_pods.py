@@ -4,7 +4,7 @@ import pytest
 
 from models.load import load
 from models.paths import Path
-from planning.picker import replication
+from planning.picker import several_pickers
 from planning.releases import channel, channels
 from planning.resolve import resolve
 from tests.support.stacks import find, lines, plan, rendered, tree
@@ -169,7 +169,7 @@ def test_a_configuration_that_remembers_requests_is_told_that_pickers_divide_the
 def plan_of_replication(picker):
     """Return what is said of several pickers with a configuration, whatever else is wrong with it."""
     contexts = resolve(load(tree(qwen={"endpointPicker": picker})).stack).contexts
-    return [*replication.judge_updates(Path("endpointPicker"), contexts.primary("qwen"))]
+    return [*several_pickers.judge_updates(Path("endpointPicker"), contexts.primary("qwen"))]
 
 
 @pytest.mark.parametrize(("release", "tag"), [("llm-d-0.10", "0.9.0"), ("llm-d-0.9", "v0.8.0")])

@@ -8,7 +8,7 @@ import pytest
 from models.stack import Stack
 from planning.ground.labels import LLM_D_ROLE, serving
 from planning.picker import config as picker_config
-from planning.picker import shapes
+from planning.picker import value_shapes
 from planning.releases import (
     DEFAULT_PRESET,
     Release,
@@ -141,8 +141,8 @@ def test_every_shape_is_made_of_known_words(release):
     for plugin in facts.plugins.table.values():
         shaped += [shape for shape in (plugin.parameters, plugin.former_parameters, plugin.corrected) if shape]
     for word in words({str(index): shape for index, shape in enumerate(shaped)}):
-        leaf = shapes.leaf(word)
-        assert leaf.word in shapes.WORDS, word
+        leaf = value_shapes.leaf(word)
+        assert leaf.word in value_shapes.WORDS, word
         assert set(leaf.groups) <= GROUPS | {"syncer", "any"}, word
         assert word == word.strip()
         constraints = len(leaf.bounds) + leaf.nonempty + (leaf.choices is not None) + (leaf.folded is not None)
@@ -168,7 +168,7 @@ def test_every_demand_is_about_parameters_that_there_are(release):
     for name, plugin in table.items():
         known = {None, *paths(plugin.parameters), *paths(plugin.former_parameters)}
         for rule in plugin.rules:
-            prefix = f"{rule.each}." if rule.each else ""
+            prefix = f"{rule.items_of}." if rule.items_of else ""
             inner = {path for each in (*rule.when, rule.must) for path in paths_of(each) if path}
             outer = {path for each in rule.parent for path in paths_of(each) if path}
             assert {f"{prefix}{path}" for path in inner} | outer <= known, name

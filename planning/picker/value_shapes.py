@@ -9,7 +9,7 @@ The word says which value the leaf takes:
 - a key of `planning.picker.go_values.READERS`: a value of this type;
 - `cel`: an expression that `planning.picker.expressions` accepts;
 - `plugin:GROUP,GROUP`: the name of a plugin that belongs to one of the groups;
-- `name:GROUP`: the name of a plugin, which only `planning.picker.intent` checks;
+- `name:GROUP`: the name of a plugin, which only `planning.picker.accepted_mistakes` checks;
 - `never`: no value, because the leaf must be absent.
 
 A `!` after the word makes the leaf required. The constraints are bounds, such as `>0`, `>=0`, `<1` and `<=1`; then
@@ -34,7 +34,7 @@ _NAME = "name:"
 """`PLUGIN` and `_NAME` begin the word of a leaf that holds the name of a plugin. The plugin's groups follow."""
 REQUIRED = "!"
 """Sign after the word of a leaf that must be present."""
-_READERS = {**go_values.READERS, "cel": expressions.cel}
+_READERS = {**go_values.READERS, "cel": expressions.cel, "plugin": go_values.text}
 WORDS = {
     "any": ("", ""),
     "boolean": ("true or false", "write true or false"),
@@ -79,7 +79,7 @@ class PluginReference:
     name: str
     groups: tuple[str, ...]
     is_checked: bool = True
-    """Whether the name must be the name of a plugin; false for `name:`, which only `planning.picker.intent` checks."""
+    """Whether the name must be the name of a plugin; false for `name:`, which only `accepted_mistakes` checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +114,29 @@ class Leaf:
 def leaf(description: str) -> Leaf:
     """Return a leaf by its description."""
     head, *constraints = description.split(" ")
-    prefix = next((prefix for prefix in (PLUGIN, _NAME) if head.startswith(prefix)), "")
-    bare = head.removeprefix(prefix).removesuffix(REQUIRED)
+    word = head.removesuffix(REQUIRED)
+    groups: tuple[str, ...] = ()
+    for prefix in (PLUGIN, _NAME):
+        if word.startswith(prefix):
+            groups = tuple(word.removeprefix(prefix).split(","))
+            word = "plugin"
     values = dict(part.split(":", 1) for part in constraints if ":" in part)
     signs = {part: next((sign for sign in _COMPARISONS if part.startswith(sign)), None) for part in constraints}
     return Leaf(
-        word="plugin" if prefix else bare,
-        groups=tuple(bare.split(",")) if prefix else (),
+        word=word,
+        groups=groups,
         required=head.endswith(REQUIRED),
         nonempty="nonempty" in constraints,
         bounds=tuple((sign, float(part.removeprefix(sign))) for part, sign in signs.items() if sign),
-        choices=tuple(values["one-of"].split("|")) if "one-of" in values else None,
-        folded=tuple(values["folded"].split("|")) if "folded" in values else None,
+        choices=_choices(values.get("one-of")),
+        folded=_choices(values.get("folded")),
     )
+
+
+def _choices(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    return tuple(text.split("|"))
 
 
 def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem]:
@@ -141,16 +151,20 @@ def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem
             return
         item_shape = cast("list[object]", shape)[0]
         for index, item in enumerate(cast("list[object]", value)):
-            yield from problems(reading.at(index), _absent(item_shape) if item is None else item, item_shape)
+            yield from problems(reading.at(index), _item(item, item_shape), item_shape)
     else:
         problem = leaf_problem(reading.path, value, cast("str", shape))
         if problem is not None:
             yield problem
 
 
-def _absent(shape: object) -> object:
-    """Return the value that a null item of a list stands for: an empty mapping or an empty text."""
-    return dict[str, object]() if isinstance(shape, dict) else ""
+def _item(value: object, shape: object) -> object:
+    """Return an item of a list. A null item stands for an empty mapping or an empty text."""
+    if value is not None:
+        return value
+    if isinstance(shape, dict):
+        return dict[str, object]()
+    return ""
 
 
 def leaf_problem(path: Path, value: object, description: str) -> Problem | None:
@@ -160,7 +174,7 @@ def leaf_problem(path: Path, value: object, description: str) -> Problem | None:
     if facts.word == "never":
         return Problem(path, f"is not {what}", remedy)
     try:
-        read = _READERS["text" if facts.word == "plugin" else facts.word](value)
+        read = _READERS[facts.word](value)
     except ValueError:
         return Problem(path, f"is not {what}", remedy)
     if facts.nonempty and read == "":
@@ -177,18 +191,21 @@ def _beyond_bounds(path: Path, read: object, facts: Leaf) -> Problem | None:
 
 
 def _no_choice(path: Path, read: object, facts: Leaf) -> Problem | None:
-    known = facts.choices if facts.choices is not None else facts.folded
-    if known is None:
-        return None
-    items = cast("list[str]", read) if isinstance(read, list) else [cast("str", read)]
+    items = [cast("str", read)]
+    if isinstance(read, list):
+        items = cast("list[str]", read)
+    known = facts.choices
     if facts.folded is not None:
+        known = facts.folded
         items = [fold(item) for item in items]
-    if all(item in known for item in items):
+    if known is None or all(item in known for item in items):
         return None
     shown = [choice for choice in known if choice]
     if len(shown) > _FEW:
         return Problem(path, "is no known value", f"write a known value, such as {shown[-1]}")
-    return Problem(path, f"is not {' or '.join(shown)}", "write one of them" if len(shown) > 1 else f"write {shown[0]}")
+    if len(shown) == 1:
+        return Problem(path, f"is not {shown[0]}", f"write {shown[0]}")
+    return Problem(path, f"is not {' or '.join(shown)}", "write one of them")
 
 
 def fold(text: str) -> str:
@@ -257,7 +274,9 @@ def likeliest(name: str, known: Collection[str]) -> str | None:
 def suggestion(name: str, known: Collection[str]) -> str | None:
     """Return a remedy that asks whether the closest known name is meant. None if no known name is close."""
     likely = likeliest(name, known)
-    return None if likely is None else f"did you mean {likely}?"
+    if likely is None:
+        return None
+    return f"did you mean {likely}?"
 
 
 def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Iterator[Problem]:
@@ -265,21 +284,23 @@ def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Itera
         yield Problem(reading.path, "is not a mapping", "write keys with values below it")
         return
     keys = cast("dict[str, object]", value)
-    suggested, found = set[str | None](), dict[str, object]()
+    suggested = set[str | None]()
+    spelled = dict[str, object]()
     for key, inner in keys.items():
         known = known_key(key, shape, folds=reading.folds)
         if known is not None or "*" in shape:
-            found[known or key] = inner
+            spelled[known or key] = inner
             yield from problems(reading.at(key), inner, shape[known or "*"])
         else:
             suggested.add(likeliest(key, shape.keys()))
             yield _unknown_key(reading, key, shape)
     for key, inner in shape.items():
-        if isinstance(inner, str) and leaf(inner).required and found.get(key) in (None, "") and key not in suggested:
+        if isinstance(inner, str) and leaf(inner).required and spelled.get(key) in (None, "") and key not in suggested:
             yield Problem(reading.at(key).path, "is missing", "add it")
 
 
 def _unknown_key(reading: Reading, key: str, shape: Mapping[str, Any]) -> Problem:
-    known = ", ".join(sorted(shape))
-    remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; no keys are known here")
+    remedy = suggestion(key, shape.keys()) or f"known here: {', '.join(sorted(shape))}"
+    if not shape:
+        remedy = "remove it; no keys are known here"
     return Problem(reading.at(key).path, f"unknown {reading.noun} ({key})", remedy)

@@ -9,11 +9,11 @@ from typing import cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import demands, shapes
-from planning.picker.demands import DemandScope
+from planning.picker import value_combinations, value_shapes
 from planning.picker.graph import FLOW_CONTROL, DeclaredPlugin, Graph, ProfileEntry, SchedulingProfile, feature_gates
-from planning.picker.loader import LoaderSetting, gate_is_on, wrong_group
-from planning.picker.words import PRODUCER, SCHEDULING, example, with_article
+from planning.picker.plugin_words import PRODUCER, SCHEDULING, example, with_article
+from planning.picker.start_mistakes import LoaderSetting, gate_is_on, wrong_group
+from planning.picker.value_combinations import DemandScope
 from planning.releases import Handler, Need, Plugin
 
 _ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
@@ -43,7 +43,9 @@ def _unused_plugins(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
             continue
         if "picker" in groups and not every_profile_has_picker:
             continue
-        place = "add it to a profile" if groups & SCHEDULING else "refer to it where it is needed"
+        place = "refer to it where it is needed"
+        if groups & SCHEDULING:
+            place = "add it to a profile"
         yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
@@ -56,13 +58,13 @@ def _misplaced_entries(graph: Graph, setting: LoaderSetting) -> Iterator[Problem
     table = setting.facts.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
-        facts = None if declared is None else declared.facts
-        if facts is None or PRODUCER in facts.groups:
+        if declared is None or declared.facts is None or PRODUCER in declared.groups:
             continue
+        facts = declared.facts
         if set(reference.groups) >= SCHEDULING and not set(facts.groups) & SCHEDULING:
             yield wrong_group(reference, facts, table)
     for entry, declared in _entries(graph):
-        if shapes.fits(entry.weight, "number") and declared.groups and "scorer" not in declared.groups:
+        if value_shapes.fits(entry.weight, "number") and declared.groups and "scorer" not in declared.groups:
             what = f"has an effect on scorers only ({declared.name} is {with_article(declared.groups[0])})"
             yield Problem(entry.at / "weight", what, "remove it")
 
@@ -71,7 +73,7 @@ def _weightless(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for entry, declared in _entries(graph):
         weight = entry.weight
         is_scorer = not declared.groups or "scorer" in declared.groups
-        if is_scorer and shapes.fits(weight, "number") and not 0 < cast("float", weight) < math.inf:
+        if is_scorer and value_shapes.fits(weight, "number") and not 0 < cast("float", weight) < math.inf:
             remedy = "write a number above 0, or remove the scorer"
             yield Problem(entry.at / "weight", f"is not above 0 ({weight})", remedy)
 
@@ -93,7 +95,9 @@ def _ignored_section(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
         what = "has no effect while its feature gate is off (flowControl=false)"
-        follows = " (then the section turns the gate on)" if setting.flow_control else ""
+        follows = ""
+        if setting.flow_control:
+            follows = " (then the section turns the gate on)"
         remedy = f"remove the gate from featureGates{follows}, or remove the section"
         yield Problem(graph.path / FLOW_CONTROL, what, remedy)
 
@@ -104,7 +108,9 @@ def ignored_keys(graph: Graph, setting: LoaderSetting) -> list[str]:
     if not isinstance(section, dict) or FLOW_CONTROL not in setting.facts.config.gates:
         return []
     keys = [key for key in cast("dict[str, object]", section) if key != "saturationDetector"]
-    return [] if gate_is_on(graph, setting, FLOW_CONTROL) else keys
+    if gate_is_on(graph, setting, FLOW_CONTROL):
+        return []
+    return keys
 
 
 def _ineffective(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -135,7 +141,7 @@ def _is_reported(graph: Graph, path: Path) -> bool:
             return any(
                 consumed.producer is not None
                 and plugin.place(consumed.producer) == path
-                and all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when)
+                and all(value_combinations.holds(condition, scope, otherwise=False) for condition in consumed.when)
                 for consumed in plugin.facts.consumes
             )
     return False
@@ -153,7 +159,7 @@ def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: 
 
 def _one_profile(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for declared in graph.handlers[:1]:
-        handler = None if declared.facts is None else declared.facts.handler
+        handler = declared.handler
         if handler is not None and handler.takes_one and len(graph.profiles) > 1:
             what = f"takes only one of {len(graph.profiles)} profiles ({declared.type})"
             yield Problem(declared.at / "type", what, "keep one profile")
@@ -162,7 +168,7 @@ def _one_profile(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
 def _without_prefill(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Yield profile handlers that look for a profile that is missing, or never use the profile for prefill pods."""
     for declared in graph.handlers[:1]:
-        handler = None if declared.facts is None else declared.facts.handler
+        handler = declared.handler
         if handler is not None and handler.decider_parameters:
             has_prefill = any(profile.is_for("prefill") for profile in graph.profiles)
             yield from _decider(graph, declared, handler, setting.facts.plugins.table, has_prefill=has_prefill)
@@ -181,7 +187,9 @@ def _decider(
         what = f"never asks prefill pods (no {handler.decider_parameters[0]})"
         yield Problem(declared.at / "parameters", what, f"name a decider{example(table, ['decider'])}")
         return
-    name = str(declared.parameter(keys[0])) if keys else handler.default_decider or ""
+    name = handler.default_decider or ""
+    if keys:
+        name = str(declared.parameter(keys[0]))
     decider = graph.find(name)
     if decider is None and not keys:
         what = f"names no decider, and the default decider is not declared ({name})"
@@ -189,7 +197,7 @@ def _decider(
     elif decider is not None and decider.facts is not None:
         scope = DemandScope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
         for condition in decider.facts.never_prefills:
-            if demands.holds(condition, scope, otherwise=False):
+            if value_combinations.holds(condition, scope, otherwise=False):
                 what = f"never lets a request use prefill ({decider.name})"
                 yield Problem(decider.place(condition.at), what, "write a number above 0")
 
@@ -197,7 +205,7 @@ def _decider(
 def _needs_no_decider(declared: DeclaredPlugin, handler: Handler) -> bool:
     values = ((declared.parameter(key), value) for key, value in handler.without_decider.items())
     return any(
-        isinstance(written, str) and written and shapes.fold(value).startswith(shapes.fold(written))
+        isinstance(written, str) and written and value_shapes.fold(value).startswith(value_shapes.fold(written))
         for written, value in values
     )
 
@@ -217,8 +225,9 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
 def _other_roles(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     """Yield filters that select pods of another role than the role of their profile."""
     for declared in graph.handlers[:1]:
-        handler = None if declared.facts is None else declared.facts.handler
-        for role, keys in ({} if handler is None else handler.profiles).items():
+        if declared.handler is None:
+            continue
+        for role, keys in declared.handler.profiles.items():
             name = next((value for key in keys if (value := declared.parameter(key))), role)
             for profile in graph.profiles:
                 if profile.name == name:
@@ -227,9 +236,9 @@ def _other_roles(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
 
 def _filters_of_other_roles(profile: SchedulingProfile, role: str) -> Iterator[Problem]:
     for entry in profile.entries:
-        facts = None if entry.plugin is None else entry.plugin.facts
-        if entry.plugin is not None and facts is not None and facts.role not in (None, role):
-            what = f"selects {facts.role} pods in the profile of {role} pods ({entry.plugin.name})"
+        plugin = entry.plugin
+        if plugin is not None and plugin.facts is not None and plugin.facts.role not in (None, role):
+            what = f"selects {plugin.facts.role} pods in the profile of {role} pods ({plugin.name})"
             yield Problem(entry.at, what, f"use {role}-filter")
 
 

@@ -26,7 +26,9 @@ _GROUP_NOUNS = {
 def with_article(group: str) -> str:
     """Return the noun of a group with its article."""
     word = _GROUP_NOUNS.get(group, group)
-    return f"{'an' if word[0] in 'aeio' else 'a'} {word}"
+    if word[0] in "aeio":
+        return f"an {word}"
+    return f"a {word}"
 
 
 def example(table: Mapping[str, Plugin], groups: Collection[str]) -> str:

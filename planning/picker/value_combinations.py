@@ -3,11 +3,13 @@
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import shapes
+from models.trees import mapping, sequence
+from planning.picker import value_shapes
 from planning.releases.plugins import Condition, Demand
 
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
@@ -34,8 +36,10 @@ class DemandScope:
 
         If the only value is absent, return the default of the path instead.
         """
-        found = _values(self.values, dotted.split("."))
-        return [self.defaults[dotted]] if found == [None] and dotted in self.defaults else found
+        values = _values(self.values, dotted.split("."))
+        if values == [None] and dotted in self.defaults:
+            return [self.defaults[dotted]]
+        return values
 
     def place(self, dotted: str) -> Path:
         """Return the full path of a value."""
@@ -43,9 +47,8 @@ class DemandScope:
 
     def writes_null(self, dotted: str) -> bool:
         """Tell whether the value at a path is an explicit null."""
-        parent, _, key = dotted.rpartition(".")
-        outer = _values(self.values, parent.split(".")) if parent else [self.values]
-        return any(isinstance(value, dict) and cast("dict[str, Any]", value).get(key, "") is None for value in outer)
+        *parents, key = dotted.split(".")
+        return any(mapping(value).get(key, "") is None for value in _values(self.values, parents))
 
 
 def problems(scope: DemandScope, rules: Sequence[Demand]) -> Iterator[Problem]:
@@ -67,26 +70,29 @@ def holds(condition: Condition, scope: DemandScope, *, otherwise: bool) -> bool:
 
 
 def _scopes(scope: DemandScope, rule: Demand) -> Iterator[DemandScope]:
-    """Yield the scopes to which a rule applies: `scope` itself, or each mapping in the list at `rule.each`."""
-    if rule.each is None:
+    """Yield the scopes to which a rule applies: `scope` itself, or each mapping in the list at `rule.items_of`."""
+    if rule.items_of is None:
         yield scope
         return
     if not all(holds(condition, scope, otherwise=False) for condition in rule.parent):
         return
-    for found in scope.all(rule.each):
-        for index, item in enumerate(cast("list[object]", found) if isinstance(found, list) else []):
+    for value in scope.all(rule.items_of):
+        for index, item in enumerate(sequence(value)):
             if isinstance(item, dict):
-                yield DemandScope(scope.place(rule.each) / index, cast("dict[str, Any]", item), {}, scope.declared)
+                yield DemandScope(scope.place(rule.items_of) / index, cast("dict[str, Any]", item), {}, scope.declared)
 
 
 def _broken(rule: Demand, scope: DemandScope) -> Iterator[Problem]:
     if holds(rule.must, scope, otherwise=True):
         return
     others = [condition.at for condition in rule.when if condition.at != rule.must.at]
-    beside = f" beside {' and '.join(dict.fromkeys(others))}" if others else ""
+    beside = ""
+    if others:
+        beside = f" beside {' and '.join(dict.fromkeys(others))}"
     what, remedy = _message(rule.must, scope)
     if rule.must.empty and not rule.when:
-        what, remedy = "cannot be used", "remove it"
+        what = "cannot be used"
+        remedy = "remove it"
     yield Problem(scope.place(rule.must.at), f"{what}{beside}", remedy)
 
 
@@ -112,7 +118,7 @@ def _is_among(condition: Condition, scope: DemandScope, value: object) -> bool:
     return (
         (condition.any_of is None or any(_is_same(value, choice) for choice in known))
         and not any(_is_same(value, choice) for choice in condition.not_in or [])
-        and (condition.folded is None or (isinstance(value, str) and shapes.fold(value) in condition.folded))
+        and (condition.folded is None or (isinstance(value, str) and value_shapes.fold(value) in condition.folded))
     )
 
 
@@ -123,7 +129,9 @@ def _compares(condition: Condition, scope: DemandScope, value: object, *, otherw
         bound = getattr(condition, field)
         if bound is None:
             continue
-        other = scope.all(bound)[0] if isinstance(bound, str) else bound
+        other = bound
+        if isinstance(bound, str):
+            other = scope.all(bound)[0]
         if not (_is_number(value) and _is_number(other)):
             return otherwise
         if not compare(value, other):
@@ -133,13 +141,14 @@ def _compares(condition: Condition, scope: DemandScope, value: object, *, otherw
 
 def _fits(condition: Condition, value: object) -> bool:
     if condition.fits is not None:
-        return not shapes.leaf(condition.fits).required if value is None else shapes.fits(value, condition.fits)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return condition.items is None or all(shapes.fits(item, condition.items) for item in items)
+        if value is None:
+            return not value_shapes.leaf(condition.fits).required
+        return value_shapes.fits(value, condition.fits)
+    return condition.items is None or all(value_shapes.fits(item, condition.items) for item in sequence(value))
 
 
 def _has_length(condition: Condition, value: object) -> bool:
-    length = len(cast("list[object]", value)) if isinstance(value, list) else 0
+    length = len(sequence(value))
     return (condition.count is None or length == condition.count) and (
         condition.max_items is None or length <= condition.max_items
     )
@@ -147,16 +156,19 @@ def _has_length(condition: Condition, value: object) -> bool:
 
 def _repeats(condition: Condition, value: object) -> bool:
     """Tell whether a list has two items with the same key."""
-    keys = [_key(condition, item) for item in (cast("list[object]", value) if isinstance(value, list) else [])]
+    keys = [_key(condition, item) for item in sequence(value)]
     return any(_is_same(key, other) for index, key in enumerate(keys) for other in keys[:index])
 
 
 def _key(condition: Condition, item: object) -> object:
     key = item
     if condition.unique:
-        found = cast("dict[str, object]", item).get(condition.unique) if isinstance(item, dict) else None
-        key = condition.otherwise if found is None else found
-    return key.lower() if condition.ignore_case and isinstance(key, str) else key
+        key = mapping(item).get(condition.unique)
+        if key is None:
+            key = condition.otherwise
+    if condition.ignore_case and isinstance(key, str):
+        return key.lower()
+    return key
 
 
 def _message(condition: Condition, scope: DemandScope) -> tuple[str, str]:
@@ -165,18 +177,26 @@ def _message(condition: Condition, scope: DemandScope) -> tuple[str, str]:
     if compared is not None:
         _, what, remedy = _COMPARISONS[compared]
         bound = getattr(condition, compared)
-        shown = bound if isinstance(bound, str) else f"{bound:g}"
+        shown = bound
+        if not isinstance(bound, str):
+            shown = f"{bound:g}"
         return f"{what} {shown}", f"write a value {remedy} {shown}"
     fitting = condition.fits or condition.items
     if fitting is not None:
         value = next(iter(scope.all(condition.at)), None)
-        problem = None if value is None or condition.items else shapes.leaf_problem(scope.path, value, fitting)
-        return ("is missing", "add it") if problem is None and condition.fits else _of(problem)
+        problem = None
+        if not (value is None or condition.items):
+            problem = value_shapes.leaf_problem(scope.path, value, fitting)
+        if problem is None and condition.fits:
+            return ("is missing", "add it")
+        return _of(problem)
     return _message_of_presence(condition, scope)
 
 
 def _of(problem: Problem | None) -> tuple[str, str]:
-    return ("has an item that is out of range", "correct it") if problem is None else (problem.what, problem.remedy)
+    if problem is None:
+        return ("has an item that is out of range", "correct it")
+    return (problem.what, problem.remedy)
 
 
 def _message_of_presence(condition: Condition, scope: DemandScope) -> tuple[str, str]:
@@ -204,9 +224,11 @@ def _values(value: object, parts: Sequence[str]) -> list[object]:
         return [value]
     if isinstance(value, list):
         items = [_values(item, parts) for item in cast("list[object]", value)]
-        return [found for values in items for found in values] or [None]
-    inner = cast("dict[str, object]", value).get(parts[0]) if isinstance(value, dict) else None
-    return [None] if inner is None else _values(inner, parts[1:])
+        return list(chain.from_iterable(items)) or [None]
+    inner = mapping(value).get(parts[0])
+    if inner is None:
+        return [None]
+    return _values(inner, parts[1:])
 
 
 def _is_empty(value: object) -> bool:

@@ -6,13 +6,14 @@ the health server in cmd/epp/runner. Facts that depend on the release are in the
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import demands, shapes
+from models.trees import sequence
+from planning.picker import value_combinations, value_shapes
 from planning.picker.data_layer import data, sources
-from planning.picker.demands import DemandScope
 from planning.picker.graph import (
     FLOW_CONTROL,
     HEADER,
@@ -23,8 +24,9 @@ from planning.picker.graph import (
     feature_gates,
     used_parsers,
 )
-from planning.picker.shapes import PluginReference, Reading
-from planning.picker.words import SCHEDULING, example, with_article
+from planning.picker.plugin_words import SCHEDULING, example, with_article
+from planning.picker.value_combinations import DemandScope
+from planning.picker.value_shapes import PluginReference, Reading
 from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
 
 _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
@@ -50,23 +52,24 @@ class LoaderSetting:
 
 def problems(graph: Graph, setting: LoaderSetting) -> list[Problem]:
     """Return every mistake because of which a picker with this configuration would not serve."""
-    found = [*_header(graph, setting), *_shape(graph, setting)]
-    for check in _CHECKS:
-        found += check(graph, setting)
-    return found
+    return list(chain.from_iterable(check(graph, setting) for check in _CHECKS))
 
 
 def unknown(at: Path, name: str, release: Release) -> Problem:
     """Return the problem of a plugin type that the release does not have."""
     others = [other for other in channels() if name in channel(other).picker.plugins.table]
-    likely = shapes.suggestion(name, release.picker.plugins.table)
-    change_release = f"remove it, or choose a release that has it: {', '.join(others)}" if others else None
+    likely = value_shapes.suggestion(name, release.picker.plugins.table)
+    change_release = None
+    if others:
+        change_release = f"remove it, or choose a release that has it: {', '.join(others)}"
     return Problem(at, f"is not in {release.name} ({name})", change_release or likely or "remove it")
 
 
 def wrong_group(reference: PluginReference, plugin: Plugin, table: Mapping[str, Plugin]) -> Problem:
     """Return the problem of a reference to a plugin of the wrong group."""
-    expected = with_article(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
+    expected = "a filter, scorer or picker"
+    if len(reference.groups) == 1:
+        expected = with_article(reference.groups[0])
     if set(reference.groups) >= SCHEDULING:
         remedy = "remove the entry; the plugin works without a place in a profile"
     else:
@@ -89,7 +92,9 @@ def is_ignored(graph: Graph, setting: LoaderSetting, path: Path) -> bool:
 
     If the gate `flowControl` is off, the picker reads only `saturationDetector` in the section `flowControl`.
     """
-    below = path.below(graph.path) if path.is_within(graph.path) else path
+    below = path
+    if path.is_within(graph.path):
+        below = path.below(graph.path)
     return (
         below[:1] == (FLOW_CONTROL,)
         and below[1:2] != ("saturationDetector",)
@@ -112,9 +117,9 @@ def _shape(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     facts = setting.facts.config
     shape = {**dict.fromkeys(facts.deprecated, "any"), **facts.shape}
     if FLOW_CONTROL in shape and not gate_is_on(graph, setting, FLOW_CONTROL):
-        shape[FLOW_CONTROL] = shapes.without_constraints(shape[FLOW_CONTROL])
+        shape[FLOW_CONTROL] = value_shapes.without_constraints(shape[FLOW_CONTROL])
     written = {key: value for key, value in graph.config.items() if key not in HEADER}
-    yield from shapes.problems(Reading(graph.path), written, shape)
+    yield from value_shapes.problems(Reading(graph.path), written, shape)
 
 
 def _types(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -125,10 +130,13 @@ def _types(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
 
 def _names(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Check that names of plugins differ, and that a plugin whose name the picker looks up is in the expected group."""
-    seen, types = set[str](), set[str]()
+    seen = set[str]()
+    types = set[str]()
     expected = default_references(graph.config, setting.facts)
     for plugin in graph.plugins:
-        at = plugin.at / ("name" if plugin.named else "type")
+        at = plugin.at / "type"
+        if plugin.named:
+            at = plugin.at / "name"
         if plugin.name in seen:
             yield Problem(at, f"is the name of an earlier plugin ({plugin.name})", "give one of them another name")
         elif plugin.facts is not None and expected.get(plugin.name, plugin.groups[0]) not in plugin.groups:
@@ -146,13 +154,17 @@ def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
         if plugin.facts is None or plugin.shape is None or plugin.facts.ignores_parameters:
             continue
         reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}", folds=True)
-        written: object = cast("dict[str, object]", {}) if plugin.written is None else plugin.written
-        found = list(shapes.problems(reading, written, plugin.shape))
+        written = plugin.written
+        if written is None:
+            written = dict[str, object]()
+        problems = list(value_shapes.problems(reading, written, plugin.shape))
         scope = DemandScope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults, names)
-        seen = {problem.path for problem in found}
-        yield from found
+        seen = {problem.path for problem in problems}
+        yield from problems
         if all(path != reading.path for path in seen):
-            yield from (broken for broken in demands.problems(scope, plugin.facts.rules) if broken.path not in seen)
+            yield from (
+                broken for broken in value_combinations.problems(scope, plugin.facts.rules) if broken.path not in seen
+            )
 
 
 def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -162,10 +174,10 @@ def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
         if not reference.is_checked or is_ignored(graph, setting, reference.path):
             continue
         declared = graph.find(reference.name)
+        plugin = graph.facts_of(reference.name, setting.facts)
         if declared is None and reference.name not in graph.added:
             yield _missing_plugin(graph, reference, table)
             continue
-        plugin = declared.facts if declared is not None else table.get(reference.name)
         is_allowed = set(reference.groups) >= SCHEDULING or "any" in reference.groups
         if plugin is not None and not is_allowed and not set(plugin.groups) & set(reference.groups):
             yield wrong_group(reference, plugin, table)
@@ -175,8 +187,10 @@ def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
 
 def _missing_plugin(graph: Graph, reference: PluginReference, table: Mapping[str, Plugin]) -> Problem:
     is_known = reference.name in table
-    likely = shapes.suggestion(reference.name, {plugin.name for plugin in graph.plugins} | graph.added)
-    remedy = "declare it under plugins" if is_known else likely or "declare it under plugins"
+    likely = value_shapes.suggestion(reference.name, {plugin.name for plugin in graph.plugins} | graph.added)
+    remedy = "declare it under plugins"
+    if not is_known:
+        remedy = likely or "declare it under plugins"
     return Problem(reference.path, f"names no plugin ({reference.name})", remedy)
 
 
@@ -205,10 +219,13 @@ def _profiles(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
 
 
 def _handlers(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
-    count, handlers = len(graph.profiles), graph.handlers
+    count = len(graph.profiles)
+    handlers = graph.handlers
     several = next((name for name, plugin in setting.facts.plugins.table.items() if _takes_several(plugin)), None)
     if not handlers and count > 1:
-        remedy = f"add a profile handler, such as {several}" if several else "keep one profile"
+        remedy = "keep one profile"
+        if several:
+            remedy = f"add a profile handler, such as {several}"
         yield Problem(graph.path / "plugins", f"has no profile handler for {count} profiles", remedy)
     for handler in handlers[1:]:
         what = f"is a second profile handler beside {handlers[0].name} ({handler.name})"
@@ -220,7 +237,9 @@ def _handlers(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
             and handler.facts.handler.single
             and count > 1
         ):
-            remedy = f"keep one profile, or use {several}" if several else "keep one profile"
+            remedy = "keep one profile"
+            if several:
+                remedy = f"keep one profile, or use {several}"
             yield Problem(handler.at / "type", f"takes only one of {count} profiles ({handler.type})", remedy)
 
 
@@ -231,14 +250,16 @@ def _takes_several(plugin: Plugin) -> bool:
 
 def _gates(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     facts: ConfigFacts = setting.facts.config
-    gates = graph.config.get("featureGates")
-    for index, gate in enumerate(cast("list[object]", gates) if isinstance(gates, list) else []):
+    for index, gate in enumerate(sequence(graph.config.get("featureGates"))):
         if gate is not None and not isinstance(gate, str):
             continue
-        name, separator, value = (gate or "").partition("=") if facts.gates_take_values else (gate or "", "", "")
+        name = gate or ""
+        separator = value = ""
+        if facts.gates_take_values:
+            name, separator, value = name.partition("=")
         at = graph.path / "featureGates" / index
         if name not in facts.gates:
-            remedy = shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"
+            remedy = value_shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"
             yield Problem(at, f"is no feature gate of {setting.release.name} ({name})", remedy)
         elif separator and value.partition("=")[0].strip().lower() not in _GATE_VALUES:
             yield Problem(at, f"is neither on nor off ({name})", f"write {name} or {name}=false")
@@ -251,7 +272,7 @@ def _gated_rules(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     scope = DemandScope(graph.path, graph.config, {})
     for gate, rules in setting.facts.config.gated_rules.items():
         if gate_is_on(graph, setting, gate):
-            yield from demands.problems(scope, rules)
+            yield from value_combinations.problems(scope, rules)
 
 
 def _data(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -285,6 +306,8 @@ def _stability(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
 
 
 _CHECKS: Collection[Callable[[Graph, LoaderSetting], Iterator[Problem]]] = (
+    _header,
+    _shape,
     _types,
     _parameters,
     _references,

@@ -48,7 +48,8 @@ def judge(at: Path, variant: VariantContext) -> Iterator[Problem]:
         return
     path = at / "replication"
     if picker.replicas == 1:
-        what, remedy = "has no effect with one picker", "set endpointPicker.replicas, or remove it"
+        what = "has no effect with one picker"
+        remedy = "set endpointPicker.replicas, or remove it"
         yield Problem(path, what, remedy, (at / "replicas",), explicit_only=True)
     if facts.active_active is None:
         what = f"is not supported by the pickers of {variant.release.name} ({picker.replication})"
