@@ -30,11 +30,11 @@ def test_a_process_is_alive_until_it_ends(child):
 
 
 def test_a_process_is_found_by_its_mark(child):
-    own = Process.of(child.pid)
-    while own not in (marked := processes.find_marked("MARK")):
+    sleeping = Process.of(child.pid)
+    while sleeping not in (marked := processes.find_marked("MARK")):
         assert child.poll() is None
-    assert marked[own].startswith("value ")
-    assert [*processes.find_marked("MARK", marked[own])] == [own]
+    assert marked[sleeping].startswith("value ")
+    assert [*processes.find_marked("MARK", marked[sleeping])] == [sleeping]
     assert processes.find_marked("MARK", "another") == {}
 
 
