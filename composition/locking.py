@@ -306,7 +306,7 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
     if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
         return earlier.cluster
     spec = loaded.stack.cluster
-    needed = needs.of(objects(render(plan)), acceptance.gateways(plan.routes))
+    needed = needs.of(objects(render(plan)), plan)
     live = request.target.facts(spec, needed).gateways if needed.gateways else Unknown("nobody asks")
     accepted = None
     if not isinstance(live, Unknown):

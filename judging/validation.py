@@ -27,13 +27,14 @@ import jsonschema_rs
 
 from judging import admission, server_rules
 from manifests.objects import Manifest, Rendered
+from models import origins
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
+from models.trees import EMPTY
 from planning.ground import yaml_text
 from planning.refusals import sizes
 
 _KUBERNETES = "v1.36.0"
-_NO_OWNERS: Mapping[str, Path] = {}
 _DEFINITIONS = "_definitions.json"
 _DEFINITIONS_URI = f"https://kubernetes.io/api/{_DEFINITIONS}"
 _NOUNS = {
@@ -72,10 +73,10 @@ class _Misfit:
     remedy: str
 
 
-def check(objects: Iterable[Rendered], owners: Mapping[str, Path] = _NO_OWNERS) -> None:
+def check(objects: Iterable[Rendered], sections: Mapping[str, Path] = EMPTY) -> None:
     """Check every object against the schema of its kind, and by the rules that no schema has.
 
-    `owners` has the path in the configuration of each owner of objects. An object that is too large is reported there.
+    `sections` has the path in the configuration of each owner of objects, for objects that are too large.
 
     Raises `ConfigError` with all mistakes in what users wrote (`Rendered.origins`). If there are only other mistakes,
     raises `SchemaError` with them.
@@ -89,16 +90,16 @@ def check(objects: Iterable[Rendered], owners: Mapping[str, Path] = _NO_OWNERS) 
             internal_errors.append(f"{_name(manifest)}: no schema is known for {manifest.get('apiVersion')}")
             continue
         for misfit in _misfits(schema, rendered):
-            config_path = _configuration_path(rendered.origins, misfit.at)
+            config_path = origins.locate(rendered.origins, misfit.at)
             if config_path is None:
                 internal_errors.append(f"{_name(manifest)}: {misfit.at or 'the object'}: {misfit.what}")
             else:
                 problems.append(Problem(config_path, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
         too_large = sizes.manifest(manifest)
         if too_large is not None:
-            problems.append(Problem(owners.get(rendered.id.owner, Path()), *too_large))
+            problems.append(Problem(sections.get(rendered.id.owner, Path()), *too_large))
         for problem in (*admission.problems(manifest, restricted), *server_rules.problems(manifest)):
-            config_path = _configuration_path(rendered.origins, problem.path)
+            config_path = origins.locate(rendered.origins, problem.path)
             if config_path is None:
                 internal_errors.append(f"{_name(manifest)}: {problem}")
             else:
@@ -112,18 +113,6 @@ def check(objects: Iterable[Rendered], owners: Mapping[str, Path] = _NO_OWNERS) 
 def _name(manifest: Manifest) -> str:
     """Return kind and name of an object. A missing kind or name is left out."""
     return f"{manifest.get('kind', '')} {manifest.get('metadata', {}).get('name', '')}"
-
-
-def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return the path in the configuration for a path of an object; None if no user wrote the value there.
-
-    The longest path in `origins` that contains `at` decides.
-    """
-    for length in range(len(at), -1, -1):
-        prefix = Path(*at[:length])
-        if prefix in origins:
-            return Path(*origins[prefix], *at.below(prefix))
-    return None
 
 
 def _misfits(schema: _CompiledSchema, rendered: Rendered) -> Iterator[_Misfit]:

@@ -1,11 +1,13 @@
 """Objects of the interceptor: its rights, the grant for routes, and its own deployment."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import awaiting, gke, network, rbac
 from manifests.objects import Manifest, Rendered, compact, metadata
 from manifests.pods import CONTAINER_SECURITY, security, strategy
+from models.paths import Path
 from planning.ground import labels, parts
 from planning.ground.api_groups import DEPLOYMENT_API, GATEWAY_GROUP
 from planning.ground.awaiting import SERVICE
@@ -20,6 +22,9 @@ _CONTAINER = "interceptor"
 _PORT = "http"
 _SETTINGS = "settings"
 """Name of the volume with the settings."""
+_SETTINGS_SECRET = Path("spec", "template", "spec", "volumes", 0, "secret", "secretName")
+_ORIGINS = {_SETTINGS_SECRET: Path("interceptor", "deploy", "settingsSecret")}
+"""Origin of the name of the Secret with the settings, which is in the first volume."""
 _WAL = "wal"
 """Name of the volume with the write-ahead log."""
 _CHECKSUM = "checksum/config"
@@ -136,9 +141,8 @@ def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployme
             "spec": budget,
         }
         yield _part_object(parts.INTERCEPTOR_BUDGET, manifest)
-    yield awaiting.with_wait(
-        _part_object(parts.INTERCEPTOR, _deployment(about, interceptor, deployment)), deployment.wait
-    )
+    rendered = _part_object(parts.INTERCEPTOR, _deployment(about, interceptor, deployment))
+    yield awaiting.with_wait(replace(rendered, origins=_ORIGINS), deployment.wait)
 
 
 def _deployment(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Manifest:

@@ -204,6 +204,8 @@ class StackPlan:
     """Labels that users wrote for the whole stack."""
     namespaces: tuple[str, ...]
     """Namespaces to create."""
+    namespace_origins: Mapping[str, Path]
+    """Path in the configuration of the name of each namespace that has objects of the stack."""
     retain_namespaces: bool
     """Whether the namespaces stay in the cluster after they are removed from the stack."""
     protect_namespaces: bool
@@ -233,6 +235,20 @@ class StackPlan:
     def warnings_of(self, service: str) -> tuple[Problem, ...]:
         """Return the warnings about a service. `service` is the key of the service."""
         return tuple(judgement.problem for judgement in self.judgements if judgement.service == service)
+
+    def section(self, object_id: Id) -> Path:
+        """Return the path of the section of the configuration that decides about an object."""
+        if object_id.part is parts.NAMESPACE:
+            return Path("namespaceOptions", "create")
+        return self.sections.get(object_id.owner, Path())
+
+    @property
+    def sections(self) -> Mapping[str, Path]:
+        """Return the path of the section of the configuration of each owner of objects."""
+        variants = {variant.owner: variant.path for service in self.services for variant in service.variants}
+        caches = {cache.owner: cache.fill.path for cache in self.caches}
+        metering = dict.fromkeys((interceptor.OWNER, *(grant.owner for grant in self.grants)), Path("interceptor"))
+        return {**variants, **caches, **metering}
 
     @property
     def relations(self) -> Relations:
@@ -291,6 +307,7 @@ def decide(
         release=stack.release,
         labels=stack.labels,
         namespaces=_created_namespaces(stack, services, caches, metering),
+        namespace_origins=_namespace_origins(stack),
         retain_namespaces=stack.namespace_options.retain,
         protect_namespaces=stack.namespace_options.protect,
         services=services,
@@ -299,6 +316,18 @@ def decide(
         grants=tuple(_grants(stack, services, name)),
         caches=caches,
     )
+
+
+def _namespace_origins(stack: Stack) -> dict[str, Path]:
+    """Return the path of the name of each namespace: of the first service that has it, else of the stack's key."""
+    origins = dict[str, Path]()
+    for key, service in stack.services.items():
+        if service.namespace is not None:
+            origins.setdefault(service.namespace, Path("services", key, "namespace"))
+    origins.setdefault(stack.namespace, Path("namespace"))
+    if stack.interceptor is not None:
+        origins.setdefault(stack.interceptor.namespace, Path("interceptor", "namespace"))
+    return origins
 
 
 def _created_namespaces(

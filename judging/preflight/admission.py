@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from judging.preflight.owners import Owners
-from models.paths import Path
 from models.problems import SEVERITIES, Mode, Problem
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, Unknown
@@ -23,7 +21,7 @@ class _Policy(NamedTuple):
     """Minor version of Kubernetes whose rules apply; None for the newest rules."""
 
 
-def judge(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
+def judge(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for each group of pods that is not admitted at the Pod Security level of the pods' namespace.
 
     The API server accepts a workload with such pods, but the pods are never created. A namespace without a level has
@@ -45,8 +43,7 @@ def judge(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iter
         what = f"pods of {pods.pods_of} are not admitted in {place}"
         label = f"{labels.POD_SECURITY_LEVEL}: {pods.level(policy.minor)}"
         remedy = "write namespaceOptions: {create: false}" if is_created else f"set {label} on the namespace"
-        path = owners.paths.get(pods.owner, Path())
-        yield Problem(path, what, f"remove these settings, or {remedy}", severity=SEVERITIES[mode])
+        yield Problem(pods.section, what, f"remove these settings, or {remedy}", severity=SEVERITIES[mode])
 
 
 def _namespace_policy(live: LiveNamespace | None, version: int | None) -> _Policy | None:

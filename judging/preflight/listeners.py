@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from judging.preflight.owners import Owners
 from models.paths import Path
 from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground import labels
@@ -29,9 +28,7 @@ class _Case:
     """Labels of the route's namespace."""
 
 
-def judge(
-    routes: Iterable[PlannedRoute], needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode
-) -> Iterator[Problem]:
+def judge(routes: Iterable[PlannedRoute], needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
     A Gateway that does not exist or could not be read is skipped here. Other checks report it.
@@ -44,7 +41,7 @@ def judge(
         if gateway is None or not gateway.listeners:
             continue
         found = _namespace_labels(route.namespace, needs, facts)
-        for at, what, remedy in _verdict(_Case(route, gateway, owners.gateway(route.key), found)):
+        for at, what, remedy in _verdict(_Case(route, gateway, route.gateway_at, found)):
             yield Problem(at, what, remedy, severity=SEVERITIES[mode]) if remedy else warning(at, what)
 
 

@@ -8,7 +8,6 @@ Any other reference stays literal text. `$$` stands for a `$` that begins no ref
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import starmap
 from typing import Any, NamedTuple
 
 from models import env
@@ -39,6 +38,8 @@ class Variable(NamedTuple):
     """Literal value; None if the variable has a source."""
     source: Mapping[str, Any] | None
     """A Kubernetes `valueFrom`; None if the variable has a literal value."""
+    secret_at: Path | None = None
+    """Path in the configuration of the name of the Secret in `source`; None if `source` has no Secret."""
 
 
 def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
@@ -49,16 +50,19 @@ def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
     }
 
 
-def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
+def container_variables(
+    generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue], at: Path, secret_at: Path | None = None
+) -> tuple[Variable, ...]:
     """Return the variables of a container, each after the variables that it refers to.
 
     Apart from that, generated variables precede the user's variables. If the user sets a generated variable, the user's
-    value is used.
+    value is used. `at` is the path of the user's variables, and `secret_at` that of the Secret in generated variables.
     """
     merged = {**generated, **explicit}
-    if not [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
-        return tuple(starmap(_variable, merged.items()))
-    return tuple(_variable(name, merged[name]) for name in _order(merged))
+    names: Iterable[str] = merged
+    if [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
+        names = _order(merged)
+    return tuple(_variable(name, merged[name], at if name in explicit else None, secret_at) for name in names)
 
 
 def _order(merged: Mapping[str, EnvValue]) -> Iterable[str]:
@@ -139,8 +143,13 @@ def dangling(at: Path, value: EnvValue, names: Collection[str], *, suggests: boo
         yield Problem(at, f"refers to no variable of this container ($({name}))", remedy)
 
 
-def _variable(name: str, value: EnvValue) -> Variable:
-    return Variable(name, value, None) if isinstance(value, str) else Variable(name, None, value)
+def _variable(name: str, value: EnvValue, at: Path | None, secret_at: Path | None) -> Variable:
+    """Return a variable. `at` is the path of the user's variables; None if the variable is generated."""
+    if isinstance(value, str):
+        return Variable(name, value, None)
+    if "secretKeyRef" not in value:
+        return Variable(name, None, value)
+    return Variable(name, None, value, secret_at if at is None else Path(*at, name, "secretKeyRef", "name"))
 
 
 def _references(value: EnvValue) -> Iterator[str]:

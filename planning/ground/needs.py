@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from models.paths import Path
 from planning.ground.cluster_facts import GatewayRef
 
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
@@ -17,10 +18,8 @@ class Reference:
     """Name of the other object. Empty for the default object of its kind, such as the default StorageClass."""
     namespace: str
     """Namespace of the referring object, and of the other object unless that is cluster-scoped."""
-    owner: str
-    """Owner of the referring object."""
-    referrer: str
-    """The referring object, such as `Deployment models/qwen-decode`."""
+    origin: Path
+    """Path in the configuration at which a user wrote the name; for a default object, of the section that needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,8 @@ class PodPrivileges:
 
     excesses: tuple[Excess, ...]
     namespace: str
-    owner: str
+    section: Path
+    """Path of the section of the configuration that decides about the pods."""
     pods_of: str
     """The object that makes the pods, such as `Deployment models/qwen-decode`."""
 

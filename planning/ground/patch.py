@@ -220,6 +220,8 @@ def _item_origins(field: str, path: Path, change: object, at: Path, patched: obj
             patched_index = patched_indexes.get(_name(field, item), index) if by_name else index
             yield at / patched_index, path / index
             yield from _item_origins("", path / index, item, at / patched_index, patched_items[patched_index])
+    elif tree is None and items is None:
+        yield at, path
 
 
 def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:

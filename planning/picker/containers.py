@@ -53,8 +53,8 @@ class Companion:
     """HTTP path of the liveness probe on the first of `ports`. None for no probe."""
 
 
-def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
-    """Return the further containers of the picker's pods: first those of the user, sorted by name.
+def plan(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
+    """Return the further containers of the picker's pods: first those of the user, at `at`, sorted by name.
 
     The `servers` of a predictor follow. `servers` is None if no predictor is deployed.
     """
@@ -64,7 +64,8 @@ def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Comp
     predictor = ()
     if not (servers is None or deployment is None):
         predictor = _predictor(deployment, servers)
-    return (*(_companion(name, picker.containers[name]) for name in sorted(picker.containers)), *predictor)
+    explicit = (_companion(at / name, name, picker.containers[name]) for name in sorted(picker.containers))
+    return (*explicit, *predictor)
 
 
 def address(server: PredictorServer) -> str:
@@ -98,7 +99,7 @@ def _server(
         image=image or server.ref,
         command=(),
         arguments=(),
-        env=environment.container_variables({**server.env, **env}, {}),
+        env=environment.container_variables({**server.env, **env}, {}, Path()),
         ports=(server.port,),
         requests=resources.requests,
         limits=resources.limits,
@@ -108,13 +109,13 @@ def _server(
     )
 
 
-def _companion(name: str, container: PickerContainer) -> Companion:
+def _companion(at: Path, name: str, container: PickerContainer) -> Companion:
     return Companion(
         name=name,
         image=container.image,
         command=container.command,
         arguments=container.args,
-        env=environment.container_variables({}, environment.values(container.env)),
+        env=environment.container_variables({}, environment.values(container.env), at / "env"),
         ports=container.ports,
         requests=container.resources.requests,
         limits=container.resources.limits,

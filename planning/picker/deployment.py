@@ -119,7 +119,9 @@ def plan(context: PickerContext) -> Picker:
     return Picker(
         image=picker.image or variant.release.images.picker.ref,
         arguments=tuple(_arguments(variant, experimental=graph.is_experimental(tree, facts))),
-        env=environment.container_variables(generated_environment(context), environment.values(picker.env)),
+        env=environment.container_variables(
+            generated_environment(context), environment.values(picker.env), context.path / "env"
+        ),
         config=config.text(tree, facts),
         asks_service=context.built.asks_service,
         predictor=context.predictor,
@@ -138,7 +140,7 @@ def plan(context: PickerContext) -> Picker:
         origination=_origination(variant),
         requests=resources.requests,
         limits=resources.limits,
-        companions=containers.plan(picker, context.predictor_servers),
+        companions=containers.plan(context.path / "containers", picker, context.predictor_servers),
         placement=placement.plan(picker.pod, None, labels.picker_selector(variant.names)),
         image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
         pod_labels=picker.pod.labels,

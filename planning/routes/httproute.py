@@ -32,6 +32,7 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
         namespace=variant.namespace,
         name=variant.names.base,
         parent=_parent(gateway, variant.stack.namespace),
+        gateway_at=gateway_path(variant),
         hostnames=spec.hostnames,
         matches=matches,
         rules=rules,
@@ -42,6 +43,13 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
         timeouts=timeouts(variant),
         model_names=model_names.plan(variant),
     )
+
+
+def gateway_path(variant: VariantContext) -> Path:
+    """Return the path of the key that sets the Gateway for a service's route."""
+    if variant.service.route.gateway is None:
+        return Path("gateway")
+    return variant.path / "route" / "gateway"
 
 
 def mirroring_namespaces(routes: Iterable[PlannedRoute]) -> dict[str, set[str]]:

@@ -96,6 +96,8 @@ class PlannedRoute:
     namespace: str
     name: str
     parent: Parent
+    gateway_at: Path
+    """Path in the configuration of the key that sets the Gateway."""
     hostnames: tuple[str, ...]
     """Hosts of the route. Empty for every host of the listener."""
     matches: tuple[Match, ...]

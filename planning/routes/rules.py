@@ -134,9 +134,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[PlannedRoute | 
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     """Reject a version of the gateway that is too old for the InferencePools of the release channel."""
-    at = variant.path / "route" / "gateway"
-    if variant.service.route.gateway is None:
-        at = Path("gateway")
+    at = httproute.gateway_path(variant)
     facts = gateways.facts(gateway)
     version = gateway.version
     if facts is None or version is None or not variant.has_picker:

@@ -77,7 +77,9 @@ def plan(engine: EngineContext) -> EnginePlan:
         command=command,
         arguments=_merge_arguments(engine.arguments, role.engine.args),
         worker_arguments=_worker_arguments(engine),
-        env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
+        env=environment.container_variables(
+            _environment(context), environment.values(role.engine.env), context.path / "engine" / "env"
+        ),
         ports=context.engine_ports,
         probe_port=context.supervisor_port or context.engine_port,
         probes=lifecycle.probes(

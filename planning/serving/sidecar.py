@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from models.paths import Path
 from models.service import Sidecar
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, container_variables
@@ -69,7 +70,7 @@ def plan(role: RoleContext) -> SidecarPlan:
         image=options.image or image.ref,
         arguments=tuple(template.format_map(values) for template in templates),
         env=container_variables(
-            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}
+            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}, Path()
         ),
         ports=ports,
         startup=SidecarProbe(interval=1, failures=60),

@@ -186,6 +186,7 @@ def _weights(context: RoleContext, location: Location) -> Weights:
     variant = context.variant
     source = sources.Source(
         variant.spec.model,
+        variant.path / "model",
         variant.stack.images,
         variant.release,
         identity=context.role.pod.service_account_name is not None,

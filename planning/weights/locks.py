@@ -138,7 +138,7 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     if spec.model.lora is None:
         return
     for name, adapter in spec.model.lora.adapters.items():
-        access = sources.adapter_access(spec.model, adapter)
+        access = sources.adapter_access(spec.model, adapter, name, at)
         question = Wanted(
             adapter.source,
             access.endpoint,

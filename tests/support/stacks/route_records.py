@@ -26,6 +26,7 @@ def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), cana
         )
     return PlannedRoute(
         key=key, namespace="models", name=key, parent=Parent(GROUP, KIND, provider="istio", **whole),
+        gateway_at=Path("gateway"),
         hostnames=tuple(hostnames), matches=matches, rules=tuple(rules), annotations={}, set_headers={},
         remove_headers=(), mirror=None, timeouts=None,
     )  # fmt: skip
