@@ -31,7 +31,7 @@ class Spec(BaseModel):
         return cls.model_construct(**values)
 
     @property
-    def written(self) -> frozenset[str]:
+    def explicit_fields(self) -> frozenset[str]:
         """Names of the fields that a user wrote, in any layer of the configuration."""
         return frozenset(self.model_fields_set)
 
