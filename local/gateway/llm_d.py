@@ -24,10 +24,10 @@ def find() -> tuple[str, Tool] | None:
         return None
     with Path(path).open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         match = _BUILT_FROM.search(content)
+        if match is None:
+            return None
+        numbers = [part.decode() for part in match.groups()]
         digest = hashlib.sha256(content).hexdigest()
-    if match is None:
-        return None
-    numbers = [part.decode() for part in match.groups()]
     release = f"llm-d-{numbers[0]}.{numbers[1]}"
     if release not in RELEASES:
         return None

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from local import files, processes
+from local import processes
 from local.engine import Engine
 from local.errors import LocalError
 from local.report import Report
@@ -237,15 +237,6 @@ def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, out
     assert "unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
     mine = f"{engine.directory}:"
     wait_until(lambda: not [mark for mark in processes.find_marked(Engine.MARK).values() if mark.startswith(mine)])
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "file"
-    files.write(path, "first")
-    with pytest.raises(UnicodeEncodeError):
-        files.write(path, "second \udcff")
-    assert path.read_text() == "first"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def wait_until(condition, seconds=120.0):

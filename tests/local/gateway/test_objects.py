@@ -84,3 +84,27 @@ def test_no_pod_but_a_proxy_is_scheduled_on_the_node_of_proxies():
         "kind": "Namespace",
         "metadata": {"name": "models"},
     }
+
+
+def named_route(name="one", namespace="models", **parent):
+    parents = [{"name": "gateway", "namespace": "gateways", **parent}]
+    return {
+        "kind": "HTTPRoute",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"parentRefs": parents},
+    }
+
+
+@pytest.mark.parametrize(
+    ("parents", "expected"),
+    [
+        ([{}], [(80, "http-80")]),
+        ([{"port": 443}], [(443, "http-443")]),
+        ([{"sectionName": "inside"}], [(80, "inside")]),
+        ([{"sectionName": "inside", "port": 443}, {"port": 443}, {}], [(443, "inside")]),
+        ([{"sectionName": "a"}, {"sectionName": "b"}, {"port": 80}], [(80, "http-80"), (8080, "a"), (8081, "b")]),
+    ],
+)
+def test_a_gateway_has_the_listeners_that_routes_name(parents, expected):
+    found = objects.listeners(named_route(str(number), **parent) for number, parent in enumerate(parents))
+    assert [(each.port, each.name) for each in found] == expected
