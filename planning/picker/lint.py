@@ -115,7 +115,7 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
     yield from _parameter_warnings(declared)
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
-        for problem in value_shapes.problems(reading, declared.explicit_fields, plugin.parameters):
+        for problem in value_shapes.problems(reading, declared.written, plugin.parameters):
             yield warning(problem.path, f"has no effect, because {declared.type} reads no parameters", "remove it")
 
 
@@ -152,7 +152,7 @@ def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 def _spellings(graph: Graph) -> Iterator[Problem]:
     """Yield warnings about keys of parameters in the wrong case. The picker reads these keys without regard to case."""
     for plugin in graph.plugins:
-        for key, known in zip(mapping(plugin.explicit_fields), plugin.parameters, strict=False):
+        for key, known in zip(mapping(plugin.written), plugin.parameters, strict=False):
             if key != known:
                 what = f"is read as {known} ({key})"
                 yield warning(plugin.at / "parameters" / key, what, f"write {known}")

@@ -154,7 +154,7 @@ def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
         if plugin.facts is None or plugin.shape is None or plugin.facts.ignores_parameters:
             continue
         reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}", folds=True)
-        written = plugin.explicit_fields
+        written = plugin.written
         if written is None:
             written = dict[str, object]()
         problems = list(value_shapes.problems(reading, written, plugin.shape))
