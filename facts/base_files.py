@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, cast
 
@@ -62,15 +62,10 @@ class _Reader:
             document = yaml_file.read(self.root / name, f"add this file, or correct {_KEY}", file=name)
             content = _content(document)
         except ConfigError as error:
-            self.problems += (with_name(problem, self.root / name, name) for problem in error.problems)
+            self.problems += error.problems
             return
         self.read_all(_texts(content.get(_KEY)), (*above, name))
         self.documents[name] = document
-
-
-def with_name(problem: Problem, path: File, name: str) -> Problem:
-    """Return a copy of `problem` whose path names a file as the stack does (`name`), and not by its path on disk."""
-    return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
 
 
 def _content(document: Document) -> Mapping[str, Any]:

@@ -33,10 +33,7 @@ def read(names: Iterable[str], root: File) -> tuple[Document, ...]:
 
 
 def _read(root: File, name: str) -> Document:
-    try:
-        document = yaml_file.read(root / name, "add this file, or correct catalogue.files", file=name)
-    except ConfigError as error:
-        raise ConfigError(base_files.with_name(problem, root / name, name) for problem in error.problems) from None
+    document = yaml_file.read(root / name, "add this file, or correct catalogue.files", file=name)
     content: object = document.tree
     if content is None or content == {} or not isinstance(content, dict):
         what = "is empty" if content is None or content == {} else "is not a mapping"

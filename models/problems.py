@@ -6,7 +6,7 @@ Exception
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from models import credentials
@@ -49,6 +49,10 @@ class Problem:
 
     For example, a service may inherit from `defaults` a value that has no effect on the service.
     """
+    when_inherited: "Problem | None" = field(default=None, compare=False)
+    """The problem that is reported instead if the service inherits the value at the path."""
+    names_service: bool = field(default=False, compare=False)
+    """Whether `what` names the service that has the problem."""
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""
     kind: Literal["mistake", "unchecked"] = "mistake"

@@ -78,7 +78,7 @@ def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
 
 
 def _without_deployment(spec: Interceptor) -> Iterator[Problem]:
-    if spec.mode == "header" and spec.deploy is None and "service_account_name" in spec.model_fields_set:
+    if spec.mode == "header" and spec.deploy is None and "service_account_name" in spec.explicit_fields:
         what = "has no effect in mode header, which asks no API server"
         yield Problem(_AT / "serviceAccountName", what, "remove it, or add deploy", (_AT / "mode", _AT / "deploy"))
 
@@ -100,7 +100,7 @@ def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Pr
     if any(f"{other}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{other}/") for other in covered):
         what = f"would make a volume cover a folder of the image ({deploy.emit.wal_path})"
         yield Problem(at / "emit" / "walPath", what, "write a path such as /var/lib/phoebe/metering-wal.jsonl")
-    if deploy.settings_secret is not None and "stream_name" in deploy.emit.model_fields_set:
+    if deploy.settings_secret is not None and "stream_name" in deploy.emit.explicit_fields:
         what = "has no effect beside settingsSecret, which has all settings"
         yield Problem(at / "emit" / "streamName", what, "remove it, or remove settingsSecret", (at / "settingsSecret",))
 

@@ -50,7 +50,7 @@ def _policies(stack: Stack) -> Iterator[Problem]:
         what = "has no effect without a gateway"
         remedy = "add gateway, or remove it"
         yield Problem(at / "proxyCIDRs", what, remedy, (Path("gateway"),))
-    if "prometheus_namespace" in policies.model_fields_set and stack.observability.metrics.type == "gmp":
+    if "prometheus_namespace" in policies.explicit_fields and stack.observability.metrics.type == "gmp":
         what = f"has no effect while Google's collectors scrape ({policies.prometheus_namespace}, type gmp)"
         yield Problem(at / "prometheusNamespace", what, "remove it", (Path("observability", "metrics", "type"),))
 
@@ -72,7 +72,7 @@ def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Itera
         what = "has no effect, because the stack fetches nothing from outside of the cluster and sends nothing there"
         yield warning(at / "egressCIDRs", what, "remove it")
     scraper = spec.prometheus_namespace
-    if "prometheus_namespace" in spec.model_fields_set and Pods(scraper) not in ends:
+    if "prometheus_namespace" in spec.explicit_fields and Pods(scraper) not in ends:
         what = f"has no effect, because nothing of the stack is scraped ({scraper})"
         yield warning(at / "prometheusNamespace", what, "set observability.metrics.type, or remove it")
 
@@ -111,7 +111,7 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Reject settings in a variant's `metrics` that have no effect."""
     at = variant.path / "metrics"
     metrics = variant.spec.metrics
-    for field in sorted(metrics.model_fields_set):
+    for field in sorted(metrics.explicit_fields):
         no_effect = _without_effect(field, variant)
         if no_effect is not None:
             reason, remedy, depends_on = no_effect

@@ -202,7 +202,7 @@ def _traffic(at: Path, variant: VariantContext) -> Iterator[Problem]:
     if size is not None:
         what = f"needs more than Kubernetes can count ({size})"
         yield Problem(at / "traffic", what, "write the traffic of a busy second")
-    if "resources" in picker.model_fields_set:
+    if "resources" in picker.explicit_fields:
         remedy = "keep one of them, or write resources: null beside traffic to drop inherited resources"
         yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
 

@@ -36,7 +36,7 @@ def judge_canary(variant: VariantContext) -> Iterator[Problem]:
 
 def _other_keys(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     for name, field in EndpointPicker.model_fields.items():
-        if name in picker.model_fields_set and name != "enabled":
+        if name in picker.explicit_fields and name != "enabled":
             what = "has no effect without an endpoint picker (enabled: false)"
             remedy = "remove it, or set endpointPicker.enabled: true"
             yield Problem(at / (field.alias or name), what, remedy, (at / "enabled",), explicit_only=True)

@@ -1,7 +1,7 @@
 """Validation of routes and rewrites. `resolve` returns the routes of a stack together with their problems."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from models.paths import Path
@@ -202,22 +202,10 @@ def _repeated_matches(matches: Sequence[Match]) -> Iterator[Problem]:
 
 def _render_problem(variant: VariantContext, at: Path, error: TemplateError) -> Problem:
     """Return the problem of a path that cannot be rendered. For an inherited path, the message names the service."""
-    service = ""
-    if _is_inherited(variant):
-        service = f" for {variant.path}"
-    what = f"cannot be rendered{service} ({error})"
-    return Problem(at, what, error.remedy, (variant.path / "labels", variant.path / "annotations", Path("labels")))
-
-
-def _is_inherited(variant: VariantContext) -> bool:
-    """Tell whether the matches of a service come from the stack's defaults."""
-    route = variant.stack.defaults.get("route")
-    default_matches = None
-    if isinstance(route, dict):
-        default_matches = route.get("matches")
-    return default_matches == [
-        match.model_dump(by_alias=True, exclude_unset=True) for match in variant.service.route.matches
-    ]
+    depends_on = (variant.path / "labels", variant.path / "annotations", Path("labels"))
+    what = f"cannot be rendered for {variant.path} ({error})"
+    inherited = Problem(at, what, error.remedy, depends_on, names_service=True)
+    return Problem(at, f"cannot be rendered ({error})", error.remedy, depends_on, when_inherited=inherited)
 
 
 def _catch_all(variant: VariantContext, match: Match, gateway: Gateway) -> Iterator[Problem]:
@@ -329,16 +317,11 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         return
     services = variant.stack.services
     if mirror.service not in services:
+        what = f"is no service of this stack ({mirror.service})"
         # A mistake in the defaults is reported only once if its message is the same for all services that inherit it.
-        others = sorted(services)
-        if not _is_default_mirror(variant):
-            others.remove(variant.key)
-        remedy = "remove mirror"
-        if others:
-            remedy = f"known: {', '.join(others)}"
-        for name in difflib.get_close_matches(mirror.service, others, n=1):
-            remedy = f"did you mean {name}?"
-        yield Problem(at / "mirror" / "service", f"is no service of this stack ({mirror.service})", remedy)
+        inherited = Problem(at / "mirror" / "service", what, _known_services(mirror.service, services))
+        remedy = _known_services(mirror.service, services.keys() - {variant.key})
+        yield Problem(at / "mirror" / "service", what, remedy, when_inherited=inherited)
     if mirror.service == variant.key:
         what = f"is the service itself ({mirror.service})"
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", explicit_only=True)
@@ -355,14 +338,11 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(at / "mirror" / "service", what, remedy, depends_on)
 
 
-def _is_default_mirror(variant: VariantContext) -> bool:
-    """Tell whether the mirror of a service comes from the stack's defaults."""
-    route = variant.stack.defaults.get("route")
-    mirror = variant.service.route.mirror
-    default = None
-    if isinstance(route, dict):
-        default = route.get("mirror")
-    return isinstance(default, dict) and mirror is not None and default.get("service") == mirror.service
+def _known_services(name: str, services: Collection[str]) -> str:
+    """Return the advice for a name that no service has: a service with a similar name, or all services."""
+    for similar in difflib.get_close_matches(name, sorted(services), n=1):
+        return f"did you mean {similar}?"
+    return f"known: {', '.join(sorted(services))}" if services else "remove mirror"
 
 
 def _rule_count(variant: VariantContext, at: Path, rules: Sequence[RouteRule]) -> Iterator[Problem]:

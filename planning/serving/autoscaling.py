@@ -216,7 +216,7 @@ def judge_role(role: RoleSpecAt, variant: VariantContext) -> Iterator[Problem]:
     if spec is None:
         return
     at = role.path / "autoscaling"
-    if "replicas" in role.spec.model_fields_set:
+    if "replicas" in role.spec.explicit_fields:
         what = f"has no effect, because autoscaling decides the number ({role.spec.replicas})"
         remedy = "delete it, or write replicas: null here to drop the inherited value"
         yield Problem(role.path / "replicas", what, remedy, (at,))

@@ -180,7 +180,7 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
 
 def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
     """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
-    for name in sorted(spec.model_fields_set.intersection(names)):
+    for name in sorted(spec.explicit_fields.intersection(names)):
         field = type(spec).model_fields[name]
         if getattr(spec, name) != field.default:
             yield at / (field.alias or name)

@@ -253,7 +253,7 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
 def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     """Check that a variant's storage suits the source, and that its mount path hides no folder of the pod."""
     storage, source, at = variant.spec.storage, variant.spec.model.source, variant.path / "storage"
-    if claims.is_used_in_place(source) and "storage" in variant.spec.model_fields_set:
+    if claims.is_used_in_place(source) and "storage" in variant.spec.explicit_fields:
         reason = {"pvc": "is mounted as it is", "image": "holds the weights itself"}[scheme(source)]
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
     reserved = _reserved_folder(storage.mount_path)

@@ -9,10 +9,8 @@ from planning import outputs
 from planning.ground import lifecycle, parts
 from planning.releases import channel, channels
 from tests.support.stacks import SERVICE, find, lines, plan, rendered, tree
-from tests.support.stacks.shapes import told
 from tests.support.stacks.varied import POD
 
-AT = "services.qwen.endpointPicker"
 REASON = "one pod serves, and any is the right one"
 PROMETHEUS = {
     "observability": {
@@ -102,28 +100,6 @@ def test_one_picker_elects_nobody_and_is_waited_for_like_any_deployment():
     assert "strategy" not in manifest["spec"]
     assert "annotations" not in manifest["metadata"]
     assert not any("leader" in argument for argument in container()["args"])
-
-
-@pytest.mark.parametrize("count", [2, 3])
-def test_several_pickers_elect_a_leader(count):
-    assert new_arguments(replicas=count) == ["--ha-enable-leader-election=true"]
-    assert deployment(replicas=count)["spec"]["replicas"] == count
-
-
-@pytest.mark.parametrize("count", [2, 3])
-def test_several_pickers_are_replaced_all_at_once_as_those_without_the_lease_are_never_ready(count):
-    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": count}}
-    assert deployment(replicas=count)["spec"]["strategy"] == strategy
-
-
-def test_several_pickers_are_up_when_all_are_of_now_and_one_leads():
-    waits = json.loads(deployment(replicas=3)["metadata"]["annotations"]["pulumi.com/waitFor"])
-    assert waits == [
-        "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observedGeneration}",
-        "jsonpath={.status.updatedReplicas}=3",
-        "jsonpath={.status.replicas}=3",
-        "jsonpath={.status.readyReplicas}=1",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -443,25 +419,78 @@ def test_nobody_is_warned_of_what_a_preset_says(release):
 # --- mistakes
 
 
-def test_a_mode_and_a_reason_without_each_other_are_refused_where_they_are_written():
-    (message,) = told(stack(failureMode="FailOpen"))
-    what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
-    assert message == f"{AT}.failOpenReason: {what}; write why requests may bypass the picker, or remove failureMode"
-    (message,) = told(stack(failOpenReason=REASON))
-    what = "has no effect with failureMode: FailClose"
-    assert message == f"{AT}.failOpenReason: {what}; remove it, or set failureMode: FailOpen"
+RENDER = {"image": "registry.example/render:v1"}
 
 
-def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
-    stack_with_tls = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"})
-    gateway = {"name": "gateway", "namespace": "gateways", "provider": "none"}
-    (message,) = told(stack_with_tls | {"gateway": gateway})
-    assert message == f"{AT}.tls.caSecret: has no effect with gateway.provider none (picker-ca); remove it"
-    (message,) = told({key: value for key, value in stack_with_tls.items() if key != "gateway"})
-    assert message == f"{AT}.tls.caSecret: has no effect without a gateway (picker-ca); remove it"
+def containers(**picker):
+    return {
+        container["name"]: container for container in deployment(**picker)["spec"]["template"]["spec"]["containers"]
+    }
 
 
-def test_several_pickers_are_told_to_look_changed_to_a_refresh():
-    line, _ = lines(plan(tree(qwen={"endpointPicker": {"replicas": 2}})).warnings, "warning")
-    assert line.startswith("services.qwen.endpointPicker.replicas: a refresh reports an update of the pickers")
-    assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).warnings_of("qwen") == ()
+def test_variables_of_the_user_follow_the_generated_ones():
+    env = containers(env={"TOKEN": {"secretKeyRef": {"name": "one", "key": "two"}}, "ZONE": "$(NAMESPACE)"})["epp"][
+        "env"
+    ]
+    assert [variable["name"] for variable in env] == ["NAMESPACE", "POD_NAME", "TOKEN", "ZONE"]
+    assert env[2]["valueFrom"] == {"secretKeyRef": {"name": "one", "key": "two"}}
+
+
+def test_a_flag_may_refer_to_a_variable_that_the_picker_has():
+    arguments = containers(flags={"tls-min-version": "$(VERSION)"}, env={"VERSION": "1.3"})["epp"]["args"]
+    assert arguments[-1] == "--tls-min-version=$(VERSION)"
+
+
+def test_a_patch_is_the_last_word_on_the_pickers_deployment():
+    change = {"spec": {"template": {"spec": {"containers": [{"name": "epp", "tty": True}, {"name": "own", **RENDER}]}}}}
+    patched, plain = deployment(patch=change), deployment()
+    assert [container["name"] for container in patched["spec"]["template"]["spec"]["containers"]] == ["epp", "own"]
+    patched["spec"]["template"]["spec"]["containers"].pop()
+    assert patched["spec"]["template"]["spec"]["containers"][0].pop("tty") is True
+    assert patched == plain
+
+
+READ = ["get", "list", "watch"]
+
+
+REQUESTS = ["inferenceobjectives", "inferencemodelrewrites"]
+
+
+LEGACY = "inference.networking.x-k8s.io"
+
+
+def picker(release="llm-d-0.10", **service):
+    """Return the rendered object of a picker's Deployment."""
+    stack = tree(qwen=service) | {"release": release}
+    (deployment,) = [each for each in objects(render(plan(stack))) if each.id.part is parts.PICKER]
+    return deployment
+
+
+@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
+def test_a_picker_may_watch_requests_in_the_group_that_the_cluster_serves(release):
+    """A picker watches the older group where a cluster serves no other. See defects A6."""
+    rules = find(rendered(tree() | {"release": release}), "Role", "qwen-epp")["rules"]
+    groups = [rule["apiGroups"] for rule in rules if rule["resources"] == REQUESTS and rule["verbs"] == READ]
+    assert groups == [[LEGACY], ["llm-d.ai"]]
+
+
+@pytest.mark.parametrize("release", channels())
+def test_a_picker_may_start_as_long_as_an_image_takes_to_a_new_node(release):
+    """The deadline lies a minute before the end of the wait, so that Kubernetes gives its reason. See defects A16."""
+    deployment = picker(release)
+    assert deployment.manifest["spec"]["progressDeadlineSeconds"] == deployment.wait.seconds - 60 == 540
+
+
+@pytest.mark.parametrize(
+    ("drain_timeout", "grace"),
+    [
+        ("45s", 130),
+        ("100s", 130),
+        ("101s", 131),
+        ("10m", 630),
+    ],
+)
+def test_a_picker_ends_no_earlier_than_the_pods_of_its_requests(drain_timeout, grace):
+    """A picker streams each request to its end, and a killed one cuts it. See defects A20."""
+    pod = picker(drainTimeout=drain_timeout).manifest["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] == grace

@@ -96,34 +96,6 @@ def test_a_list_in_the_place_of_a_name_is_a_mistake_and_no_internal_error():
     assert problem.startswith("dataLayer.sources[0].pluginRef: ")
 
 
-def test_data_of_a_declared_producer_is_found_by_its_name():
-    named = {"inFlightLoadProducerName": "loads"}
-    plugins = [{"type": "token-load-scorer", "parameters": named}, {"type": "inflight-load-producer", "name": "loads"}]
-    assert judged(plugins) == []
-
-
-def test_a_producer_that_the_picker_adds_brings_its_source():
-    plugins = [{"type": "active-request-scorer"}]
-    assert judged(plugins, dataLayer={"injectDefaults": False}) == []
-
-
-@pytest.mark.parametrize(
-    ("parameters", "expected"),
-    [
-        ({"matchLengthWeight": 2}, "matchLengthWeight: is above 1; write a value of at most 1"),
-        (
-            {"matchLengthWeight": 0.5, "matchLengthScaleTokens": 0},
-            "matchLengthScaleTokens: is not above 0 beside matchLengthWeight; write a value above 0",
-        ),
-        ({"matchLengthWeight": None, "matchLengthScaleTokens": 0}, None),
-        ({"MATCHLENGTHWEIGHT": 2}, "MATCHLENGTHWEIGHT: is above 1; write a value of at most 1"),
-    ],
-)
-def test_parameters_are_judged_by_their_ranges_and_together(parameters, expected):
-    found = judged([{"type": "prefix-cache-scorer", "parameters": parameters}])
-    assert found == ([] if expected is None else [f"plugins[0].parameters.{expected}"])
-
-
 def test_a_file_with_its_header_is_taken_as_it_is():
     for version in ("llm-d.ai/v1alpha1", "inference.networking.x-k8s.io/v1alpha1"):
         written = {"apiVersion": version, "kind": "EndpointPickerConfig", **single()}
@@ -160,27 +132,6 @@ def test_what_presets_and_weights_make_is_judged_by_the_same_linter():
             "scorerWeights.token-load-scorer: needs uncached tokens, which no plugin called inflight-load-producer "
             "produces (token-load-scorer); declare inflight-load-producer under plugins"
         )
-    ]
-
-
-def test_filters_of_another_role_are_refused():
-    profiles = [
-        {"name": "prefill", "plugins": [{"pluginRef": "decode-filter"}]},
-        {"name": "decode", "plugins": [{"pluginRef": "prefill-filter"}]},
-    ]
-    plugins = [
-        *({"type": kind} for kind in ("prefill-filter", "decode-filter", "always-disagg-pd-decider")),
-        {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
-    ]
-    assert custom({"plugins": plugins, "schedulingProfiles": profiles}, prefill={}) == [
-        (
-            "config.schedulingProfiles[1].plugins[0]: selects prefill pods in the profile of decode pods "
-            "(prefill-filter); use decode-filter"
-        ),
-        (
-            "config.schedulingProfiles[0].plugins[0]: selects decode pods in the profile of prefill pods "
-            "(decode-filter); use prefill-filter"
-        ),
     ]
 
 

@@ -47,19 +47,20 @@ PORTS = {
 
 
 @pytest.mark.parametrize(("services", "expected"), LOOKUPS.values(), ids=LOOKUPS)
-def test_5_1_a_lookup_finds_the_one_service_with_both_labels(services, expected):
+def test_a_lookup_finds_the_one_service_with_both_labels(services, expected):
     """See phoebe 3.1, 3.3, 3.5."""
     assert resolve(services, "r123", NAMESPACE) == expected
 
 
 @pytest.mark.parametrize(("ports", "expected"), PORTS.values(), ids=PORTS)
-def test_3_4_the_named_port_wins_and_else_the_only_one(ports, expected):
+def test_the_named_port_wins_and_else_the_only_one(ports, expected):
     """See phoebe 5.1."""
     found = resolve([service("model", "r123", *ports)], "r123", NAMESPACE)
     url = f"http://model.{NAMESPACE}.svc.cluster.local:{expected}"
     assert found == (expected if isinstance(expected, Unresolved) else url)
 
 
-def test_5_1_a_search_without_a_namespace_is_a_mistake():
+def test_a_search_without_a_namespace_is_a_mistake():
+    """See phoebe 5.1."""
     with pytest.raises(ValueError, match="one namespace"):
         resolve([MODEL], "r123", "")

@@ -1,5 +1,8 @@
 """A picker's plugins ask for a protocol, for the flag of the experimental, and a word announces their end."""
 
+from models.paths import Path
+from planning.picker import graph as picker_graph
+from planning.releases import channel
 from tests.support.stacks.picker_configs import custom, planned, single, warned
 
 
@@ -39,22 +42,10 @@ def test_a_release_without_stability_has_no_flag():
     assert warned("llm-d-0.9", endpointPicker=spec) == []
 
 
-def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
-    by_label = {"type": "by-label", "parameters": {"label": "tier", "allowsNoLabel": True}}
-    written = single(by_label, profile=[{"pluginRef": "by-label"}])
-    assert warned(endpointPicker={"preset": "custom", "config": written}) == [
-        (
-            "services.qwen.endpointPicker.config.plugins[2].type: is deprecated (by-label); "
-            "use label-selector-filter, because v0.11 removes by-label"
-        )
-    ]
-
-
-def test_a_deprecated_section_is_told():
-    written = single(saturationDetector={"pluginRef": "utilization-detector"})
-    assert warned(endpointPicker={"preset": "custom", "config": written}) == [
-        (
-            "services.qwen.endpointPicker.config.saturationDetector: is deprecated (saturationDetector); "
-            "use flowControl.saturationDetector"
-        )
-    ]
+def test_a_filter_by_the_roles_label_is_found_in_lists_of_parameters():
+    release = channel("llm-d-0.10")
+    parameters = {"label": "llm-d.ai/role", "validValues": ["prefill"]}
+    plugins = [{"type": "by-label", "parameters": parameters}, {"type": "max-score-picker"}]
+    profiles = [{"name": "prefill", "plugins": [{"pluginRef": plugin["type"]} for plugin in plugins]}]
+    parsed = picker_graph.parse(Path(), {"plugins": plugins, "schedulingProfiles": profiles}, release.picker)
+    assert [parsed.profiles[0].is_for(role) for role in ("prefill", "decode")] == [True, False]

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.support.stacks import lines, plan, tree
-from tests.support.stacks.shapes import told
 
 EGRESS = "networkPolicies.egressCIDRs: has no effect, because the stack fetches nothing from outside of the cluster "
 EGRESS += "and sends nothing there; remove it"
@@ -58,33 +57,3 @@ def test_a_namespace_of_a_scraper_of_nothing_is_told(more):
 )
 def test_a_namespace_of_a_scraper_is_not_told(service, more):
     assert warnings(WATCHING, service, **more) == []
-
-
-@pytest.mark.parametrize(
-    ("route", "message"),
-    [
-        ({"matches": [{"path": "/{.metadata.labels['team']}"}]}, "matches[0].path: cannot be rendered"),
-        ({"removeHeaders": ["x-a", "x-a"]}, "removeHeaders[1]: is listed twice (x-a)"),
-        ({"mirror": {"service": "qwen-nex"}}, "mirror.service: is no service of this stack (qwen-nex)"),
-        (
-            {"timeouts": {"request": "5m", "backendRequest": "10m"}},
-            "timeouts.backendRequest: is above timeouts.request",
-        ),
-        ({"matches": [{"model": "org/m"}]}, "matches[0].model: is matched in a header that nobody sets"),
-    ],
-)
-def test_mistakes_of_a_route_that_is_off_are_told(route, message):
-    """See defects C9."""
-    (line,) = told(tree(qwen={"route": {"enabled": False, **route}}))
-    assert line.startswith(f"services.qwen.route.{message}")
-
-
-def test_a_route_that_is_off_takes_no_requests():
-    off = {"route": {"enabled": False, "matches": [{"path": "/x"}]}}
-    assert plan(tree(qwen=off, bert={"route": {"matches": [{"path": "/x"}]}})).routes[0].key == "bert"
-
-
-def test_an_inherited_path_needs_no_label_of_a_service_whose_route_is_off():
-    stack = tree(qwen={"route": {"enabled": False}}, bert={"labels": {"team": "search"}})
-    template = {"route": {"matches": [{"path": "/{.metadata.labels['team']}"}]}}
-    assert [route.key for route in plan(stack | {"defaults": template}).routes] == ["bert"]
