@@ -1,4 +1,4 @@
-"""What scrapes pods and pickers selects them by their labels, and reads tokens from a Secret."""
+"""Scrapers select pods and pickers by their labels, and read tokens from a Secret."""
 
 import pytest
 
