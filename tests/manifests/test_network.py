@@ -17,7 +17,8 @@ def test_pods_of_the_own_namespace_are_named_by_their_labels_and_others_by_their
     spec = network.manifest(policy(parts.DECODE.network_policy, "qwen", PODS, edges), {"name": "qwen"})["spec"]
     assert spec["podSelector"] == {"matchLabels": {"app": "one"}}
     near, other, outside = spec["egress"]
-    assert near == {"to": [{"podSelector": {"matchLabels": {"app": "two"}}}], "ports": [{"protocol": "TCP", "port": 80}]}
+    selected = {"podSelector": {"matchLabels": {"app": "two"}}}
+    assert near == {"to": [selected], "ports": [{"protocol": "TCP", "port": 80}]}
     assert other["to"][0]["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "others"}}
     assert outside["to"] == [
         {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}},
