@@ -121,7 +121,7 @@ class LogLine:
         return f"{cls._MARK}{problem}" if problem.kind == "unchecked" else str(problem)
 
     @classmethod
-    def unchecked(cls, line: str) -> str | None:
+    def gap_words(cls, line: str) -> str | None:
         """Return check and reason of a check that did not run; None for any other line."""
         if not line.startswith(cls._MARK):
             return None

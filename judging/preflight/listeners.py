@@ -137,9 +137,9 @@ def _host_verdict(case: _Case, listeners: list[Listener]) -> Iterator[Problem]:
 
 def _meet(first: str, second: str) -> bool:
     """Tell whether some host name matches both patterns. A wildcard stands for one or more DNS labels."""
-    one = first.lower()
-    other = second.lower()
-    return one == other or _is_above(one, other) or _is_above(other, one)
+    first = first.lower()
+    second = second.lower()
+    return first == second or _is_above(first, second) or _is_above(second, first)
 
 
 def _is_above(wide: str, narrow: str) -> bool:

@@ -200,7 +200,7 @@ def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, .
 
 def _gap(diagnostic: Diagnostic) -> str | None:
     """Return the check that a warning calls unchecked, with the reason; None for any other diagnostic."""
-    return LogLine.unchecked(diagnostic.message)
+    return LogLine.gap_words(diagnostic.message)
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:

@@ -84,8 +84,8 @@ def test_references_are_sought_in_linear_time(unit):
 def test_what_went_unchecked_is_sought_in_linear_time(unit):
     """See defects H20."""
     line = problems.LogLine.write(problems.gap(Path(), "", ""))[0] + unit
-    assert is_linear(problems.LogLine.unchecked, line)
-    assert is_linear(problems.LogLine.unchecked, f"{line}\n")
+    assert is_linear(problems.LogLine.gap_words, line)
+    assert is_linear(problems.LogLine.gap_words, f"{line}\n")
 
 
 def test_a_pattern_that_is_not_linear_is_noticed():

@@ -18,7 +18,7 @@ MARK = LogLine.write(gap(Path(), "nodes", "no answer"))[0]
 def test_no_words_of_a_user_make_a_line_of_a_check_that_did_not_run(path, what, remedy):
     line = LogLine.write(warning(path, what, remedy))
     assert line == str(Problem(path, what, remedy))
-    assert LogLine.unchecked(line) is None
+    assert LogLine.gap_words(line) is None
 
 
 @given(
@@ -31,4 +31,4 @@ def test_a_check_that_did_not_run_is_read_back_and_people_see_nothing_else(check
     line = LogLine.write(problem)
     assert line.removeprefix(MARK) == str(problem)
     of_objects = f" for {', '.join(objects)}" if objects else ""
-    assert LogLine.unchecked(line) == f"services.qwen: {check}{of_objects} ({reason})"
+    assert LogLine.gap_words(line) == f"services.qwen: {check}{of_objects} ({reason})"
