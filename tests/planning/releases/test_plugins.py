@@ -1,4 +1,4 @@
-"""What a table says of the plugins of a picker."""
+"""Facts of tables about plugins of a picker."""
 
 import pytest
 from pydantic import ValidationError

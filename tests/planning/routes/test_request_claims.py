@@ -1,4 +1,4 @@
-"""What a planned route claims on its gateway."""
+"""Requests that a planned route claims on its gateway."""
 
 from planning.routes import request_claims
 from planning.routes.request_claims import EVERY_HOST
