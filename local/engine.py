@@ -42,7 +42,7 @@ GO = {"GOGC": "400"}
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
 """Lines with encryption settings in a stack file. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
-"""Line with the salt in a `PulumiEngine`'s copy of the stack file. The salt belongs to the passphrase of that `PulumiEngine`."""
+"""Line with the salt in the copy of the stack file. The salt belongs to the passphrase of that `PulumiEngine`."""
 
 
 class PulumiEngine:
