@@ -130,7 +130,8 @@ def import_command(named: NamedObject, name: StackName, instance: Instance = MAI
     *_, namespace, object_name = named.place
     identifier = f"{namespace}/{object_name}" if namespace else object_name
     urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"
-    parent, urn_of_parent = instance.name, f"{urn}::{instance.name}"
+    parent = instance.name
+    urn_of_parent = f"{urn}::{instance.name}"
     if named.component is not None:
         component_type, parent = named.component
         urn_of_parent = f"{urn}${component_type}::{parent}"

@@ -20,7 +20,8 @@ from planning.ground.needs import BASELINE, PRIVILEGED, Excess
 
 APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 """Start of the annotations with profiles of AppArmor; the name of a container follows."""
-_APP_ARMOR_DEFAULT, _APP_ARMOR_LOCAL = "runtime/default", "localhost/"
+_APP_ARMOR_DEFAULT = "runtime/default"
+_APP_ARMOR_LOCAL = "localhost/"
 _HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 _PROFILES = frozenset({"RuntimeDefault", "Localhost"})
 """Types of profiles of seccomp and AppArmor that both levels admit."""
@@ -73,7 +74,8 @@ def _table() -> _Admitted:
 
 def findings(template: PodTemplate) -> Iterator[Finding]:
     """Yield a finding for each setting of a pod that some version's level `restricted` does not admit."""
-    pod, at = template.spec, Path("spec")
+    pod = template.spec
+    at = Path("spec")
     for field in _HOST_NAMESPACES:
         if pod.get(field):
             yield _severe(at / field, f"{field}: true", _REMOVE)
@@ -127,7 +129,8 @@ def _annotations(annotations: Tree) -> Iterator[Finding]:
 
 def _defaults(at: Path, pod: Tree) -> Iterator[Finding]:
     """Yield settings that are missing in the pod and in some container."""
-    context, of_containers = security(pod), [security(container) for _, container in containers(pod)]
+    context = security(pod)
+    of_containers = [security(container) for _, container in containers(pod)]
     non_root = context.get("runAsNonRoot")
     if non_root is None and any(setting.get("runAsNonRoot") is None for setting in of_containers):
         yield _mild(at / "runAsNonRoot", "runAsNonRoot is not true", "write true", until=_relaxation(pod))
@@ -182,7 +185,8 @@ def _container(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
     if added:
         find = _mild if _table().capabilities.issuperset(added) else _severe
         yield find(path / "capabilities" / "add", ", ".join(added), _REMOVE)
-    proc_mount, relaxed = context.get("procMount", "Default"), _relaxation(pod)
+    proc_mount = context.get("procMount", "Default")
+    relaxed = _relaxation(pod)
     if proc_mount != "Default":
         yield _severe(path / "procMount", f"procMount: {proc_mount}", _REMOVE, until=relaxed)
         if relaxed is not None:

@@ -24,8 +24,10 @@ _Rule = Mapping[str, list[str]]
 _GATEWAY_KIND = "Gateway"
 _RBAC = "rbac.authorization.k8s.io"
 _SECRETS = "secrets"
-_READ, _LIST = ("get",), ("list",)
-_WRITE, _DELETE = ("create", "patch"), ("delete", "watch")
+_READ = ("get",)
+_LIST = ("list",)
+_WRITE = ("create", "patch")
+_DELETE = ("delete", "watch")
 _WAITED = ("list", "watch")
 _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Deployment": (("", "persistentvolumeclaims"), ("", "pods"), ("apps", "replicasets")),
@@ -114,7 +116,8 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
     namespace.
     """
     deploys = purpose is Purpose.DEPLOY
-    reads_secrets, writes = options.secrets or deploys, options.dry_run or deploys
+    reads_secrets = options.secrets or deploys
+    writes = options.dry_run or deploys
     found = [*_reads(needs, secrets=reads_secrets), *_comparisons(made)]
     if purpose is not Purpose.STATUS:
         found += _object_rules(made, _READ + (_WRITE if writes else ()), secrets=reads_secrets)

@@ -62,7 +62,8 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
         return
     target = f"Service {plan.interceptor.namespace}/{plan.interceptor.service}"
     for service in plan.services:
-        route, primary = service.route, service.primary
+        route = service.route
+        primary = service.primary
         found = None if route is None else live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
         if found is None or primary.metered_as is None:
             continue
@@ -109,7 +110,8 @@ def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
 
 
 def _range(numbers: Sequence[int]) -> str:
-    first, last = min(numbers), max(numbers)
+    first = min(numbers)
+    last = max(numbers)
     return str(first) if first == last else f"{first}-{last}"
 
 

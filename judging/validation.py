@@ -81,7 +81,9 @@ def check(objects: Iterable[Rendered], sections: Mapping[str, Path] = EMPTY) -> 
     Raises `ConfigError` with all mistakes in what users wrote (`Rendered.origins`). If there are only other mistakes,
     raises `SchemaError` with them.
     """
-    problems, internal_errors, every = list[Problem](), list[str](), tuple(objects)
+    problems = list[Problem]()
+    internal_errors = list[str]()
+    every = tuple(objects)
     restricted = admission.restricted_namespaces(rendered.manifest for rendered in every)
     for rendered in every:
         manifest = rendered.manifest
@@ -129,7 +131,8 @@ def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError
     The path of a misfit ends at the unknown or missing key. The path of jsonschema's error ends at the mapping that
     has or lacks this key.
     """
-    at, details = Path(*error.instance_path), error.kind.as_dict()
+    at = Path(*error.instance_path)
+    details = error.kind.as_dict()
     shown = echo(at, error.instance)
     match error.kind.name:
         case "additionalProperties":

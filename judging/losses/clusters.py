@@ -68,7 +68,8 @@ def problems(
 def _another(
     earlier: ClusterRecord, matches: Matches, live: LiveObjects, name: str, allowed: Collection[str]
 ) -> Problem:
-    here, there = _words(ClusterRecord(live.cluster or "", name)), _words(earlier)
+    here = _words(ClusterRecord(live.cluster or "", name))
+    there = _words(earlier)
     absent = _absent(matches, live)
     if Cause.CLUSTER not in allowed:
         number = len(matches.by_identity)

@@ -89,7 +89,8 @@ def strangers(
 def living(others: Mapping[Place, Mark]) -> Iterator[Problem]:
     """Yield an error if there are objects of `strangers`."""
     if others:
-        owner, whose = others[min(others)].owner, "neither this stack nor its state has"
+        owner = others[min(others)].owner
+        whose = "neither this stack nor its state has"
         pronoun = "it" if len(others) == 1 else "them"
         what = f"{_words([*others])} with the mark of {owner}, which is another stack: {whose} {pronoun}"
         some = f"write allow: [{Cause.TAKEOVER}] for one run that takes other objects of that stack"

@@ -27,7 +27,9 @@ def _meets(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, operator, values = expression["key"], expression["operator"], tuple(expression.get("values") or ())
+    key = expression["key"]
+    operator = expression["operator"]
+    values = tuple(expression.get("values") or ())
     if operator not in {"Gt", "Lt"}:
         return Requirement(key, operator, values).admits(labels)
     found = labels.get(key, "")

@@ -140,7 +140,8 @@ def _resource(change: Change) -> str:
 
 def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _Nodes]) -> DeviceCapacity:
     """Return whether the additional pods of workloads fit the nodes. All these workloads need the same resource."""
-    free, names = dict[str, int](), dict[Place, frozenset[str]]()
+    free = dict[str, int]()
+    names = dict[Place, frozenset[str]]()
     is_certain = not any(affinity.further_demands(change.workload.placement) for change in changes)
     for change in changes:
         nodes = takers[change.place]
@@ -210,12 +211,15 @@ def _nodes_for(change: Change, facts: ClusterFacts) -> _Nodes:
 def _pods(changes: Iterable[Change], takers: Mapping[Place, frozenset[str]], *, largest: bool) -> Iterator[Pods]:
     for change in changes:
         replicas = change.additional.high if largest else change.additional.low
-        layout, name = change.workload.layout, change.workload.name
+        layout = change.workload.layout
+        name = change.workload.name
         yield Pods(name, layout.chips_per_pod, replicas * layout.pods_per_replica, takers[change.place])
 
 
 def _classes(changes: Sequence[Change], gone: Sequence[Running], takers: _Takers) -> Iterator[ClassCapacity]:
-    before, after, peak = dict[str, Range](), dict[str, Range](), dict[str, Range]()
+    before = dict[str, Range]()
+    after = dict[str, Range]()
+    peak = dict[str, Range]()
 
     def add(table: dict[str, Range], name: str | None, number: Range) -> None:
         if name is not None and number != NOTHING:
@@ -293,7 +297,8 @@ def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
             key = change.place[2], f"{_REQUESTS}{_resource(change)}"
             devices = change.additional.times(change.devices_per_replica)
             needed[key] = needed.get(key, NOTHING).plus(devices)
-        key, pods = (change.place[2], "pods"), change.additional.times(change.workload.layout.pods_per_replica)
+        key = (change.place[2], "pods")
+        pods = change.additional.times(change.workload.layout.pods_per_replica)
         needed[key] = needed.get(key, NOTHING).plus(pods)
     for quota in facts.quotas.quotas:
         for (namespace, resource), additional in sorted(needed.items()):

@@ -40,7 +40,8 @@ def judge(plan: StackPlan, before: ClusterBefore, mode: Mode) -> tuple[Problem, 
 
     If the running pods are unknown, a change is a problem only if it does not fit even into a cluster without pods.
     """
-    facts, live = before.facts, before.live
+    facts = before.facts
+    live = before.live
     if mode == "skip":
         return ()
     if isinstance(facts.nodes, Unknown):

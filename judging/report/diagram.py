@@ -115,7 +115,8 @@ def _escape(text: str) -> str:
 
 def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
     ports = ", ".join(map(str, variant.target_ports))
-    picker, target = variant.endpoint_picker, _target(variant)
+    picker = variant.endpoint_picker
+    target = _target(variant)
     yield f'    {name}[("{"Service" if picker is None else "InferencePool"}<br/>{target}")]'
     if picker is not None:
         yield f'    {name}e["picker {variant.names.picker}:{picker.port}"]'
@@ -130,7 +131,8 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
 
 def _pods(workload: Workload) -> str:
     """Return role, kind, name, number of replicas, pods and devices of a workload, as text."""
-    scaler, layout = workload.autoscaler, workload.layout
+    scaler = workload.autoscaler
+    layout = workload.layout
     number = str(workload.max_replicas) if scaler is None else f"{scaler.min_replicas} to {scaler.max_replicas}"
     pods = f" × {layout.pods_per_replica} pods" if layout.pods_per_replica > 1 else ""
     devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}" if layout.devices_per_pod else ""

@@ -6,7 +6,8 @@ from typing import Any
 
 from judging.report.events import Events, Step
 
-_REPLICAS, _MOST_FIELDS = "spec.replicas", 6
+_REPLICAS = "spec.replicas"
+_MOST_FIELDS = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ class Change:
         """
         if self.running is None:
             return NOTHING
-        number, scaler = self.running.replicas, self.workload.autoscaler
+        number = self.running.replicas
+        scaler = self.workload.autoscaler
         if number is not None:
             return Range(number, number)
         return Range(1, 1) if scaler is None else Range(scaler.min_replicas, scaler.max_replicas)
@@ -86,7 +87,8 @@ class Change:
     @property
     def is_reshaped(self) -> bool:
         """Tell whether new pods request more or other devices, and therefore cannot take the places of old pods."""
-        old, layout = self.running, self.workload.layout
+        old = self.running
+        layout = self.workload.layout
         if old is None or (self.workload.device_claim is not None and not old.devices_per_pod):
             return False
         return old.accelerator != self.accelerator or old.devices_per_pod < layout.chips_per_pod
@@ -115,7 +117,8 @@ class Change:
         surge = (
             self.workload.rollout.max_surge if self.restarts and not isinstance(self.workload.rollout, Recreate) else 0
         )
-        before, after = self.before, self.after
+        before = self.before
+        after = self.after
         if not before.high:
             return after
         return Range(max(0, after.low + surge - before.low), max(0, after.high + surge - before.low))
@@ -128,7 +131,8 @@ def changes(plan: StackPlan, running: Mapping[Place, Running], restarted: Mappin
         for variant in service.variants:
             for workload in variant.workloads:
                 at = place(variant, workload)
-                accelerator, old = variant.accelerators[workload.role], running.get(at)
+                accelerator = variant.accelerators[workload.role]
+                old = running.get(at)
                 restarts = restarted.get(at, old is not None)
                 found.append(Change(at, service.key, variant, workload, accelerator, old, restarts))
     return found

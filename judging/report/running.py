@@ -95,7 +95,8 @@ def _class(
 
     Of several such classes, the class with the most labels is chosen; of classes with equally many labels, `planned`.
     """
-    labels, names = _required_labels(pod), frozenset(resources)
+    labels = _required_labels(pod)
+    names = frozenset(resources)
     fitting = (
         (len(cls.node_labels), name == planned, name)
         for name, cls in classes.items()

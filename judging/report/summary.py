@@ -14,7 +14,7 @@ from judging.report.paths import PathChange
 from judging.report.running import WORKLOADS, Running
 from judging.report.words import Operation
 from models import credentials
-from models.problems import gap_words
+from models.problems import LogLine
 from models.stack import Stack
 from planning import money
 from planning.ground import labels
@@ -133,10 +133,12 @@ def summarize(events: Events, composed: Composed) -> Summary:
     steps = {
         step.place: step for step in events.steps if step.is_custom and not step.is_drift and step.kind in WORKLOADS
     }
-    changes, gone = _changes(steps, composed), _gone(steps, composed)
+    changes = _changes(steps, composed)
+    gone = _gone(steps, composed)
     lines = [*_lines(changes, steps, composed, gone), *_gone_lines(gone, steps, changes)]
     ending = (*gone.values(), *_predecessors(steps, composed))
-    prices, devices = composed.stack.prices, capacity.of_changes(changes, ending, composed.facts)
+    prices = composed.stack.prices
+    devices = capacity.of_changes(changes, ending, composed.facts)
     return Summary(
         stack=events.stack,
         workloads=tuple(sorted(lines, key=lambda line: (line.outage is None, line.service, line.name))),
@@ -200,12 +202,13 @@ def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, .
 
 def _gap(diagnostic: Diagnostic) -> str | None:
     """Return the check that a warning calls unchecked, with the reason; None for any other diagnostic."""
-    return None if diagnostic.policy else gap_words(diagnostic.message)
+    return LogLine.gap_words(diagnostic.message)
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
     """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
-    classes, found = accelerators.classes(composed.stack.accelerators), dict[Place, Running]()
+    classes = accelerators.classes(composed.stack.accelerators)
+    found = dict[Place, Running]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
         if step is None or _moves(step):

@@ -25,7 +25,7 @@ def server():
     ],
 )
 def test_a_played_model_server_answers_for_its_model_alone(path, model, status, server):
-    request = requests.Request(server.server_port, path, {}, json.dumps({"model": model}))
+    request = requests.TrialRequest(server.server_port, path, {}, json.dumps({"model": model}))
     found, body = request.send()
     assert found == status
     assert json.loads(body).get("model") == ("org/model" if status == 200 else None)

@@ -3,7 +3,7 @@
 import pytest
 
 from local.gateway import objects
-from local.gateway.objects import Listener
+from local.gateway.objects import GatewayListener
 
 
 def route(*parents, namespace="models"):
@@ -35,8 +35,8 @@ def test_every_route_finds_its_listener_and_there_are_no_others(parents, expecte
 def test_a_gateway_is_in_the_namespace_of_its_reference_or_of_the_route():
     routes = [route(parent(namespace="gateways")), route(parent(name="own")), {"kind": "Service"}]
     assert objects.listeners(routes) == [
-        Listener("gateways", "inference", 80, "http-80"),
-        Listener("models", "own", 80, "http-80"),
+        GatewayListener("gateways", "inference", 80, "http-80"),
+        GatewayListener("models", "own", 80, "http-80"),
     ]
     assert objects.listeners([]) == []
 
@@ -51,7 +51,11 @@ def test_ports_of_services_are_those_that_are_written_and_the_first_of_pools():
 
 def test_the_listeners_of_one_gateway_are_in_one_object_of_its_class():
     found = objects.gateways(
-        [Listener("a", "one", 80, "x"), Listener("a", "one", 81, "y"), Listener("b", "one", 80, "x")]
+        [
+            GatewayListener("a", "one", 80, "x"),
+            GatewayListener("a", "one", 81, "y"),
+            GatewayListener("b", "one", 80, "x"),
+        ]
     )
     assert [(each["metadata"]["namespace"], len(each["spec"]["listeners"])) for each in found] == [("a", 2), ("b", 1)]
     class_name = objects.gateway_class()["metadata"]["name"]
