@@ -16,7 +16,7 @@ from composition.surroundings import cluster_name
 from facts.cluster import Access
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
-from models.problems import ConfigError, Problem, errors, warnings
+from models.problems import ConfigError, LogLine, Problem, errors, warnings
 from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
@@ -161,8 +161,8 @@ def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
 
 
 def _warn(problems: Iterable[Problem], instance: Instance) -> None:
-    for line in _lines(warnings(problems), instance):
-        pulumi.log.warn(line)
+    for problem in instance.locate(warnings(problems)):
+        pulumi.log.warn(LogLine.write(problem))
 
 
 def _lines(problems: Iterable[Problem], instance: Instance) -> list[str]:

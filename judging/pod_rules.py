@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from judging.pod_security import APP_ARMOR_ANNOTATION, PROBES
 from manifests.objects import Manifest
-from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, mapping, mappings, security, value
+from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, mappings, security
+from models import trees
 from models.paths import Path
+from models.trees import mapping
 
 _JOB = "Job"
 _SPEC = Path("spec")
@@ -132,7 +134,7 @@ def _system(pod: Tree) -> Iterator[Violation]:
 
     A pod that states its system cannot have settings of the other one. The containers of this program are Linux's.
     """
-    system, contexts = value(pod, ("os", "name")), {_SPEC / SECURITY: security(pod)}
+    system, contexts = trees.at(pod, "os", "name"), {_SPEC / SECURITY: security(pod)}
     if system == "windows":
         yield Violation(_SPEC / "os" / "name", "is not linux, which containers of this pod need (windows)", _REMOVE)
     for at, container in containers(pod):
@@ -148,8 +150,8 @@ def _system(pod: Tree) -> Iterator[Violation]:
 
 def _is_host_process(pod: Tree) -> bool:
     """Tell whether every container is a process of its Windows host, in the host's network."""
-    of_pod = value(security(pod), ("windowsOptions", "hostProcess"))
-    of_containers = [value(security(container), ("windowsOptions", "hostProcess")) for _, container in containers(pod)]
+    of_pod = trees.at(security(pod), "windowsOptions", "hostProcess")
+    of_containers = [trees.at(security(container), "windowsOptions", "hostProcess") for _, container in containers(pod)]
     stated = [setting for setting in of_containers if setting is not None]
     agree = of_pod is None or all(setting == of_pod for setting in stated)
     every = bool(of_pod) or len(stated) == len(of_containers)
@@ -267,7 +269,7 @@ def _handlers(at: Path, container: Tree, grace: object) -> Iterator[Violation]:
             yield Violation(place, what, "keep one of them, and write null for the others")
         if not names:
             yield Violation(place, "has no handler", "add one, such as httpGet, or remove it")
-        pause = value(handler, ("sleep", "seconds"))
+        pause = trees.at(handler, "sleep", "seconds")
         if isinstance(pause, int) and isinstance(grace, int) and not 0 <= pause <= grace:
             what = f"is not within terminationGracePeriodSeconds ({pause}, {grace})"
             yield Violation(place / "sleep" / "seconds", what, "write a number from 0 to that")

@@ -11,8 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
-from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, items, mapping, mappings, security, value
+from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, mappings, security
+from models import trees
 from models.paths import Path
+from models.trees import mapping, sequence
 from planning.ground import yaml_text
 from planning.ground.needs import BASELINE, PRIVILEGED, Excess
 
@@ -148,10 +150,10 @@ def _context(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
         remedy = "write true" if at.parent == Path("spec") else _REMOVE
         yield _mild(at / "runAsNonRoot", "runAsNonRoot is not true", remedy, until=_relaxation(pod))
     for field in ("seccompProfile", "appArmorProfile"):
-        profile = value(context, (field, "type"))
+        profile = trees.at(context, field, "type")
         if field in context and profile not in _PROFILES:
             yield _severe(at / field, f"{field}: {profile}", "write {type: RuntimeDefault}")
-    if value(context, ("windowsOptions", "hostProcess")):
+    if trees.at(context, "windowsOptions", "hostProcess"):
         yield _severe(at / "windowsOptions" / "hostProcess", "hostProcess: true", _REMOVE)
     yield from _selinux(at / "seLinuxOptions", mapping(context.get("seLinuxOptions")))
 
@@ -174,9 +176,9 @@ def _container(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
     if context.get("allowPrivilegeEscalation") is not False:
         yield _mild(path / "allowPrivilegeEscalation", "allowPrivilegeEscalation is not false", _SEALED)
     capabilities = mapping(context.get("capabilities"))
-    if "ALL" not in items(capabilities.get("drop")):
+    if "ALL" not in sequence(capabilities.get("drop")):
         yield _mild(path / "capabilities", "capabilities are not dropped", _SEALED)
-    added = sorted({*map(str, items(capabilities.get("add")))} - {_RESTRICTED_CAPABILITY})
+    added = sorted({*map(str, sequence(capabilities.get("add")))} - {_RESTRICTED_CAPABILITY})
     if added:
         find = _mild if _table().capabilities.issuperset(added) else _severe
         yield find(path / "capabilities" / "add", ", ".join(added), _REMOVE)
@@ -200,7 +202,7 @@ def _hosts(at: Path, container: Tree) -> Iterator[Finding]:
         handlers[Path("lifecycle", hook)] = mapping(handler)
     for handler_at, handler in handlers.items():
         for request in _REQUESTS:
-            host = value(handler, (request, "host"))
+            host = trees.at(handler, request, "host")
             if host:
                 place = Path(*at, *handler_at, request, "host")
                 yield _severe(place, f"host: {host}", _REMOVE, since=_table().probe_hosts)

@@ -159,7 +159,7 @@ class Loaded:
         canary = Path(*path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else Path()
         place = self.merged.locate(path, absent=not self.merged.holds(path))
         if problem.when_inherited is not None and place.path != path:
-            return problem.when_inherited, place, canary
+            return replace(problem.when_inherited, explicit_only=problem.explicit_only), place, canary
         return problem, place, canary
 
 

@@ -105,15 +105,28 @@ def gap(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Pro
     return Problem(path, f"{what}: {reason}", severity="warning", kind="unchecked")
 
 
-def gap_words(line: str) -> str | None:
-    """Return check and reason from the text of a warning that `gap` made; None for any other text.
+class LogLine:
+    """The line of a problem in the engine's log, which holds nothing but texts.
 
-    Reports read warnings from the engine's event log, which has nothing but their texts.
+    The line of a check that did not run begins with a character that nobody sees. `str(problem)` never has this
+    character, because `printable` replaces it. So whatever a user or another program writes, reports tell such a line
+    from all others.
     """
-    parts = _UNCHECKED_LINE.fullmatch(line)
-    if parts is None:
-        return None
-    return f"{parts['check']}{parts['objects'] or ''} ({parts['reason']})"
+
+    _MARK = "\N{WORD JOINER}"
+
+    @classmethod
+    def write(cls, problem: Problem) -> str:
+        """Return the line of a problem."""
+        return f"{cls._MARK}{problem}" if problem.kind == "unchecked" else str(problem)
+
+    @classmethod
+    def gap_words(cls, line: str) -> str | None:
+        """Return check and reason of a check that did not run; None for any other line."""
+        if not line.startswith(cls._MARK):
+            return None
+        parts = _UNCHECKED_LINE.fullmatch(line.removeprefix(cls._MARK))
+        return None if parts is None else f"{parts['check']}{parts['objects'] or ''} ({parts['reason']})"
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

@@ -14,7 +14,7 @@ from judging.report.paths import PathChange
 from judging.report.running import WORKLOADS, Running
 from judging.report.words import Operation
 from models import credentials
-from models.problems import gap_words
+from models.problems import LogLine
 from models.stack import Stack
 from planning import money
 from planning.ground import labels
@@ -200,7 +200,7 @@ def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, .
 
 def _gap(diagnostic: Diagnostic) -> str | None:
     """Return the check that a warning calls unchecked, with the reason; None for any other diagnostic."""
-    return None if diagnostic.policy else gap_words(diagnostic.message)
+    return LogLine.gap_words(diagnostic.message)
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,3 +60,58 @@ def test_groups_of_ties_are_those_that_a_comparison_of_all_pairs_finds(matches):
     stack = tree(**{f"s{number}": at("/v1", headers=headers) for number, headers in enumerate(matches)})
     found = lines(hosts_and_ties.judge(plan(stack).routes), "warning")
     assert sorted(line.split(".")[1] for line in found) == sorted(f"s{number}" for number in expected)
+
+
+def test_a_host_that_takes_the_longer_paths_of_others_is_told():
+    """See defects C10."""
+    led = {"route": {"hostnames": [HOST]}}
+    assert told(qwen={"route": {"hostnames": [HOST], "matches": [{}]}}, bert={}, gpt=led) == [
+        (
+            "services.qwen.route.matches[0].path: takes all requests for llm.example.com, also for the longer paths of "
+            "services.bert; add llm.example.com to the hostnames of these routes, or use another path"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("route", "other_route"),
+    [
+        (
+            {"hostnames": [HOST], "matches": [{"path": "/v1"}]},
+            {"hostnames": ["*.example.com"], "matches": [{"path": "/v1"}]},
+        ),
+        ({"hostnames": [HOST], "matches": [{"path": "/v1"}]}, {"matches": [{"path": "/v1"}]}),
+        ({"hostnames": [HOST], "matches": [{"headers": {"x-a": "1"}}]}, {}),
+    ],
+)
+def test_what_precedence_settles_is_no_problem(route, other_route):
+    """See defects C10."""
+    assert told(qwen={"route": route}, bert={"route": other_route}) == []
+    assert told(qwen={"route": other_route}, bert={"route": route}) == []
+
+
+def by(**headers):
+    return {"route": {"hostnames": [HOST], "matches": [{"headers": headers}]}}
+
+
+def test_different_headers_that_tie_on_one_path_are_told():
+    """See defects C10."""
+    assert told(bert=by(**{"x-team": "a"}), qwen=by(**{"x-user": "b"})) == [
+        (
+            "services.qwen.route.matches[0].path: ties with services.bert for requests that have the headers x-team, "
+            "x-user: the older route wins; use another path, or require all of these headers in one of the routes"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("headers", "other_headers"),
+    [
+        ({"x-team": "a"}, {"x-team": "b"}),
+        ({"x-team": "a"}, {"x-team": "a", "x-user": "b"}),
+        ({"x-team": "a", "x-tier": "1"}, {"x-team": "b", "x-user": "b"}),
+    ],
+)
+def test_headers_that_no_request_has_at_once_or_that_differ_in_number_do_not_tie(headers, other_headers):
+    """See defects C10."""
+    assert told(bert=by(**headers), qwen=by(**other_headers)) == []

@@ -1,4 +1,4 @@
-"""Grants lie in the namespace that they open, and name the namespace that they open it to."""
+"""The interceptor may read what it meters, and nothing else."""
 
 import planning
 from manifests.assembly import objects, render
@@ -16,19 +16,6 @@ def test_the_interceptor_may_read_services_in_the_namespace_of_the_metered_servi
     role, binding = (exactly(everything, kind, name) for kind in ("Role", "RoleBinding"))
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "other"
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "counter", "namespace": "metering"}]
-
-
-def test_a_mirror_is_granted_in_its_own_namespace_to_the_namespaces_of_the_routes_that_copy_to_it():
-    mirror = {"route": {"mirror": {"service": "next"}}}
-    stack = tree(
-        qwen=mirror,
-        bert={"namespace": "other", **mirror},
-        gemma={"namespace": "trials", **mirror},
-        next={"namespace": "trials"},
-    )
-    grant = exactly(rendered(stack), "ReferenceGrant", "next-mirror")
-    assert grant["metadata"]["namespace"] == "trials"
-    assert [each["namespace"] for each in grant["spec"]["from"]] == ["models", "other"]
 
 
 def test_two_stacks_grant_in_roles_of_their_own():
