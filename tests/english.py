@@ -80,20 +80,21 @@ def findings_of_documents(text: str) -> Iterator[tuple[int, str]]:
     """Yield line and finding, in the order of a Markdown document."""
     prose = re.sub(r"^```.*?^```", lambda code: "\n" * code[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     for number, line in enumerate(prose.split("\n"), 1):
-        if len(line) > WIDTH and not line.startswith("|") and " " in line[:WIDTH].strip():
+        if len(line) > WIDTH and not line.startswith("|") and " " in line[:WIDTH].strip(" *-"):
             yield number, f"a line of {len(line)} characters"
         heading = re.match(r"#+ (?:\d+\. )?(.*)", line)
         if heading is not None and f"{heading[1]} ".startswith(OPENINGS):
             yield number, f"the heading {heading[1]!r}"
-    for sentence in _SENTENCE.finditer(prose):
-        if sentence[1].startswith(SENTENCES) and not sentence[1].endswith("?"):
-            yield prose.count("\n", 0, sentence.start(1)) + 1, f"the sentence '{sentence[1][:40]} …'"
+    for match in _SENTENCE.finditer(f"\n{prose}"):
+        sentence = " ".join(match[1].split())
+        if sentence.startswith(SENTENCES) and not sentence.endswith("?"):
+            yield prose.count("\n", 0, match.start(1) - 1) + 1, f"the sentence '{sentence[:40]} …'"
 
 
-_SENTENCE = re.compile(
-    r"(?:\A|\n[ >]*\n *|\n *(?:[-*>]|\d+\.) +|[.:!?][*)]* +|[.:!?][*)]*\n *|\| +)[*]*(?=(\w[^.!?|\n]*(?:\n[^.!?|\n]+)*[.!?|]?))"
-)
-"""Beginning of a paragraph, an item, a cell of a table or a further sentence; the sentence is the group."""
+_OPENING = r"\n[ >]*\n *|\n *(?:[-*>]|\d+\.) +|[.:!?][*)]*(?: +|\n *)|\| +"
+"""Beginning of a paragraph, an item, a further sentence or a cell of a table."""
+_SENTENCE = re.compile(rf"(?:\A\n|{_OPENING})[*]*(?=(\w[^.!?|\n]*(?:\n[^.!?|\n]+)*[.!?|]?))")
+"""A sentence of a document: its text is the group."""
 
 
 def _documents(root: Path) -> Iterator[Path]:
