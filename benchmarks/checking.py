@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks import stacks
-from benchmarks.clusters import ROOT, Cluster, cluster, planned_resources
+from benchmarks.clusters import ROOT, BenchmarkCluster, cluster, planned_resources
 from benchmarks.measuring import show, wall_seconds
 from composition import Live, Refusal, compose
 
@@ -60,7 +60,7 @@ def _row(services: int, rounds: _Rounds, others: Sequence[str]) -> tuple[object,
     return services, *(f"{value:.2f}" for value in (*medians, *differences))
 
 
-def _compositions(shared: Cluster, services: int) -> _Rounds:
+def _compositions(shared: BenchmarkCluster, services: int) -> _Rounds:
     """Return the seconds of composing each stack, for each round.
 
     The first composition is not measured, because only that composition reads tables and schemas.
@@ -71,7 +71,7 @@ def _compositions(shared: Cluster, services: int) -> _Rounds:
     return _alternating(works, _COMPOSITIONS)
 
 
-def _previews(shared: Cluster, services: int) -> _Rounds:
+def _previews(shared: BenchmarkCluster, services: int) -> _Rounds:
     """Return the seconds of a whole preview of each stack, for each round.
 
     The first preview of each stack is not measured. All first previews must plan the same resources.

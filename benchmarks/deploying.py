@@ -12,7 +12,7 @@ import json
 import sys
 
 from benchmarks import stacks
-from benchmarks.clusters import Cluster, cluster
+from benchmarks.clusters import BenchmarkCluster, cluster
 from benchmarks.measuring import show, wall_seconds
 from composition import Given, Refusal, compose
 from planning.ground import yaml_text
@@ -30,7 +30,7 @@ def main(sizes: tuple[int, ...]) -> None:
     show("`pulumi up` of n services beside `kubectl apply --server-side` of the same objects", columns, rows)
 
 
-def _row(shared: Cluster, services: int) -> tuple[object, ...]:
+def _row(shared: BenchmarkCluster, services: int) -> tuple[object, ...]:
     with shared.report.step(f"pulumi up of {services} services"):
         up, state = _up_seconds(shared, services)
     with shared.report.step(f"kubectl apply of {services} services"):
@@ -47,7 +47,7 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
     )
 
 
-def _up_seconds(shared: Cluster, services: int) -> tuple[float, int]:
+def _up_seconds(shared: BenchmarkCluster, services: int) -> tuple[float, int]:
     """Deploy a stack, delete its namespace, and return the seconds of the deployment and the bytes of the state.
 
     kubectl deletes the namespace, because `pulumi destroy` would take as long as the deployment: the engine writes its
@@ -62,7 +62,7 @@ def _up_seconds(shared: Cluster, services: int) -> tuple[float, int]:
     return seconds, len(state)
 
 
-def _apply_seconds(shared: Cluster, services: int) -> tuple[int, float, float]:
+def _apply_seconds(shared: BenchmarkCluster, services: int) -> tuple[int, float, float]:
     """Apply a stack, delete its objects, and return three numbers.
 
     These are the number of objects, the seconds until they are applied, and the seconds until all Deployments are

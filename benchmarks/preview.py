@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import stacks
-from benchmarks.clusters import ROOT, Cluster, cluster, planned_resources
+from benchmarks.clusters import ROOT, BenchmarkCluster, cluster, planned_resources
 from benchmarks.measuring import show, wall_seconds
 from components.registration import with_force
 from composition import Live, Refusal, compose
 from facts.cluster import name as cluster_name
-from local.engine import Engine
+from local.engine import PulumiEngine
 from manifests.assembly import Component
 from planning.ground import instances
 from planning.ground.instances import MAIN
@@ -37,7 +37,7 @@ _PAIRS = 3
 class _Program:
     """A program in a project, and the engine that previews it."""
 
-    engine: Engine
+    engine: PulumiEngine
     times: Path
     """File into which each run of the program writes its processor time."""
 
@@ -56,7 +56,7 @@ def main(sizes: tuple[int, ...]) -> None:
     show("`pulumi preview` of n services beside a bare program with the same resources", columns, rows)
 
 
-def _row(shared: Cluster, services: int) -> tuple[object, ...]:
+def _row(shared: BenchmarkCluster, services: int) -> tuple[object, ...]:
     tree = stacks.tree(services, create_namespace=True)
     ours = _program(shared, f"ours-{services}", tree, None)
     bare = _program(shared, f"bare-{services}", tree, _registrations(shared, tree))
@@ -73,7 +73,9 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
     return services, len(resources), *walls, f"{ours_cpu:.2f}", f"{bare_cpu:.2f}", f"{ours_cpu - bare_cpu:.2f}"
 
 
-def _program(shared: Cluster, name: str, tree: Mapping[str, Any], registrations: Mapping[str, Any] | None) -> _Program:
+def _program(
+    shared: BenchmarkCluster, name: str, tree: Mapping[str, Any], registrations: Mapping[str, Any] | None
+) -> _Program:
     """Return the program of this project if `registrations` is None, else the bare program with these registrations."""
     directory = shared.directory / name
     directory.mkdir()
@@ -96,7 +98,7 @@ exit $code
     return _Program(shared.engine(name, files, {}, environment), times)
 
 
-def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:
+def _registrations(shared: BenchmarkCluster, tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the input of the bare program."""
     target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
     composition = compose(tree, target, stacks.NAME)

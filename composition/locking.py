@@ -81,7 +81,8 @@ def _platform_problems(
     named = _locked_platform(configuration, lock)
     if named is None or outputs is None or lock is None or lock.cluster is None or named.output not in outputs.values:
         return
-    before, now = _values(lock.cluster.platform), _values(outputs.values[named.output])
+    before = _values(lock.cluster.platform)
+    now = _values(outputs.values[named.output])
     keys = sorted(at for at in before.keys() | now.keys() if before.get(at) != now.get(at))
     is_secret = named.output in outputs.secrets
     texts = (str(at) if is_secret else f"{at}{_change(at, before.get(at), now.get(at))}" for at in keys)
@@ -137,7 +138,8 @@ def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> 
         stand_ins = dict.fromkeys(sizes.questions(loaded).values(), _STAND_IN)
         return Locked(sizes.with_answers(loaded, stand_ins)[0], {}, ())
     locked = _with_problems(locks.apply(loaded, given.lock, name.stack), given.outdated)
-    cluster, spec = None if given.lock is None else given.lock.cluster, locked.loaded.stack.cluster
+    cluster = None if given.lock is None else given.lock.cluster
+    spec = locked.loaded.stack.cluster
     if cluster is None or cluster.name is None or spec.name is not None:
         return locked
     known = target.name(spec)

@@ -49,7 +49,8 @@ class _Reader:
         """Read files, each after the files that it extends. `above` is the chain of files that leads to `paths`."""
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
-            at, name = Path(_KEY, index), posixpath.normpath(text)
+            at = Path(_KEY, index)
+            name = posixpath.normpath(text)
             mistake = path_mistake(at, text, self.root) or _circle(at, name, above)
             if mistake is not None:
                 self.problems.append(Problem(*mistake, file=file))
@@ -70,7 +71,8 @@ class _Reader:
 
 def _content(document: Document) -> Mapping[str, Any]:
     """Return the tree of a document. Raises `ConfigError` if the document cannot be a base file."""
-    name, content = document.file, document.tree
+    name = document.file
+    content = document.tree
     if not isinstance(content, dict) or not content:
         what = "is empty" if content is None or content == {} else "is not a mapping"
         raise engine_yaml.mistake(name, what, "write keys of a stack, such as namespace and services")
@@ -123,7 +125,8 @@ def _is_list_of_text(value: object) -> bool:
 
 def names(stack: Mapping[str, Any], root: File) -> Iterator[str]:
     """Yield the paths of all base files of a stack, relative to `root`, including files that cannot be read."""
-    seen, open_names = set[str](), list(_texts(stack.get(_KEY)))
+    seen = set[str]()
+    open_names = list(_texts(stack.get(_KEY)))
     while open_names:
         name = posixpath.normpath(open_names.pop())
         if name in seen or path_mistake(Path(), name, root) is not None:

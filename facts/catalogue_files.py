@@ -17,7 +17,8 @@ def read(names: Iterable[str], root: File) -> tuple[Document, ...]:
 
     Raises `ConfigError` with the problems of files that cannot be read as files with profiles.
     """
-    problems, documents = list[Problem](), list[Document]()
+    problems = list[Problem]()
+    documents = list[Document]()
     for index, name in enumerate(names):
         mistake = base_files.path_mistake(_FILES / index, name, root)
         if mistake is not None:

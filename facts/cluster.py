@@ -115,7 +115,8 @@ def objects(
     distinct = tuple(sorted(set(kinds)))
 
     def read_objects(api: Connection) -> LiveObjects:
-        found, refused = dict[Place, LiveObject](), dict[str, None]()
+        found = dict[Place, LiveObject]()
+        refused = dict[str, None]()
         lists = set[tuple[str, str, str]]()
         for kind, namespace in distinct:
             try:
@@ -152,7 +153,8 @@ def _marks(
     `known` are objects that have been read. The objects of a kind are listed only if `known` lacks an object of
     that kind in `names`.
     """
-    found, refused = dict[Place, Mark](), dict[str, None]()
+    found = dict[Place, Mark]()
+    refused = dict[str, None]()
     for (kind, namespace), listed in sorted(names.items()):
         places = {live_objects.named_place(kind, namespace, name) for name in listed}
         found |= {place: marks.read(known[place].content["metadata"]) for place in places & known.keys()}

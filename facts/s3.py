@@ -111,7 +111,8 @@ class _SignedBucket:
     """A bucket that boto3 reads."""
 
     def __init__(self, client: Any, name: str) -> None:  # noqa: ANN401, the client is untyped
-        self._client, self._name = client, name
+        self._client = client
+        self._name = name
 
     def pages(self, prefix: str, length: int) -> Iterator[Mapping[str, Any]]:
         """Yield the pages of a listing. Raises `BucketError`."""
@@ -218,7 +219,8 @@ def _objects(bucket: Bucket, prefix: str) -> dict[str, Object] | None:
 
 def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Unusable | Unknown:
     """Return what an S3 error says about a source: `Unusable` for a wrong bucket or region, otherwise `Unknown`."""
-    error, meta = response["Error"], response["ResponseMetadata"]
+    error = response["Error"]
+    meta = response["ResponseMetadata"]
     code = str(error["Code"])
     if code in _NO_BUCKET:
         remedy = "create the bucket, or correct its name or the endpoint"

@@ -67,8 +67,10 @@ def _answers(
     reader: Callable[[Wanted, s3.Clients, Transport], _Answer | Unknown],
 ) -> dict[Wanted, _Answer | Unknown]:
     run = Run(deadline)
-    clients, transports = s3.Clients(run), {question: Transport(run, _is_known) for question in questions}
-    pending, results = queue.SimpleQueue[Wanted](), queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
+    clients = s3.Clients(run)
+    transports = {question: Transport(run, _is_known) for question in questions}
+    pending = queue.SimpleQueue[Wanted]()
+    results = queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
     for question in transports:
         pending.put(question)
 

@@ -24,8 +24,10 @@ _Rule = Mapping[str, list[str]]
 _GATEWAY_KIND = "Gateway"
 _RBAC = "rbac.authorization.k8s.io"
 _SECRETS = "secrets"
-_READ, _LIST = ("get",), ("list",)
-_WRITE, _DELETE = ("create", "patch"), ("delete", "watch")
+_READ = ("get",)
+_LIST = ("list",)
+_WRITE = ("create", "patch")
+_DELETE = ("delete", "watch")
 _WAITED = ("list", "watch")
 _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Deployment": (("", "persistentvolumeclaims"), ("", "pods"), ("apps", "replicasets")),
@@ -62,7 +64,9 @@ class Rule:
         """Return the rule in the form that it has in the manifest of a Role."""
         if self.group == _URLS:
             return {"nonResourceURLs": list(self.resources), "verbs": list(self.verbs)}
-        names = {"resourceNames": list(self.names)} if self.names else {}
+        names = {}
+        if self.names:
+            names = {"resourceNames": list(self.names)}
         return {"apiGroups": [self.group], "resources": list(self.resources), **names, "verbs": list(self.verbs)}
 
 
@@ -114,7 +118,8 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
     namespace.
     """
     deploys = purpose is Purpose.DEPLOY
-    reads_secrets, writes = options.secrets or deploys, options.dry_run or deploys
+    reads_secrets = options.secrets or deploys
+    writes = options.dry_run or deploys
     found = [*_reads(needs, secrets=reads_secrets), *_comparisons(made)]
     if purpose is not Purpose.STATUS:
         found += _object_rules(made, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
@@ -139,7 +144,9 @@ def judge(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Proble
             yield gap(Path(), _CHECK, "the API server does not list all rules")
             return
         if texts:
-            where = f"in namespace {namespace}" if namespace else "in the whole cluster"
+            where = "in the whole cluster"
+            if namespace:
+                where = f"in namespace {namespace}"
             what = f"this run is not allowed to {', '.join(texts)} {where}, so it may fail, or wait without end"
             yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
 
@@ -257,7 +264,9 @@ class _Verbs:
         """Collect the verbs of rules. A rule for a namespace in `created` is widened to the whole cluster."""
         verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
         for namespace, rule in rules:
-            place = _EVERYWHERE if namespace in created else namespace
+            place = namespace
+            if namespace in created:
+                place = _EVERYWHERE
             for resource in rule.resources:
                 verbs.setdefault((place, rule.group, resource, rule.names), set()).update(rule.verbs)
         return cls(verbs)

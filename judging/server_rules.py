@@ -44,7 +44,8 @@ def _pod(at: Path, pod: Tree) -> Iterator[Problem]:
     for field in ("initContainers", "containers"):
         for here, container in trees(at / field, pod.get(field)):
             amounts = mapping(container.get("resources"))
-            requests, limits = _amounts(amounts.get("requests")), _amounts(amounts.get("limits"))
+            requests = _amounts(amounts.get("requests"))
+            limits = _amounts(amounts.get("limits"))
             yield from resources.problems(here / "resources", requests, limits, computes=False)
             yield from _texts(here, container)
 

@@ -42,10 +42,10 @@ GO = {"GOGC": "400"}
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
 """Lines with encryption settings in a stack file. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
-"""Line with the salt in an `Engine`'s copy of the stack file. The salt belongs to the passphrase of that `Engine`."""
+"""Line with the salt in the copy of the stack file. The salt belongs to the passphrase of that `PulumiEngine`."""
 
 
-class Engine:
+class PulumiEngine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
     The project's files are only read. Runs work on a copy of the stack file. The copy is renewed when the original
@@ -53,7 +53,7 @@ class Engine:
     """
 
     MARK = "INFERENCE_STACKS_RUN"
-    """Environment variable in all processes of a run. Its value is `<directory of the Engine>:<id of the run>`."""
+    """Environment variable in all processes of a run. Its value is `<directory of the engine>:<id of the run>`."""
 
     def __init__(  # noqa: PLR0913 - an engine consists of these arguments
         self,

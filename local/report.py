@@ -19,7 +19,7 @@ CLEAR_LINE = "\x1b[2K"
 
 
 @dataclass
-class Step:
+class ReportStep:
     """One step of a command."""
 
     title: str
@@ -52,7 +52,7 @@ class Report:
         self._stream = stream or sys.stdout
         self._terminal = self._stream.isatty()
         self._lock = threading.Lock()
-        self._steps: list[Step] = []
+        self._steps: list[ReportStep] = []
         self._drawn = 0
         self._ticker: threading.Thread | None = None
 
@@ -62,9 +62,9 @@ class Report:
             self._print(text)
 
     @contextlib.contextmanager
-    def step(self, title: str, expected: float | None = None) -> Generator[Step]:
+    def step(self, title: str, expected: float | None = None) -> Generator[ReportStep]:
         """Show a step while the `with` block runs, then print whether the step succeeded; `expected` is in seconds."""
-        step = Step(title, expected)
+        step = ReportStep(title, expected)
         with self._lock:
             self._steps.append(step)
             if self._terminal:

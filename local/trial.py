@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from local import files, host, up, venv
 from local.cluster import ControlPlane
 from local.errors import LocalError
-from local.gateway import Gateway, addresses, decision, llm_d, objects, picker, requests, simulator
+from local.gateway import LocalGateway, addresses, decision, llm_d, objects, picker, requests, simulator
 from local.ports import free_ports
 from local.tools import ensure
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from local.gateway import Proxy
+    from local.gateway import EnvoyProxy
     from local.report import Report
     from local.tools import Tool
 
@@ -78,11 +78,11 @@ class Trial:
         self._project = project
         self._tools = tools
         self._directory = state / "gateway"
-        self._gateway = Gateway(self._directory, tools, plane)
-        self._proxies: dict[tuple[str, str], Proxy] = {}
-        self._pickers: dict[str, picker.Command] = {}
+        self._gateway = LocalGateway(self._directory, tools, plane)
+        self._proxies: dict[tuple[str, str], EnvoyProxy] = {}
+        self._pickers: dict[str, picker.PickerCommand] = {}
 
-    def start_gateway(self, listeners: Sequence[objects.Listener], ports: Collection[int]) -> None:
+    def start_gateway(self, listeners: Sequence[objects.GatewayListener], ports: Collection[int]) -> None:
         """End the processes of an earlier run. Then start Istio, the simulated model servers and the proxies."""
         files.private_directory(self._directory)
         self._gateway.end()
@@ -146,7 +146,7 @@ class Trial:
         ]
         for part, command in self._pickers.items():
             config = command.config.read_text(encoding="utf-8")
-            decided = decision.Decision.of(self._gateway.log(part), config, logged["id"])
+            decided = decision.CandidateScores.of(self._gateway.log(part), config, logged["id"])
             if decided.scores:
                 lines.append(f"Picked by    {part.replace('.', '/', 1)}, which scored its candidates:")
             lines += [f"  {line}" for line in decided.lines()]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from local import files, host, processes, venv
 from local.cluster import MARK, ControlPlane
-from local.engine import Engine
+from local.engine import PulumiEngine
 from local.errors import LocalError
 from local.gateway import MARK as GATEWAY_MARK
 from local.tools import ensure
@@ -22,7 +22,7 @@ from local.tools import ensure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from local.report import Report, Step
+    from local.report import Report, ReportStep
     from local.tools import Tool
 
 PROJECT = Path(__file__).parent.parent
@@ -39,7 +39,7 @@ TOOLS = (
     "pki",
     "crds",
 )
-MARKS = (MARK, Engine.MARK, GATEWAY_MARK)
+MARKS = (MARK, PulumiEngine.MARK, GATEWAY_MARK)
 """Environment variables that mark the processes of a checkout. Each value begins with a directory of the checkout's
 state."""
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
@@ -137,9 +137,9 @@ def stack_engine(  # noqa: PLR0913 - an engine consists of these arguments
     report: Report,
     *,
     settings: Mapping[str, str] | None = None,
-) -> Engine:
+) -> PulumiEngine:
     """Return the engine of this checkout's stack. Keys in `settings` override those of the stack file."""
-    return Engine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report, settings=settings)
+    return PulumiEngine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report, settings=settings)
 
 
 def _end_everything(state: Path) -> None:
@@ -174,7 +174,7 @@ def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
     return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-def deploy(engine: Engine, report: Report, *, brief: bool = False) -> None:
+def deploy(engine: PulumiEngine, report: Report, *, brief: bool = False) -> None:
     """Deploy the stack, and print the engine's output. With `brief`, the output is printed only after a failure."""
     lines = list[str]()
     say = report.say
@@ -188,7 +188,7 @@ def deploy(engine: Engine, report: Report, *, brief: bool = False) -> None:
         raise
 
 
-def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
+def _follow(engine: PulumiEngine, say: Callable[[str], None], step: ReportStep) -> None:
     quiet = ("--suppress-progress", "--suppress-outputs")
     child = engine.popen("up", "--yes", "--skip-preview", *quiet, output=subprocess.PIPE)
     try:

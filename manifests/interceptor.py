@@ -39,7 +39,7 @@ def objects(plan: StackPlan) -> Iterator[Rendered]:
     if plan.interceptor is None or plan.interceptor.deployment is None:
         return
     interceptor = plan.interceptor
-    about = _Metadata(interceptor, plan.labels)
+    about = _InterceptorMetadata(interceptor, plan.labels)
     yield _part_object(parts.INTERCEPTOR_SERVICE_ACCOUNT, _account(about, interceptor))
     yield from _network(about, plan)
     yield from _deployment_objects(about, interceptor, plan.interceptor.deployment)
@@ -57,7 +57,7 @@ def objects(plan: StackPlan) -> Iterator[Rendered]:
         yield _part_object(parts.INTERCEPTOR_ROUTE_GRANT, grant)
 
 
-class _Metadata:
+class _InterceptorMetadata:
     """Metadata of the objects of the interceptor's deployment."""
 
     def __init__(self, interceptor: InterceptorPlan, stack_labels: Mapping[str, str]) -> None:
@@ -88,27 +88,29 @@ def _service_readers(grant: InterceptorGrant, stack_labels: Mapping[str, str]) -
     )
 
 
-def _account(about: _Metadata, interceptor: InterceptorPlan) -> Manifest:
+def _account(about: _InterceptorMetadata, interceptor: InterceptorPlan) -> Manifest:
     """Render the ServiceAccount. Its token is mounted only into pods whose spec asks for the token."""
     account = rbac.service_account(about.metadata_of(interceptor.service_account))
     return {**account, "automountServiceAccountToken": False}
 
 
-def _network(about: _Metadata, plan: StackPlan) -> Iterator[Rendered]:
+def _network(about: _InterceptorMetadata, plan: StackPlan) -> Iterator[Rendered]:
     """Render the network policy of the pods, and the policies of GKE's load balancer for the Service."""
-    found = plan.interceptor_network
-    if found.policy is not None:
-        policy = network.manifest(found.policy, about.metadata_of(found.policy.name))
+    network_plan = plan.interceptor_network
+    if network_plan.policy is not None:
+        policy = network.manifest(network_plan.policy, about.metadata_of(network_plan.policy.name))
         yield _part_object(parts.INTERCEPTOR_NETWORK_POLICY, policy)
-    if found.load_balancing is not None and plan.interceptor is not None:
+    if network_plan.load_balancing is not None and plan.interceptor is not None:
         name = plan.interceptor.service
         target = {"group": "", "kind": "Service", "name": name}
-        health, backend = gke.policies(found.load_balancing, about.metadata_of(name), target)
+        health, backend = gke.policies(network_plan.load_balancing, about.metadata_of(name), target)
         yield _part_object(parts.INTERCEPTOR_HEALTH_CHECK_POLICY, health)
         yield _part_object(parts.INTERCEPTOR_BACKEND_POLICY, backend)
 
 
-def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Iterator[Rendered]:
+def _deployment_objects(
+    about: _InterceptorMetadata, interceptor: InterceptorPlan, deployment: Deployment
+) -> Iterator[Rendered]:
     name = interceptor.service
     selector = dict(deployment.selector)
     if deployment.settings is not None:
@@ -145,7 +147,7 @@ def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployme
     yield awaiting.with_wait(replace(rendered, origins=_ORIGINS), deployment.wait)
 
 
-def _deployment(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Manifest:
+def _deployment(about: _InterceptorMetadata, interceptor: InterceptorPlan, deployment: Deployment) -> Manifest:
     selector = dict(deployment.selector)
     annotations = compact({_CHECKSUM: deployment.checksum})
     template = {

@@ -59,6 +59,6 @@ def security(tree: Tree) -> Tree:
     return mapping(tree.get(SECURITY))
 
 
-def mappings(found: object) -> list[Tree]:
+def mappings(value: object) -> list[Tree]:
     """Return the mappings in a list. The schema refuses all other items."""
-    return [cast("Tree", item) for item in sequence(found) if isinstance(item, Mapping)]
+    return [cast("Tree", item) for item in sequence(value) if isinstance(item, Mapping)]

@@ -375,7 +375,8 @@ def _service(
     contexts = resolved.contexts
     primary_context = contexts.primary(key)
     primary = _variant(primary_context, resolved, profiles)
-    canary_context, canary = contexts.canary(key), None
+    canary_context = contexts.canary(key)
+    canary = None
     if canary_context is not None:
         canary = _with_shared_weights(primary, _variant(canary_context, resolved, profiles))
     return ServicePlan(
@@ -389,7 +390,8 @@ def _service(
 
 
 def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path, ChosenProfile]) -> VariantPlan:
-    spec, stack = context.spec, context.stack
+    spec = context.spec
+    stack = context.stack
     location = claims.location(context, resolved.fill_requests)
     roles = {name: serving.plan(engine, location) for name, engine in resolved.engines_of(context).items()}
     picker_plan = None
@@ -452,7 +454,8 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
     The canary then uses the primary's weights. Two Jobs are the same if they fill the same claim and have the same
     name. The name contains a hash of the source.
     """
-    canary_storage, primary_storage = canary.storage, primary.storage
+    canary_storage = canary.storage
+    primary_storage = primary.storage
     if (
         canary_storage is None
         or primary_storage is None

@@ -58,7 +58,8 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
 
 def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:
     """Yield the problems of a stack that can be found without the facts of the release channel."""
-    stack, variants = resolved.stack, resolved.configured_variants
+    stack = resolved.stack
+    variants = resolved.configured_variants
     yield from _release_problems(stack)
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
@@ -74,7 +75,8 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     yield from _mutable_image_problems(stack, variants)
     yield from pins.judge(stack, variants)
     if stack.interceptor is not None and stack.interceptor.deploy is not None:
-        at, resources = Path("interceptor", "deploy", "resources"), stack.interceptor.deploy.resources
+        at = Path("interceptor", "deploy", "resources")
+        resources = stack.interceptor.deploy.resources
         yield from _container_problems(at, resources, devices, device_remedy="remove it")
     for at, fill in weights.fills(stack, variants):
         yield from _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
@@ -90,7 +92,8 @@ def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Prob
 
 def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
     """Check the resources of all containers of a variant. Those of the picker and the sidecar never have devices."""
-    path, spec = configured.path, configured.spec
+    path = configured.path
+    spec = configured.spec
     yield from _container_problems(
         path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, device_remedy="remove it"
     )
@@ -146,7 +149,8 @@ def _release_problems(stack: Stack) -> Iterator[Problem]:
 
 def _namespace_problems(stack: Stack) -> Iterator[Problem]:
     """Reject options of namespaces that the stack does not create."""
-    options, at = stack.namespace_options, Path("namespaceOptions")
+    options = stack.namespace_options
+    at = Path("namespaceOptions")
     for key in ("retain", "protect"):
         if getattr(options, key) and not options.create:
             remedy = "add create: true, or remove it"
@@ -175,7 +179,8 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
         ((Path("observability", "metrics", "labels"), ()), stack.observability.metrics.labels),
     ]
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         label_sets.append(((path, ("labels",)), spec.labels))
         label_sets += [((role.path, ("pod", "labels")), role.spec.pod.labels) for role in configured.roles]
         label_sets.append(((path, ("endpointPicker", "pod", "labels")), spec.endpoint_picker.pod.labels))
@@ -196,7 +201,8 @@ def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVar
         for key, profile in stack.catalogue.profiles.items()
     ]
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         annotation_sets.append(((path, ("annotations",)), spec.annotations))
         annotation_sets.append(((path, ("endpointPicker", "pod", "annotations")), spec.endpoint_picker.pod.annotations))
         annotation_sets += [
@@ -214,7 +220,8 @@ def _annotation_size_problems(stack: Stack, variants: Iterable[ConfiguredVariant
         at = Path("services", key, "route", "annotations")
         yield from sizes.annotations(at, service.route.annotations, inherited=service.annotations)
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         yield from sizes.annotations(path / "annotations", spec.annotations)
         yield from sizes.annotations(
             path / "endpointPicker" / "pod" / "annotations", spec.endpoint_picker.pod.annotations
@@ -277,7 +284,9 @@ def _image_fields(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterat
     yield (Path("images"), ("kit",)), stack.images.kit
     yield (Path("images"), ("downloader",)), stack.images.downloader
     for configured in variants:
-        path, spec, picker_spec = configured.path, configured.spec, configured.spec.endpoint_picker
+        path = configured.path
+        spec = configured.spec
+        picker_spec = configured.spec.endpoint_picker
         yield (path, ("endpointPicker", "image")), picker_spec.image
         for name, container in picker_spec.containers.items():
             yield (path, ("endpointPicker", "containers", name, "image")), container.image

@@ -81,7 +81,8 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     used = frozenset(cause for cause, found in causes.items() if found)
     present = _cluster(earlier, live, cluster_name)
     former_urn = state.instances.get(instance.name)
-    aliases, names = _aliases(components, matches), takeovers.without_living(owner, strangers)
+    aliases = _aliases(components, matches)
+    names = takeovers.without_living(owner, strangers)
     return Continuity(state, aliases, former_urn, provider, present, problems, used, names)
 
 

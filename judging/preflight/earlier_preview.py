@@ -65,7 +65,8 @@ def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) ->
     Objects that do not concern the stack are left out.
     """
     if not isinstance(facts.namespaces, Unknown):
-        found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
+        found = facts.namespaces.namespaces
+        names = needs.namespaces - needs.created
         yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})
     if not isinstance(facts.secrets, Unknown):
         places = {(reference.namespace, reference.name) for reference in needs.secrets}

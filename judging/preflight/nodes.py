@@ -28,7 +28,8 @@ def judge(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]
 
 
 def _verdict(workload: Workload, found: tuple[ClassNode, ...]) -> Iterator[Problem]:
-    at, devices = workload.path / "accelerator", workload.layout.chips_per_pod
+    at = workload.path / "accelerator"
+    devices = workload.layout.chips_per_pod
     large = [node for node in found if node.allocatable >= devices]
     if not found:
         yield warning(at, "no node has the labels and devices of this class, and pods wait until such a node joins")

@@ -27,13 +27,17 @@ def _meets(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, operator, values = expression["key"], expression["operator"], tuple(expression.get("values") or ())
+    key = expression["key"]
+    operator = expression["operator"]
+    values = tuple(expression.get("values") or ())
     if operator not in {"Gt", "Lt"}:
         return Requirement(key, operator, values).admits(labels)
     found = labels.get(key, "")
     if not found.lstrip("-").isdigit() or len(values) != 1 or not str(values[0]).lstrip("-").isdigit():
         return False
-    return int(found) > int(values[0]) if operator == "Gt" else int(found) < int(values[0])
+    if operator == "Gt":
+        return int(found) > int(values[0])
+    return int(found) < int(values[0])
 
 
 def further_demands(placement: Placement) -> tuple[str, ...]:

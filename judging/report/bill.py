@@ -15,8 +15,11 @@ def devices(service: ServicePlan) -> tuple[Devices, ...]:
     for variant in service.variants:
         for workload in variant.workloads:
             per_replica = workload.layout.devices_per_pod * workload.layout.pods_per_replica
-            scaler, high = workload.autoscaler, workload.max_replicas
-            low = high if scaler is None else scaler.min_replicas
+            scaler = workload.autoscaler
+            high = workload.max_replicas
+            low = high
+            if scaler is not None:
+                low = scaler.min_replicas
             if per_replica * high:
                 found.append(Devices(variant.accelerators[workload.role], per_replica * low, per_replica * high))
     return tuple(found)

@@ -32,7 +32,8 @@ def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[st
     ]
     found += [] if first.get("resources") == second.get("resources") else ["resources"]
     others = ("initContainers", "volumes", "nodeSelector", "tolerations", "affinity", "securityContext")
-    spec, other_spec = before.get("spec", _NONE), after.get("spec", _NONE)
+    spec = before.get("spec", _NONE)
+    other_spec = after.get("spec", _NONE)
     found += [_titles.get(name, name) for name in others if spec.get(name) != other_spec.get(name)]
     metadata = (before.get("metadata", _NONE), after.get("metadata", _NONE))
     found += [f"{name} of pods" for name in ("labels", "annotations") if metadata[0].get(name) != metadata[1].get(name)]
@@ -68,7 +69,8 @@ def _short(image: str) -> str:
 
 
 def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    before, after = flags(old), flags(new)
+    before = flags(old)
+    after = flags(new)
     for flag in dict.fromkeys((*before, *after)):
         if flag not in before:
             yield f"{flag} {value} is added" if (value := _harmless_value(flag, after[flag])) else f"{flag} is added"
@@ -81,7 +83,8 @@ def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the values of each flag of a command line. Words before the first flag have an empty key."""
-    found, flag = dict[str, tuple[str, ...]](), ""
+    found = dict[str, tuple[str, ...]]()
+    flag = ""
     for argument in arguments:
         if argument.startswith("--"):
             flag, separator, value = argument.partition("=")
@@ -94,14 +97,18 @@ def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def _harmless_value(flag: str, values: Sequence[str]) -> str:
     """Return the value of a flag if it cannot be a credential, else an empty text."""
     is_harmless = len(values) == 1 and _SHOWN.fullmatch(values[0]) and not credentials.is_credential(flag, values[0])
-    return values[0] if is_harmless else ""
+    if is_harmless:
+        return values[0]
+    return ""
 
 
 def _variable_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     before, after = ({each.get("name", ""): each for each in found.get("env") or ()} for found in (old, new))
     names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
     if names:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        more = ""
+        if len(names) > _MOST_NAMES:
+            more = f" and {len(names) - _MOST_NAMES} more"
         yield f"variable{'' if len(names) == 1 else 's'} {', '.join(names[:_MOST_NAMES])}{more}"
 
 
@@ -138,7 +145,9 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def _value(variable: object) -> object:
-    return cast("Mapping[str, object]", variable).get("value") if isinstance(variable, Mapping) else None
+    if isinstance(variable, Mapping):
+        return cast("Mapping[str, object]", variable).get("value")
+    return None
 
 
 def _strings(values: Iterable[object]) -> Iterator[str]:

@@ -176,7 +176,9 @@ class _Event(_Part):
 
 def read(lines: Iterable[str]) -> Events:
     """Read the lines of an event log. Raises `EventError` for a line that is no event."""
-    steps, diagnostics, is_complete = _Steps(), list[Diagnostic](), False
+    steps = _Steps()
+    diagnostics = list[Diagnostic]()
+    is_complete = False
     for number, line in enumerate(lines, 1):
         if line.strip():
             event = _event(line, number)
@@ -199,7 +201,8 @@ class _Steps:
 
     def add(self, event: _Event) -> None:
         """Add the step of an event, if the event is about a step."""
-        before, stage = event.resource_pre_event, event.resource_pre_event or event.res_outputs_event
+        before = event.resource_pre_event
+        stage = event.resource_pre_event or event.res_outputs_event
         if stage is None:
             return
         metadata = stage.metadata
@@ -224,7 +227,8 @@ def _event(line: str, number: int) -> _Event:
 
 
 def _step(metadata: _Metadata, *, is_drift: bool) -> Step:
-    old, new = metadata.old, metadata.new
+    old = metadata.old
+    new = metadata.new
     present = new or old
     return Step(
         operation=metadata.op,
@@ -239,15 +243,21 @@ def _step(metadata: _Metadata, *, is_drift: bool) -> Step:
 
 
 def _inputs(state: _State | None) -> Mapping[str, Any]:
-    return _NONE if state is None or state.inputs is None else shapes.readable(state.inputs)
+    if state is None or state.inputs is None:
+        return _NONE
+    return shapes.readable(state.inputs)
 
 
 def _diagnostics(event: _Event) -> Iterator[Diagnostic]:
-    message, violation, failure = event.diagnostic_event, event.policy_event, event.error_event
+    message = event.diagnostic_event
+    violation = event.policy_event
+    failure = event.error_event
     if message is not None and not message.ephemeral and message.severity in {"warning", "error"}:
         yield Diagnostic(message.severity, plain(message.message), message.urn.rpartition("::")[2])
     if violation is not None:
-        severity = "error" if violation.enforcement_level == "mandatory" else "warning"
+        severity = "warning"
+        if violation.enforcement_level == "mandatory":
+            severity = "error"
         resource = violation.resource_urn.rpartition("::")[2]
         yield Diagnostic(severity, plain(violation.message), resource, violation.policy_name)
     if failure is not None:
@@ -256,7 +266,8 @@ def _diagnostics(event: _Event) -> Iterator[Diagnostic]:
 
 def plain(message: str) -> str:
     """Return a message without colour codes of the engine, such as `<{%fg 1%}>`."""
-    parts, end = list[str](), 0
+    parts = list[str]()
+    end = 0
     while (begin := message.find("<{%", end)) >= 0 and (close := message.find("%}>", begin)) >= 0:
         parts.append(message[end:begin])
         end = close + len("%}>")

@@ -58,7 +58,8 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
     `old` is the workload object before the change. Only the engine's arguments are read from `old`, so the pods must
     have the same weights and devices before and after the change (`is_comparable`).
     """
-    after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
+    after = workload.fit
+    spec = running.template(workload.kind, old).get("spec", _NONE)
     containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]
     if isinstance(after, Unknown) or not containers:
         return ()

@@ -61,7 +61,8 @@ def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
 
 def _greedy(free: dict[str, int], ordered: Iterable[Pods]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
     """Place each pod on the node with the fewest free devices that suffice; tell whether all pods have a place."""
-    places, is_complete = dict[str, list[tuple[str, int]]](), True
+    places = dict[str, list[tuple[str, int]]]()
+    is_complete = True
     for each in ordered:
         for _ in range(each.count):
             node = min(_takers(free, each), key=lambda name: (free[name], name), default=None)
@@ -118,7 +119,8 @@ class _Search:
         """
         if index == len(self.sizes) or self.steps > _MOST_STEPS:
             return True
-        pod, seen = self.sizes[index], set[tuple[int, tuple[bool, ...]]]()
+        pod = self.sizes[index]
+        seen = set[tuple[int, tuple[bool, ...]]]()
         for node in sorted(_takers(self.free, pod), key=lambda name: (self.free[name], name)):
             kind = (self.free[node], tuple(node in each.nodes for each in self.ordered))
             if kind not in seen:
@@ -147,7 +149,10 @@ def _always(free: Mapping[str, int], pods: Sequence[Pods]) -> bool:
             if room < each.size:
                 continue
             least = room - each.size + 1
-            blocked = -(-least // step) * step if step else room + 1
+            if step:
+                blocked = -(-least // step) * step
+            else:
+                blocked = room + 1
             if blocked > room:
                 break
             cost += blocked

@@ -28,7 +28,8 @@ def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
 
     Nothing is yielded for an address that moves to another route with the same backends.
     """
-    before, after = dict[str, tuple[str, Mapping[str, int]]](), dict[str, tuple[str, Mapping[str, int]]]()
+    before = dict[str, tuple[str, Mapping[str, int]]]()
+    after = dict[str, tuple[str, Mapping[str, int]]]()
     for step in steps:
         service = _service(step)
         before |= {address: (service, backends) for address, backends in _addresses(step.old)}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from local.cluster import ControlPlane
-    from local.gateway.objects import Listener, Manifest
+    from local.gateway.objects import GatewayListener, Manifest
     from local.tools import Tool
 
 MARK = "INFERENCE_STACKS_GATEWAY"
@@ -30,7 +30,7 @@ READY_SECONDS = 60.0
 FIELD_MANAGER = "inference-stacks-local"
 
 
-class Gateway:
+class LocalGateway:
     """istiod, and proxies of Gateways, with their files in one directory.
 
     If `tie_to_parent` is true, the processes are killed when the thread that started them ends.
@@ -71,13 +71,13 @@ class Gateway:
 
     def serve(
         self,
-        listeners: Sequence[Listener],
+        listeners: Sequence[GatewayListener],
         of_services: Collection[int],
         addresses: int,
         *,
         port: int | None = None,
         refresh: float = 1.0,
-    ) -> Proxy:
+    ) -> EnvoyProxy:
         """Start the proxy of an existing Gateway, and return the proxy when it serves.
 
         `of_services` are the ports of the Services behind the routes. `addresses` is the port of `addresses.Server`;
@@ -103,7 +103,7 @@ class Gateway:
             self.stop(f"envoy-{first.gateway}")
         raise AssertionError("the last attempt returns or raises")
 
-    def _start_proxy(self, listener: Listener, ports: Mapping[int, int], addresses: int) -> Proxy:
+    def _start_proxy(self, listener: GatewayListener, ports: Mapping[int, int], addresses: int) -> EnvoyProxy:
         pod = f"/api/v1/namespaces/{listener.namespace}/pods/{listener.gateway}-istio"
         self.wait("istiod", lambda: self._address(pod))
         folder = files.private_directory(self.directory / listener.gateway)
@@ -116,7 +116,7 @@ class Gateway:
         files.write(config, json.dumps(bootstrap))
         command = [str(self._tools["envoy"].path), *proxy.arguments(str(config), str(admin))]
         self.run(f"envoy-{listener.gateway}", command, {})
-        return Proxy(admin, ports)
+        return EnvoyProxy(admin, ports)
 
     def apply(self, manifests: Iterable[Manifest]) -> None:
         """Apply objects server-side. Raises LocalError if an object is refused."""
@@ -194,7 +194,7 @@ class Gateway:
         return json.loads(body).get("status", {}).get("podIP", "")
 
 
-class Proxy:
+class EnvoyProxy:
     """A running Envoy."""
 
     def __init__(self, admin: Path, ports: Mapping[int, int]) -> None:

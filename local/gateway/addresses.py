@@ -99,7 +99,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, read: Callable[[], Listing | None], age: float = AGE) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", 0), _AddressHandler)
         self.substitutes: list[Substitute] = []
         self._read = read
         self._age = age
@@ -136,7 +136,7 @@ class Server(ThreadingHTTPServer):
         self._thread.join()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _AddressHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class

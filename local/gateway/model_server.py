@@ -46,7 +46,7 @@ class ModelServer(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, pod: str, models: Collection[str], address: str, port: int) -> None:
-        super().__init__((address, port), _Handler)
+        super().__init__((address, port), _ModelHandler)
         self.pod = pod
         self.models = models
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True).start()
@@ -67,7 +67,7 @@ def models(pod: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ModelHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     @property

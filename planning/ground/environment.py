@@ -80,7 +80,8 @@ def _place(first: str, merged: Mapping[str, EnvValue], placed: dict[str, None]) 
     The walk is a loop, because a chain of references may be longer than Python's stack.
     """
     # The variables that wait for each other, the first one first, each with its references that were not yet followed.
-    waiting, names = [(first, _references(merged[first]))], {first}
+    waiting = [(first, _references(merged[first]))]
+    names = {first}
     while waiting:
         name, references = waiting[-1]
         reference = next((other for other in references if other in merged and other not in placed), None)
@@ -163,7 +164,8 @@ def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, E
 
     If there are many cycles, only `_MOST_CYCLES` of them are reported.
     """
-    groups, cycles = _groups(merged), 0
+    groups = _groups(merged)
+    cycles = 0
     reported = set[str]()
     for name in explicit:
         cycle = () if name in reported or cycles == _MOST_CYCLES else _cycle(merged, name, groups)
@@ -179,7 +181,8 @@ def _groups(merged: Mapping[str, EnvValue]) -> Mapping[str, str]:
 
     These are strongly connected components, by Kosaraju's algorithm. A group has the name of one of its variables.
     """
-    referrers, groups = dict[str, list[str]](), dict[str, str]()
+    referrers = dict[str, list[str]]()
+    groups = dict[str, str]()
     for name, value in merged.items():
         for reference in _references(value):
             referrers.setdefault(reference, []).append(name)
@@ -200,7 +203,8 @@ def _chain_text(chain: Sequence[str]) -> str:
 
 def _cycle(merged: Mapping[str, EnvValue], start: str, groups: Mapping[str, str]) -> tuple[str, ...]:
     """Return the shortest cycle of references that begins with the variable `start`; empty if there is none."""
-    referrers, names = dict[str, str](), [start]
+    referrers = dict[str, str]()
+    names = [start]
     for name in names:
         for reference in _references(merged[name]):
             if reference == start:

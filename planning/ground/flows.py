@@ -92,7 +92,8 @@ def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge]) -> Policy:
     for edge in edges:
         if edge not in unique:
             unique.append(edge)
-    ingress, egress = (edge for edge in unique if edge.target == pods), (edge for edge in unique if edge.source == pods)
+    ingress = (edge for edge in unique if edge.target == pods)
+    egress = (edge for edge in unique if edge.source == pods)
     return Policy(part, name, pods, tuple(ingress), tuple(egress))
 
 

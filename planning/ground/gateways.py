@@ -122,7 +122,8 @@ def asks_each_picker(gateway: Gateway) -> bool:
 
 def is_at_least_one(version: str, minimums: list[str]) -> bool:
     """Tell whether a version is at least the minimum of its minor line, or at least the highest minimum."""
-    found, first = numbers(version), sorted(map(numbers, minimums))
+    found = numbers(version)
+    first = sorted(map(numbers, minimums))
     return found >= first[-1] or any(found[:2] == line[:2] and found >= line for line in first)
 
 

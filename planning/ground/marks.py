@@ -18,7 +18,8 @@ from planning.ground.names import LONGEST, shorten
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 """Text that Kubernetes accepts as the value of a label, if it is not too long."""
 _HASH = 8
-_MANAGER_LABEL, _MANAGER = "app.kubernetes.io/managed-by", "pulumi"
+_MANAGER_LABEL = "app.kubernetes.io/managed-by"
+_MANAGER = "pulumi"
 _NONE: Mapping[str, str] = {}
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from models.paths import Path
 from planning.ground.cluster_facts import GatewayRef
 
-PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
+PRIVILEGED = "privileged"
+BASELINE = "baseline"
+RESTRICTED = "restricted"
 LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
 """Pod Security levels. Each level admits fewer pods than the previous level."""
 

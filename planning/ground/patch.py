@@ -208,7 +208,9 @@ def _item_origins(field: str, path: Path, change: object, at: Path, patched: obj
 
     The indexes in these two paths may differ if a list merges by name.
     """
-    tree, items, patched_items = _map(change), _list(change), _list(patched)
+    tree = _map(change)
+    items = _list(change)
+    patched_items = _list(patched)
     if tree is not None:
         patched_tree = _map(patched) or {}
         for key in tree.keys() & patched_tree.keys():
@@ -338,7 +340,8 @@ def device_remedy(number: object) -> str:
 
 def _check_item_names(at: Path, value: object) -> _Verdict:
     """Reject unnamed items in a list whose items must have names, and several items with the same name in a list."""
-    field, items = at[-1], _list(value)
+    field = at[-1]
+    items = _list(value)
     if not isinstance(field, str) or items is None:
         return None
     names = [_name(field, item) for item in items]

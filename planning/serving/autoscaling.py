@@ -29,7 +29,8 @@ from planning.releases import EngineMetric, PickerSeries
 from planning.serving import formulas
 from planning.variant.context import RoleContext, RoleSpecAt, VariantContext
 
-_QUEUE, _SATURATION = "picker-queue-size", "pool-saturation"
+_QUEUE = "picker-queue-size"
+_SATURATION = "pool-saturation"
 _WHOLE_POOL = "effective"
 """Value of the stage label in the picker's saturation series for a pool whose pods all have the same role."""
 

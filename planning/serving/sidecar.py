@@ -43,10 +43,14 @@ class SidecarPlan:
 
 def plan(role: RoleContext) -> SidecarPlan:
     """Return the sidecar of a role. `planning/serving/rules.py` has rejected prefill if the release has no sidecar."""
-    context, ports = role.variant, role.target_ports
-    spec, release = context.spec, context.release
-    traces, options = context.stack.observability.tracing, spec.sidecar or Sidecar()
-    facts, image = release.sidecar, release.images.sidecar
+    context = role.variant
+    ports = role.target_ports
+    spec = context.spec
+    release = context.release
+    traces = context.stack.observability.tracing
+    options = spec.sidecar or Sidecar()
+    facts = release.sidecar
+    image = release.images.sidecar
     if facts is None or image is None:
         raise ValueError("this release has no routing sidecar")
     values = {

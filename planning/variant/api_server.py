@@ -7,8 +7,10 @@ from planning.releases.engine_versions import EngineVersion
 
 SHUTDOWN_TIMEOUT = "--shutdown-timeout"
 _COUNT = frozenset({"--api-server-count", "--asc"})
-_KEY, _KEY_VARIABLE = "--api-key", "VLLM_API_KEY"
-_GUARDED, _OPEN = "/v1", "/health"
+_KEY = "--api-key"
+_KEY_VARIABLE = "VLLM_API_KEY"
+_GUARDED = "/v1"
+_OPEN = "/health"
 _READY = "/v1/models"
 
 

@@ -179,7 +179,8 @@ def of_variant(context: VariantContext, requests: FillRequests) -> StoragePlan |
     request = requests.variants.get(context.id)
     if request is None:
         return None
-    storage, object_names = context.spec.storage, context.names
+    storage = context.spec.storage
+    object_names = context.names
     claim = None
     if isinstance(storage, Dedicated):
         claim = _claim(request, storage, context.spec.model.size, context.stack)
@@ -231,7 +232,9 @@ def is_used_in_place(source: str) -> bool:
 
 def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing) -> FillRequest:
     """Return the request to fill the claim of a variant."""
-    model, fill, pod = context.spec.model, storage.fill, context.spec.pod
+    model = context.spec.model
+    fill = storage.fill
+    pod = context.spec.pod
     access = {
         "secrets": model.secrets or fill.secrets,
         "endpoint": model.endpoint or fill.endpoint,

@@ -58,7 +58,8 @@ def pins(
     """
     found = dict[Path, Pin]()
     for each in lockables:
-        earlier, content = current_pin(each, lock), answers.get(each.at)
+        earlier = current_pin(each, lock)
+        content = answers.get(each.at)
         if isinstance(content, Content):
             found[each.at] = _pin(each, earlier, content, time, is_running=each.at in running)
         elif earlier is not None:
@@ -100,7 +101,9 @@ def differences(
 ) -> Iterator[Problem]:
     """Yield problems of sources that differ from the lock, or could not be asked. `command` writes the lock."""
     for each in lockables:
-        pin, content, at = lock.pins.get(each.at), answers.get(each.at), each.at / "source"
+        pin = lock.pins.get(each.at)
+        content = answers.get(each.at)
+        at = each.at / "source"
         if pin is None:
             yield Problem(at, f"has no block in {lock.file}", f"run `{command}`")
         elif not pin.is_of(each.source, each.settings):

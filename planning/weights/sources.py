@@ -259,7 +259,8 @@ def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
         listing=model.pinned_listing,
     )
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
-        is_claim, container = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
+        is_claim = scheme(adapter.source) == "pvc"
+        container = shorten(f"adapter-{name}", LONGEST)
         claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
         access = adapter_access(model, adapter, name, source.at)
         yield _Item(
@@ -297,7 +298,8 @@ def _claim(source: str) -> tuple[str, str | None]:
 
 
 def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvValue], env_at: Path) -> Fetch:
-    model, kit = source.model, scheme(item.source) == "kit"
+    model = source.model
+    kit = scheme(item.source) == "kit"
     verify = model.verify if kit else None
     env = _kit_env(item, model) if kit else _download_env(item, identity=source.identity)
     generated = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
@@ -347,7 +349,8 @@ def names_server(variable: str) -> bool:
 
 
 def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
-    explicit, defaults = source.images, source.release.images
+    explicit = source.images
+    defaults = source.release.images
     if not kit:
         return explicit.downloader or defaults.downloader.ref
     return explicit.kit or (defaults.kit if verify is None else defaults.kit_verify).ref

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from local.errors import LocalError
-from local.report import Report, Step
+from local.report import Report, ReportStep
 
 
 def test_a_plain_stream_gets_a_line_at_the_start_and_one_at_the_end():
@@ -39,4 +39,4 @@ def test_a_terminal_gets_one_live_line_per_running_step():
 @pytest.mark.parametrize(("elapsed", "text"), [(10, "one (10 s of about 350 s)"), (2177, "one (2177 s)")])
 def test_an_estimate_that_has_passed_is_not_shown(elapsed, text):
     """See defects R8."""
-    assert Step("one", 350, started=time.monotonic() - elapsed).line() == text
+    assert ReportStep("one", 350, started=time.monotonic() - elapsed).line() == text

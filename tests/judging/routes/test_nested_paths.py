@@ -37,7 +37,8 @@ def live(path, *hostnames, mark=ANOTHER, kind="PathPrefix", headers=(), more=(),
 
 
 def beside(service, *routes, mode="strict", formerly=()):
-    identity, routes = Identity(NAME, formerly), Routes(routes)
+    identity = Identity(NAME, formerly)
+    routes = Routes(routes)
     problems = judge(plan(tree(b=service)).routes, identity, routes, mode)
     return [problem for problem in problems if "takes requests" in problem.what or "loses requests" in problem.what]
 

@@ -22,8 +22,8 @@ def test_a_choice_is_explained_by_the_scores_of_its_request(tmp_path):
     log = tmp_path / "log"
     log.write_text("\n".join(["no record", *map(json.dumps, lines), '{"msg": "Calculated']))
     config = "  - pluginRef: queue-scorer\n    weight: 2\n  - pluginRef: prefix\n    weight: 3\n"
-    assert decision.Decision.of(log, config, "a").lines() == [
+    assert decision.CandidateScores.of(log, config, "a").lines() == [
         "idle  2.00 = 3 × 0.00 prefix + 2 × 1.00 queue-scorer",
         "busy  2.00 = 3 × 0.50 prefix + 2 × 0.25 queue-scorer",
     ]
-    assert decision.Decision.of(log, config, "c").lines() == []
+    assert decision.CandidateScores.of(log, config, "c").lines() == []

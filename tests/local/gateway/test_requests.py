@@ -34,4 +34,6 @@ def test_a_request_is_such_that_its_route_takes_it(route, path, headers):
     assert request.headers == {"Content-Type": "application/json", **headers}
     assert json.loads(request.body)["model"] == "org/model"
     assert shlex.split(request.command)[:2] == ["curl", f"http://127.0.0.1:8080{path}"]
-    assert objects.listeners(manifests) == [objects.Listener(GATEWAY["namespace"], GATEWAY["name"], 80, "http-80")]
+    assert objects.listeners(manifests) == [
+        objects.GatewayListener(GATEWAY["namespace"], GATEWAY["name"], 80, "http-80")
+    ]

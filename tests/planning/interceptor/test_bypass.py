@@ -9,6 +9,8 @@ def test_a_picker_that_gets_no_requests_and_a_service_without_a_route_are_told()
     See defects A26.
     """
     stack = metered(qwen={"endpointPicker": {"enabled": True}}, bert={"route": {"enabled": False}})
-    found = warnings(stack)
-    assert [line for line in found if line.startswith("services.qwen.endpointPicker: gets no requests of the gateway")]
-    assert [line for line in found if line.startswith("services.bert.interceptor: has no route to the interceptor")]
+    messages = warnings(stack)
+    assert [
+        line for line in messages if line.startswith("services.qwen.endpointPicker: gets no requests of the gateway")
+    ]
+    assert [line for line in messages if line.startswith("services.bert.interceptor: has no route to the interceptor")]

@@ -19,10 +19,10 @@ def test_pods_are_restricted_and_their_log_is_writable(log):
     assert isinstance(spec["securityContext"]["runAsUser"], int)
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
-    mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+    mounts = {item["mountPath"]: item for item in container["volumeMounts"]}
     (folder,) = (path for path in mounts if log.startswith(f"{path}/"))
     assert "readOnly" not in mounts[folder]
-    volumes = {each["name"]: each for each in spec["volumes"]}
+    volumes = {item["name"]: item for item in spec["volumes"]}
     assert "emptyDir" in volumes[mounts[folder]["name"]]
     assert spec["securityContext"]["fsGroup"] == spec["securityContext"]["runAsUser"]
     assert spec["terminationGracePeriodSeconds"] >= 75
@@ -31,9 +31,9 @@ def test_pods_are_restricted_and_their_log_is_writable(log):
 def test_no_credential_is_in_any_object_and_settings_with_one_are_a_secret_of_the_user():
     """See phoebe 8.11."""
     everything = rendered(metered(deploy={"settingsSecret": "phoebe"}))
-    volumes = {each["name"]: each for each in pod(metered(deploy={"settingsSecret": "phoebe"}))["volumes"]}
+    volumes = {manifest["name"]: manifest for manifest in pod(metered(deploy={"settingsSecret": "phoebe"}))["volumes"]}
     assert volumes["settings"] == {"name": "settings", "secret": {"secretName": "phoebe"}}
-    assert not [each for each in everything if each["kind"] in {"ConfigMap", "Secret"}]
+    assert not [manifest for manifest in everything if manifest["kind"] in {"ConfigMap", "Secret"}]
     for dsn in ("redis://meter:hunter2@valkey:6379", "postgres://meter:hunter2@db/billing"):
         with pytest.raises(ConfigError) as error:
             plan(metered(deploy={"emit": {"valkeyAddr": dsn}}))

@@ -15,10 +15,10 @@ def test_a_route_leads_to_the_interceptor_and_changes_what_the_contract_says(mod
         *("Service", "metering"),
         *("phoebe-interceptor", 8080),
     )
-    kinds = [each["type"] for each in rule["filters"]]
+    kinds = [manifest["type"] for manifest in rule["filters"]]
     assert kinds == ["URLRewrite", "RequestHeaderModifier"]
     change = rule["filters"][1]["requestHeaderModifier"]
-    set_headers = {each["name"]: each["value"] for each in change["set"]}
+    set_headers = {manifest["name"]: manifest["value"] for manifest in change["set"]}
     upstream = {"X-Saturn-Upstream": "qwen.models.svc.cluster.local:8000"} if mode == "header" else {}
     assert set_headers == {"X-Saturn-Resource-Id": "qwen", **upstream}
     assert ("X-Saturn-Upstream" in change["remove"]) is (mode == "label")
@@ -30,9 +30,9 @@ def test_a_canary_of_mode_header_is_asked_by_its_headers_and_billed_as_its_servi
     """See phoebe 3.10."""
     canary = {"canary": {"weight": 0, "headers": {"x-canary": "always"}}}
     canary_rule, rest = exactly(rendered(metered("header", qwen=canary)), "HTTPRoute", "qwen")["spec"]["rules"]
-    found = [
-        {each["name"]: each["value"] for each in rule["filters"][1]["requestHeaderModifier"]["set"]}
+    result = [
+        {manifest["name"]: manifest["value"] for manifest in rule["filters"][1]["requestHeaderModifier"]["set"]}
         for rule in (canary_rule, rest)
     ]
-    assert [each["X-Saturn-Resource-Id"] for each in found] == ["qwen", "qwen"]
-    assert [each["X-Saturn-Upstream"].partition(".")[0] for each in found] == ["qwen-canary", "qwen"]
+    assert [manifest["X-Saturn-Resource-Id"] for manifest in result] == ["qwen", "qwen"]
+    assert [manifest["X-Saturn-Upstream"].partition(".")[0] for manifest in result] == ["qwen-canary", "qwen"]

@@ -13,19 +13,19 @@ def pod(stack):
 def test_a_role_in_the_models_namespace_lets_the_account_list_services():
     """See phoebe 8.1, 8.2, 4.1, 4.3."""
     everything = rendered(metered())
-    role, binding = (exactly(everything, each, ROLE) for each in ("Role", "RoleBinding"))
+    role, binding = (exactly(everything, manifest, ROLE) for manifest in ("Role", "RoleBinding"))
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "models"
     ((rule,),) = (role["rules"],)
     assert (rule["apiGroups"], rule["resources"]) == ([""], ["services"])
     assert {"list"} <= {*rule["verbs"]} <= {"get", "list"}
     assert "resourceNames" not in rule
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "phoebe-interceptor", "namespace": "metering"}]
-    assert not [each for each in everything if each["kind"].startswith("ClusterRole")]
+    assert not [manifest for manifest in everything if manifest["kind"].startswith("ClusterRole")]
 
 
 def test_mode_header_has_no_rights_and_no_token():
     """See phoebe 8.3."""
     everything = rendered(metered("header"))
-    assert not [each for each in everything if each["kind"] in {"Role", "RoleBinding"}]
+    assert not [manifest for manifest in everything if manifest["kind"] in {"Role", "RoleBinding"}]
     assert exactly(everything, "ServiceAccount", "phoebe-interceptor")["automountServiceAccountToken"] is False
     assert [pod(metered(mode))["automountServiceAccountToken"] for mode in ("label", "header")] == [True, False]

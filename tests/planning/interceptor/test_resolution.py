@@ -55,9 +55,9 @@ def test_a_lookup_finds_the_one_service_with_both_labels(services, expected):
 @pytest.mark.parametrize(("ports", "expected"), PORTS.values(), ids=PORTS)
 def test_the_named_port_wins_and_else_the_only_one(ports, expected):
     """See phoebe 5.1."""
-    found = resolve([service("model", "r123", *ports)], "r123", NAMESPACE)
+    answer = resolve([service("model", "r123", *ports)], "r123", NAMESPACE)
     url = f"http://model.{NAMESPACE}.svc.cluster.local:{expected}"
-    assert found == (expected if isinstance(expected, Unresolved) else url)
+    assert answer == (expected if isinstance(expected, Unresolved) else url)
 
 
 def test_a_search_without_a_namespace_is_a_mistake():

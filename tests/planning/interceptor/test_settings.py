@@ -42,11 +42,11 @@ def settings(stack):
 def test_the_settings_fit_a_strict_schema_and_name_the_models_namespace():
     """See phoebe 8.5, 5.4, 2.1."""
     emit = {"valkeyAddr": "valkey.metering:6379", "streamName": "counted"}
-    found = settings(metered(deploy={"emit": emit}))
-    jsonschema_rs.validator_for(SETTINGS).validate(found)
-    assert found["registry"] == {"strategy": "cached", "k8sNamespace": "models"}
-    assert found["emit"] == {**emit, "walPath": "/var/lib/phoebe/metering-wal.jsonl"}
-    assert found["listenPort"] == 8080
+    written = settings(metered(deploy={"emit": emit}))
+    jsonschema_rs.validator_for(SETTINGS).validate(written)
+    assert written["registry"] == {"strategy": "cached", "k8sNamespace": "models"}
+    assert written["emit"] == {**emit, "walPath": "/var/lib/phoebe/metering-wal.jsonl"}
+    assert written["listenPort"] == 8080
     by_header = settings(metered("header"))
     jsonschema_rs.validator_for(SETTINGS).validate(by_header)
     assert "registry" not in by_header

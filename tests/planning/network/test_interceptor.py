@@ -11,10 +11,10 @@ def test_policies_let_requests_through_the_interceptor_alone():
     """
     stack = metered(deploy={"emit": {"valkeyAddr": "valkey.streams.svc:6379"}}, more={"networkPolicies": {}})
     policy = exactly(rendered(stack), "NetworkPolicy", "phoebe-interceptor")["spec"]
-    asked = {each["ports"][0]["port"] for each in policy["egress"]}
+    asked = {manifest["ports"][0]["port"] for manifest in policy["egress"]}
     assert asked == {53, 443, 6379, 8000}
-    assert [each["ports"] for each in policy["ingress"]] == [[{"protocol": "TCP", "port": 8080}]]
+    assert [manifest["ports"] for manifest in policy["ingress"]] == [[{"protocol": "TCP", "port": 8080}]]
     model = exactly(rendered(stack), "NetworkPolicy", "qwen-decode")["spec"]
-    spaces = [str(each["from"]) for each in model["ingress"]]
+    spaces = [str(manifest["from"]) for manifest in model["ingress"]]
     assert len(spaces) == 1
     assert "inference-stacks.io/interceptor" in spaces[0]

@@ -9,7 +9,7 @@ from planning.releases import channel
 def judged(plugins, release="llm-d-0.10", **keys):
     """Return the findings in a configuration alone, without those that only cannot be meant."""
     text = yaml.safe_dump({"plugins": plugins, **keys})
-    return [str(found.problem) for found in lint.judge(text, channel(release)).findings if found.reason is None]
+    return [str(finding.problem) for finding in lint.judge(text, channel(release)).findings if finding.reason is None]
 
 
 def test_data_of_a_declared_producer_is_found_by_its_name():

@@ -77,8 +77,8 @@ def pool(**picker):
 
 def rule(**picker):
     """Return what Istio is told of the picker's port; nothing where there is no rule."""
-    found = [manifest for manifest in everything(**picker) if manifest["kind"] == "DestinationRule"]
-    return found[0]["spec"] if found else None
+    rules = [manifest for manifest in everything(**picker) if manifest["kind"] == "DestinationRule"]
+    return rules[0]["spec"] if rules else None
 
 
 def new_arguments(**picker):
@@ -119,7 +119,7 @@ def test_a_picker_may_read_its_pool_and_only_several_may_write_their_lease(relea
     groups = dict.fromkeys(["inference.networking.x-k8s.io", group])
     resources = {"resources": ["inferenceobjectives", "inferencemodelrewrites"], "verbs": ["get", "list", "watch"]}
     alone = find(everything(release), "Role", "qwen-epp")["rules"]
-    assert alone == [*PODS_AND_POOLS, *({"apiGroups": [each], **resources} for each in groups)]
+    assert alone == [*PODS_AND_POOLS, *({"apiGroups": [item], **resources} for item in groups)]
     several = find(everything(release, replicas=2), "Role", "qwen-epp")["rules"]
     leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
     assert several == [
@@ -210,10 +210,10 @@ def test_a_certificate_is_verified_where_its_authority_is_known_and_by_the_name_
 
 def test_the_name_on_the_certificate_has_the_clusters_domain():
     stack_with_tls = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"}) | {"cluster": {"domain": "example.org"}}
-    (found,) = [manifest["spec"] for manifest in rendered(stack_with_tls) if manifest["kind"] == "DestinationRule"]
-    (settings,) = found["trafficPolicy"]["portLevelSettings"]
-    assert found["host"] == "qwen-epp.models.svc.example.org"
-    assert settings["tls"]["subjectAltNames"] == [found["host"]]
+    (rules,) = [manifest["spec"] for manifest in rendered(stack_with_tls) if manifest["kind"] == "DestinationRule"]
+    (settings,) = rules["trafficPolicy"]["portLevelSettings"]
+    assert rules["host"] == "qwen-epp.models.svc.example.org"
+    assert settings["tls"]["subjectAltNames"] == [rules["host"]]
 
 
 def test_plain_text_needs_no_rule():
@@ -273,8 +273,10 @@ def test_a_picker_needs_no_node_with_devices_and_the_engine_does_not_run_where_t
 
 def test_labels_and_annotations_are_the_pods_alone():
     metadata = {"labels": {"cost-centre": "search"}, "annotations": {"sidecar.istio.io/inject": "false"}}
-    plain, wished = deployment(), deployment(pod=metadata)
-    about, before = wished["spec"]["template"]["metadata"], plain["spec"]["template"]["metadata"]
+    plain = deployment()
+    wished = deployment(pod=metadata)
+    about = wished["spec"]["template"]["metadata"]
+    before = plain["spec"]["template"]["metadata"]
     assert about["labels"] == {**before["labels"], **metadata["labels"]}
     assert about["annotations"] == {**before["annotations"], **metadata["annotations"]}
     assert wished["metadata"] == plain["metadata"]
@@ -317,8 +319,8 @@ def test_the_pool_says_its_protocol_where_its_parser_takes_one_only():
     for parser, protocol in (("openai-parser", None), ("vllmgrpc-parser", "kubernetes.io/h2c")):
         handler = {"requestHandler": {"parsers": [{"pluginRef": parser}]}}
         picker = {"preset": "custom", "config": {**written, **handler}}
-        found = find(rendered(tree(qwen={**service, "endpointPicker": picker})), "InferencePool", "qwen")
-        assert found["spec"].get("appProtocol") == protocol
+        manifest = find(rendered(tree(qwen={**service, "endpointPicker": picker})), "InferencePool", "qwen")
+        assert manifest["spec"].get("appProtocol") == protocol
 
 
 @pytest.mark.parametrize("size", [None, 128])
@@ -357,18 +359,18 @@ def test_what_is_sound_warns_of_nothing():
     ],
 )
 def test_a_role_that_wakes_slower_than_requests_wait_is_told(flow, warned):
-    found = warnings(endpointPicker={"flowControl": flow}, autoscaling=SLEEPS)
-    assert found == ([] if warned is None else [warned])
+    messages = warnings(endpointPicker={"flowControl": flow}, autoscaling=SLEEPS)
+    assert messages == ([] if warned is None else [warned])
 
 
 def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
     prefill = {"autoscaling": SLEEPS, "health": {"startupTimeout": "5m"}}
-    found = warnings(
+    messages = warnings(
         endpointPicker={"flowControl": {"defaultRequestTTL": "2m"}},
         autoscaling={**SLEEPS, "minReplicas": 1},
         prefill=prefill,
     )
-    assert found == ["autoscaling: prefill wakes in up to 300s, but requests wait only 2m (defaultRequestTTL)"]
+    assert messages == ["autoscaling: prefill wakes in up to 300s, but requests wait only 2m (defaultRequestTTL)"]
 
 
 @pytest.mark.parametrize(
@@ -443,7 +445,8 @@ def test_a_flag_may_refer_to_a_variable_that_the_picker_has():
 
 def test_a_patch_is_the_last_word_on_the_pickers_deployment():
     change = {"spec": {"template": {"spec": {"containers": [{"name": "epp", "tty": True}, {"name": "own", **RENDER}]}}}}
-    patched, plain = deployment(patch=change), deployment()
+    patched = deployment(patch=change)
+    plain = deployment()
     assert [container["name"] for container in patched["spec"]["template"]["spec"]["containers"]] == ["epp", "own"]
     patched["spec"]["template"]["spec"]["containers"].pop()
     assert patched["spec"]["template"]["spec"]["containers"][0].pop("tty") is True
@@ -462,7 +465,7 @@ LEGACY = "inference.networking.x-k8s.io"
 def picker(release="llm-d-0.10", **service):
     """Return the rendered object of a picker's Deployment."""
     stack = tree(qwen=service) | {"release": release}
-    (deployment,) = [each for each in objects(render(plan(stack))) if each.id.part is parts.PICKER]
+    (deployment,) = [item for item in objects(render(plan(stack))) if item.id.part is parts.PICKER]
     return deployment
 
 

@@ -22,9 +22,9 @@ PREDICTOR = {"trainingServer": "http://training:8000", "predictionServers": ["ht
 
 def presets():
     for release in channels():
-        for name, found in channel(release).picker.presets.items():
+        for name, preset in channel(release).picker.presets.items():
             yield release, name, False
-            if found.disaggregated is not None:
+            if preset.disaggregated is not None:
                 yield release, name, True
 
 

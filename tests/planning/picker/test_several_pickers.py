@@ -89,8 +89,10 @@ def test_a_release_says_whether_its_pickers_may_be_all_at_work(release):
 def test_a_configuration_that_remembers_requests_is_told_that_pickers_divide_them(plugin, divided):
     precise = {"type": "precise-prefix-cache-producer", "name": "precise"}
     config = {"plugins": [precise, plugin], "schedulingProfiles": [{"name": "default", "plugins": []}]}
-    found = plan_of_replication({"preset": "custom", "config": config, "replicas": 2, "replication": "active-active"})
-    assert bool(found) is divided
+    warnings = plan_of_replication(
+        {"preset": "custom", "config": config, "replicas": 2, "replication": "active-active"}
+    )
+    assert bool(warnings) is divided
 
 
 def plan_of_replication(picker):

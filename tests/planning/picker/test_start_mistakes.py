@@ -11,7 +11,7 @@ from tests.support.stacks.picker_configs import config, custom, said, single, wa
 def judged(plugins, release="llm-d-0.10", **keys):
     """Return the findings in a configuration alone, without those that only cannot be meant."""
     text = yaml.safe_dump({"plugins": plugins, **keys})
-    return [str(found.problem) for found in lint.judge(text, channel(release)).findings if found.reason is None]
+    return [str(finding.problem) for finding in lint.judge(text, channel(release)).findings if finding.reason is None]
 
 
 def source(name, *extractors):

@@ -10,7 +10,7 @@ from planning.releases import channel
 def judged(plugins, release="llm-d-0.10", **keys):
     """Return the findings in a configuration alone, without those that only cannot be meant."""
     text = yaml.safe_dump({"plugins": plugins, **keys})
-    return [str(found.problem) for found in lint.judge(text, channel(release)).findings if found.reason is None]
+    return [str(finding.problem) for finding in lint.judge(text, channel(release)).findings if finding.reason is None]
 
 
 @pytest.mark.parametrize(
@@ -26,5 +26,5 @@ def judged(plugins, release="llm-d-0.10", **keys):
     ],
 )
 def test_parameters_are_judged_by_their_ranges_and_together(parameters, expected):
-    found = judged([{"type": "prefix-cache-scorer", "parameters": parameters}])
-    assert found == ([] if expected is None else [f"plugins[0].parameters.{expected}"])
+    messages = judged([{"type": "prefix-cache-scorer", "parameters": parameters}])
+    assert messages == ([] if expected is None else [f"plugins[0].parameters.{expected}"])

@@ -19,6 +19,6 @@ JSON = st.recursive(
 @settings(deadline=None)
 @given(word=st.sampled_from(["boolean", "duration", "integer", "number", "quantity", "text"]), value=JSON)
 def test_a_value_that_does_not_fit_is_reported_without_being_shown(word, value):
-    found = list(value_shapes.problems(value_shapes.Reading(Path("here")), value, word))
-    assert bool(found) == (not value_shapes.fits(value, word))
-    assert all(repr(value) not in problem.what for problem in found if len(repr(value)) > 8)
+    problems = list(value_shapes.problems(value_shapes.Reading(Path("here")), value, word))
+    assert bool(problems) == (not value_shapes.fits(value, word))
+    assert all(repr(value) not in problem.what for problem in problems if len(repr(value)) > 8)

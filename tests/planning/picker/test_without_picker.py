@@ -44,8 +44,8 @@ def test_the_route_leads_to_the_port_of_the_service_that_selects_decode_pods():
 
 
 def test_a_canary_has_its_share_between_services():
-    found = backends(tree(qwen=ABSENT | {"canary": {"weight": 10}}))
-    assert [(backend["kind"], backend["name"], backend["weight"]) for backend in found] == [
+    targets = backends(tree(qwen=ABSENT | {"canary": {"weight": 10}}))
+    assert [(backend["kind"], backend["name"], backend["weight"]) for backend in targets] == [
         ("Service", "qwen-canary", 10),
         ("Service", "qwen", 90),
     ]
@@ -113,10 +113,10 @@ def test_a_gateway_that_is_too_old_for_pools_serves_a_service():
 
 
 def test_the_outputs_have_no_pool_and_no_picker():
-    found = outputs.of_stack(plan(tree(qwen=ABSENT)), None)["services"]["qwen"]
-    assert found["awaited"] == ["replicas", "workload"]
-    assert (found["primary"]["pool"], found["primary"]["endpointPickerHost"]) == (None, None)
-    assert found["primary"]["serviceHost"] == "qwen.models.svc.cluster.local:8000"
+    output = outputs.of_stack(plan(tree(qwen=ABSENT)), None)["services"]["qwen"]
+    assert output["awaited"] == ["replicas", "workload"]
+    assert (output["primary"]["pool"], output["primary"]["endpointPickerHost"]) == (None, None)
+    assert output["primary"]["serviceHost"] == "qwen.models.svc.cluster.local:8000"
 
 
 def test_pods_are_the_same_with_a_picker_and_without():

@@ -33,8 +33,8 @@ def of_cpu(**target):
     ],
 )
 def test_a_metric_names_what_it_measures_and_compares_it_with_a_number(change, message):
-    found = lines(autoscaling.metric(Path("at"), RESOURCE | change), "error")
-    assert [line[: len(message or "")] for line in found[:1]] == ([] if message is None else [message])
+    messages = lines(autoscaling.metric(Path("at"), RESOURCE | change), "error")
+    assert [line[: len(message or "")] for line in messages[:1]] == ([] if message is None else [message])
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_a_metric_names_what_it_measures_and_compares_it_with_a_number(change, m
     ],
 )
 def test_behaviour_has_windows_and_policies_in_their_ranges(rules, message):
-    found = lines(autoscaling.behavior(Path("at"), {"scaleUp": rules}), "error")
-    assert [line[: len(message or "")] for line in found] == ([] if message is None else [message])
+    messages = lines(autoscaling.behavior(Path("at"), {"scaleUp": rules}), "error")
+    assert [line[: len(message or "")] for line in messages] == ([] if message is None else [message])

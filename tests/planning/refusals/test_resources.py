@@ -19,8 +19,8 @@ from tests.support.stacks import lines
     ],
 )
 def test_amounts_are_those_that_kubernetes_takes(requests, limits, message):
-    found = lines(resources.problems(Path("at"), requests, limits, computes=True), "error")
-    assert [line[: len(message or "")] for line in found] == ([] if message is None else [message])
+    messages = lines(resources.problems(Path("at"), requests, limits, computes=True), "error")
+    assert [line[: len(message or "")] for line in messages] == ([] if message is None else [message])
 
 
 def test_huge_pages_need_cpu_or_memory():

@@ -21,8 +21,8 @@ SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedu
     ],
 )
 def test_a_spread_has_ranges_and_known_words(change, message):
-    found = lines(scheduling.topology_spread(Path("at"), [SPREAD | change]), "error")
-    assert [line[: len(message or "")] for line in found] == ([] if message is None else [message])
+    messages = lines(scheduling.topology_spread(Path("at"), [SPREAD | change]), "error")
+    assert [line[: len(message or "")] for line in messages] == ([] if message is None else [message])
 
 
 def test_two_spreads_over_one_topology_are_one_too_many():

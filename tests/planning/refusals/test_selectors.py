@@ -19,11 +19,11 @@ from tests.support.stacks import lines
 )
 def test_an_operator_has_the_values_that_it_compares_with(expression, message):
     selector = {"matchExpressions": [{"key": "app", **expression}]}
-    found = [
+    messages = [
         line.removeprefix("at.matchExpressions[0].")
         for line in lines(selectors.label_selector(Path("at"), selector), "error")
     ]
-    assert [line[: len(message or "")] for line in found] == ([] if message is None else [message])
+    assert [line[: len(message or "")] for line in messages] == ([] if message is None else [message])
 
 
 def test_numbers_are_compared_on_nodes_alone():

@@ -20,8 +20,8 @@ from tests.support.stacks import lines
     ],
 )
 def test_whole_numbers_lie_in_their_range(value, high, message):
-    found = lines(values.between(Path("at"), value, 1, high), "error")
-    assert found == ([] if message is None else [message])
+    messages = lines(values.between(Path("at"), value, 1, high), "error")
+    assert messages == ([] if message is None else [message])
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_whole_numbers_lie_in_their_range(value, high, message):
     ],
 )
 def test_a_text_is_one_of_the_known_texts(value, known, message):
-    found = lines(values.one_of(Path("at"), value, known), "error")
-    assert found == ([] if message is None else [message])
+    messages = lines(values.one_of(Path("at"), value, known), "error")
+    assert messages == ([] if message is None else [message])
 
 
 def test_items_that_are_no_mappings_are_skipped():

@@ -22,7 +22,9 @@ def by_headers(count, **shared):
 @pytest.mark.parametrize("shared", [{}, {"x-shared": "1"}])
 def test_routes_are_not_compared_in_pairs(shared, monkeypatch):
     """See defects H21."""
-    routes, calls, meeting = plan(tree(**by_headers(300, **shared))).routes, [], ClaimSet.meeting
+    routes = plan(tree(**by_headers(300, **shared))).routes
+    calls = []
+    meeting = ClaimSet.meeting
     monkeypatch.setattr(ClaimSet, "meeting", lambda *inputs: calls.append(1) or meeting(*inputs))
     assert list(hosts_and_ties.judge(routes))
     assert list(nested_paths.judge(routes)) == []

@@ -58,8 +58,8 @@ def test_groups_of_ties_are_those_that_a_comparison_of_all_pairs_finds(matches):
             groups |= dict.fromkeys(union, union)
     expected = {max(group) for group in groups.values() if len(group) > 1}
     stack = tree(**{f"s{number}": at("/v1", headers=headers) for number, headers in enumerate(matches)})
-    found = lines(hosts_and_ties.judge(plan(stack).routes), "warning")
-    assert sorted(line.split(".")[1] for line in found) == sorted(f"s{number}" for number in expected)
+    messages = lines(hosts_and_ties.judge(plan(stack).routes), "warning")
+    assert sorted(line.split(".")[1] for line in messages) == sorted(f"s{number}" for number in expected)
 
 
 def test_a_host_that_takes_the_longer_paths_of_others_is_told():

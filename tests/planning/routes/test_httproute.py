@@ -23,9 +23,9 @@ from tests.support.stacks.routed import (
 
 
 def test_any_match_is_enough_and_has_all_its_parts():
-    found = route(matches=[{"path": "/a"}, {"path": "/b", "headers": {"x-b": "1", "x-a": "2"}}])
-    assert paths(found) == ["/a", "/b"]
-    assert [headers(rule["matches"][0]) for rule in rules(found)] == [{}, {"x-a": "2", "x-b": "1"}]
+    manifest = route(matches=[{"path": "/a"}, {"path": "/b", "headers": {"x-b": "1", "x-a": "2"}}])
+    assert paths(manifest) == ["/a", "/b"]
+    assert [headers(rule["matches"][0]) for rule in rules(manifest)] == [{}, {"x-a": "2", "x-b": "1"}]
 
 
 def test_b22_annotations_of_the_route_are_over_the_services():
@@ -42,22 +42,22 @@ def test_b24_a_route_that_is_switched_off_is_not_made():
 
 
 def test_a_prefix_is_rewritten_beside_exactly_one_match():
-    found = route(matches=[{"path": "/a"}, {"path": "/b"}], replacePrefixMatch="/v1")
-    assert [len(rule["matches"]) for rule in rules(found)] == [1, 1]
+    manifest = route(matches=[{"path": "/a"}, {"path": "/b"}], replacePrefixMatch="/v1")
+    assert [len(rule["matches"]) for rule in rules(manifest)] == [1, 1]
     rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/v1"}}
-    assert filters(found, "URLRewrite") == [[{"type": "URLRewrite", "urlRewrite": rewrite}]] * 2
+    assert filters(manifest, "URLRewrite") == [[{"type": "URLRewrite", "urlRewrite": rewrite}]] * 2
 
 
 def test_a_path_that_the_engine_sees_as_it_is_is_not_rewritten():
-    found = route(matches=[{"headers": {"a": "1"}}, {"headers": {"a": "2"}}])
-    (rule,) = rules(found)
+    manifest = route(matches=[{"headers": {"a": "1"}}, {"headers": {"a": "2"}}])
+    (rule,) = rules(manifest)
     assert ("filters" in rule, len(rule["matches"])) == (False, 2)
     assert filters(route(matches=[{"path": "/v1"}], replacePrefixMatch="/v1"), "URLRewrite") == [[]]
 
 
 def test_headers_are_set_and_removed():
-    found = route(setHeaders={"x-b": "1", "x-a": "2"}, removeHeaders=["x-c"])
-    ((header_filter,),) = filters(found, "RequestHeaderModifier")
+    manifest = route(setHeaders={"x-b": "1", "x-a": "2"}, removeHeaders=["x-c"])
+    ((header_filter,),) = filters(manifest, "RequestHeaderModifier")
     assert header_filter["requestHeaderModifier"] == {
         "set": [{"name": "x-a", "value": "2"}, {"name": "x-b", "value": "1"}],
         "remove": ["x-c"],
@@ -153,12 +153,12 @@ def test_who_gets_the_copies_of_all_others_copies_nothing_to_itself():
 
 
 def test_a_canarys_headers_join_every_match():
-    found = find(
+    manifest = find(
         rendered(tried(0, {"x-canary": "1"}, matches=[{"path": "/a"}, {"headers": {"x-a": "1"}}])), "HTTPRoute", "qwen"
     )
-    weights = [[(backend["name"], backend["weight"]) for backend in rule["backendRefs"]] for rule in rules(found)]
+    weights = [[(backend["name"], backend["weight"]) for backend in rule["backendRefs"]] for rule in rules(manifest)]
     assert weights == [[("qwen-canary", 1)], [("qwen-canary", 0), ("qwen", 100)]] * 2
-    header_sets = [headers(match) for rule in rules(found) for match in rule["matches"]]
+    header_sets = [headers(match) for rule in rules(manifest) for match in rule["matches"]]
     assert header_sets == [{"x-canary": "1"}, {}, {"x-a": "1", "x-canary": "1"}, {"x-a": "1"}]
 
 
@@ -178,9 +178,9 @@ def test_as_many_paths_as_rules_fit():
 
 def test_matches_that_are_not_rewritten_share_a_rule():
     many = [{"headers": {"x-model": f"{number}"}} for number in range(64)]
-    found = find(rendered(tried(0, {"x-canary": "1"}, matches=many)), "HTTPRoute", "qwen")
-    assert [len(rule["matches"]) for rule in rules(found)] == [64, 64]
-    validation.check([as_rendered(found)])
+    manifest = find(rendered(tried(0, {"x-canary": "1"}, matches=many)), "HTTPRoute", "qwen")
+    assert [len(rule["matches"]) for rule in rules(manifest)] == [64, 64]
+    validation.check([as_rendered(manifest)])
     assert told(routed(matches=[*many, {}]))[0].startswith("services.qwen.route.matches: has 65 entries")
 
 
@@ -191,10 +191,10 @@ def test_b26_paths_hosts_and_addresses_are_told():
         "hostnames": ["b.example.com", "*.example.com", "a.example.com"],
         "matches": [{"path": "/y"}, {"path": "/x"}],
     }
-    found = outputs.of_stack(plan(routed(gateway, **fields)), None)["services"]["qwen"]
-    assert found["paths"] == ["/x", "/y"]
-    assert found["hostnames"] == ["*.example.com", "a.example.com", "b.example.com"]
-    assert found["urls"] == [f"https://{host}.example.com/{path}" for host in "ab" for path in "xy"]
+    output = outputs.of_stack(plan(routed(gateway, **fields)), None)["services"]["qwen"]
+    assert output["paths"] == ["/x", "/y"]
+    assert output["hostnames"] == ["*.example.com", "a.example.com", "b.example.com"]
+    assert output["urls"] == [f"https://{host}.example.com/{path}" for host in "ab" for path in "xy"]
 
 
 @pytest.mark.parametrize("fields", [{"hostnames": []}, {"hostnames": ["*.example.com"]}])

@@ -17,8 +17,8 @@ from tests.support.stacks.routed import told as refused
 
 
 def test_a_model_is_matched_in_the_header_that_the_payload_processor_sets():
-    found = route("qwen", BODY, matches=[{"model": "org/m"}])
-    (rule,) = rules(found)
+    manifest = route("qwen", BODY, matches=[{"model": "org/m"}])
+    (rule,) = rules(manifest)
     assert rule["matches"] == [
         {
             "path": {"type": "PathPrefix", "value": "/"},
@@ -56,9 +56,9 @@ LATEST = {"rewrites": [{"model": "latest", "targets": [{"model": "org/m"}]}]}
 
 def test_a_payload_processor_is_told_the_base_model_its_adapters_and_its_aliases():
     """See defects A8."""
-    found = bodies(routed(BODY, service=LORA | LATEST, matches=[{"model": "org/m"}]))
-    assert found["data"] == {"baseModel": "org/m", "adapters": '["latest", "sql"]'}
-    labels = found["metadata"]["labels"]
+    manifest = bodies(routed(BODY, service=LORA | LATEST, matches=[{"model": "org/m"}]))
+    assert manifest["data"] == {"baseModel": "org/m", "adapters": '["latest", "sql"]'}
+    labels = manifest["metadata"]["labels"]
     assert labels["inference.networking.k8s.io/bbr-managed"] == labels["inference.llm-d.ai/ipp-managed"] == "true"
     assert bodies(routed(BODY, matches=[{"model": "org/m"}]))["data"] == {"baseModel": "org/m"}
 

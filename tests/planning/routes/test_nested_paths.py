@@ -45,8 +45,8 @@ def test_a_path_inside_the_path_of_another_service_is_told():
 )
 def test_a_path_that_takes_nothing_or_what_a_fallback_leaves_is_not_told(inner, outer):
     """See defects H9."""
-    found = (*told(a=outer, b=inner), *told(a=inner, b=outer))
-    assert [line for line in found if "takes requests from" in line] == []
+    messages = (*told(a=outer, b=inner), *told(a=inner, b=outer))
+    assert [line for line in messages if "takes requests from" in line] == []
 
 
 def test_of_many_services_around_a_path_three_are_named():

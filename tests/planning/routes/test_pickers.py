@@ -6,7 +6,9 @@ from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.routed import told as refused
 from tests.support.stacks.routed import tried
 
-OLD, UNKNOWN, MENDED = {"version": "1.31.1"}, {}, {"version": "1.31.2"}
+OLD = {"version": "1.31.1"}
+UNKNOWN = {}
+MENDED = {"version": "1.31.2"}
 
 
 SINCE = "1.29.8, 1.30.6, 1.31.2, 1.32.0 or newer"

@@ -180,11 +180,11 @@ def test_more_than_a_route_takes_is_refused(field, value):
     ],
 )
 def test_a_route_that_the_server_would_refuse_is_refused_before(wrong):
-    found = copy.deepcopy(dict(route()))
-    validation.check([as_rendered(found)])
-    found["spec"]["rules"][0] |= wrong
+    manifest = copy.deepcopy(dict(route()))
+    validation.check([as_rendered(manifest)])
+    manifest["spec"]["rules"][0] |= wrong
     with pytest.raises(validation.SchemaError):
-        validation.check([as_rendered(found)])
+        validation.check([as_rendered(manifest)])
 
 
 TEXTS = st.text(alphabet="aAbB-._ /é", min_size=1, max_size=6)
@@ -209,11 +209,11 @@ def test_two_services_never_have_one_path_unnoticed(team, other, template):
     """See aim-engine B25, B31."""
     service = {"route": {"matches": [{"path": template}]}}
     stack = tree(**{key: {**service, "annotations": {"team": text}} for key, text in (("one", team), ("two", other))})
-    found = {meant(template, team), meant(template, other)}
-    if len(found) == 1 or found & {None, "/"}:
+    urls = {meant(template, team), meant(template, other)}
+    if len(urls) == 1 or urls & {None, "/"}:
         assert any(why in line for line in told(stack) for why in UNFIT)
     else:
-        assert {path for service in plan(stack).services for path in service.route.paths} == found
+        assert {path for service in plan(stack).services for path in service.route.paths} == urls
 
 
 # --- what others are told
@@ -256,9 +256,9 @@ def test_a_request_that_is_drained_is_not_told(request_timeout, drain_timeout):
 
 def test_a_canary_that_drains_shorter_is_told():
     canary = {"weight": 10, "drainTimeout": "30s", "engine": {"maxNumSeqs": 64}}
-    found = warnings("45s", canary=canary)
+    messages = warnings("45s", canary=canary)
     message = f"is above canary.drainTimeout (45s, 30s): requests longer than 30s {CUT}; set canary.drainTimeout: 45s"
-    assert found == [f"{AT}: {message}"]
+    assert messages == [f"{AT}: {message}"]
 
 
 def test_a_route_that_is_not_made_promises_nothing():

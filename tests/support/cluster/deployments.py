@@ -17,7 +17,7 @@ import yaml
 
 from local.backend import Backend
 from local.cluster import ControlPlane
-from local.engine import Engine
+from local.engine import PulumiEngine
 from local.report import Report
 from tests.support.cluster import rollouts
 from tests.support.cluster.server import read, read_one
@@ -128,7 +128,7 @@ class Deployed:
         if packages is not None:
             more["PULUMI_PYTHON_CMD"] = str(packages)
         settings = {"report": Report(), "environment": more, "backend": backend}
-        self.engine = Engine(directory / "engine", tools, plane.kubeconfig, self.project, called, **settings)
+        self.engine = PulumiEngine(directory / "engine", tools, plane.kubeconfig, self.project, called, **settings)
 
     @property
     def _log(self) -> Path:
