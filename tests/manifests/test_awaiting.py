@@ -50,7 +50,7 @@ def test_an_awaited_object_carries_its_wait_and_the_one_before_is_unchanged():
 @pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
 def test_no_object_is_annotated_otherwise_than_it_is_awaited(stack):
     planned = plan(stack)
-    for each in objects(render(planned, {service.key for service in planned.services})):
-        written = each.manifest["metadata"].get("annotations", {})
-        assert {key: value for key, value in written.items() if key in OURS} == (annotations(each.wait) or {})
-        assert json.loads(written.get("pulumi.com/waitFor", "[]")) == list(each.wait.conditions)
+    for item in objects(render(planned, {service.key for service in planned.services})):
+        written = item.manifest["metadata"].get("annotations", {})
+        assert {key: value for key, value in written.items() if key in OURS} == (annotations(item.wait) or {})
+        assert json.loads(written.get("pulumi.com/waitFor", "[]")) == list(item.wait.conditions)
