@@ -24,7 +24,7 @@ SHARED = tree(chat={"canary": {"weight": 10, "engine": {"args": ["--seed=7"]}}})
 MENDED = """This version of Istio asks the picker of each pool of a rule; those before asked that of the last backend
 alone. If it is a release, take it into `weightedPools.since` of planning/gateways.yaml. Once no older one is supported,
 the order of backends (`rules` of planning/routes/httproute.py) and the refusals of planning/routes/pickers.py are free.
-Delete these tests, and correct ADR 46."""
+Delete these tests, and correct docs/reasons.md."""
 
 
 @pytest.fixture(scope="module")
