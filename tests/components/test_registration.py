@@ -80,7 +80,8 @@ STACK = tree(
 @pytest.fixture
 def registered():
     """Return pairs of what is rendered and what the engine is asked for, and the URN of item rendered object."""
-    everything, run = list(objects(render(plan(STACK)))), run_whole(STACK)
+    everything = list(objects(render(plan(STACK))))
+    run = run_whole(STACK)
     urns = {}
     for item in everything:
         _, kind, namespace, name = item.place

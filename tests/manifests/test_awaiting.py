@@ -40,7 +40,8 @@ def test_annotations_of_an_object_stay_before_those_of_its_wait():
 
 
 def test_an_awaited_object_carries_its_wait_and_the_one_before_is_unchanged():
-    before, wait = as_rendered({"metadata": {"name": "a"}}), Wait(5, ("a",))
+    before = as_rendered({"metadata": {"name": "a"}})
+    wait = Wait(5, ("a",))
     after = awaiting.with_wait(before, wait)
     assert after.wait == wait
     assert after.manifest["metadata"] == {"name": "a", "annotations": {"pulumi.com/waitFor": '["a"]'}}

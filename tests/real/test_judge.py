@@ -17,7 +17,8 @@ from tests.support.traffic.istio_routes import backends, routes
 pytestmark = pytest.mark.real
 
 GOLDENS = {path.stem: path for path in sorted(Path("tests/contracts/goldens").glob("*.yaml"))}
-GENERATED, SEED = 200, 20
+GENERATED = 200
+SEED = 20
 SHARED = tree(chat={"canary": {"weight": 10, "engine": {"args": ["--seed=7"]}}})
 """Stack with a route to two pools."""
 MENDED = """This version of Istio asks the picker of each pool of a rule; those before asked that of the last backend

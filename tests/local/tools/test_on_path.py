@@ -66,7 +66,8 @@ def test_the_engine_on_path_counts_only_with_its_language_host_beside_it(bin_fol
 
 
 def test_a_folder_of_commands_that_we_composed_is_not_taken_for_the_users_path(tmp_path, monkeypatch):
-    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours = tmp_path / "ours"
+    theirs = tmp_path / "theirs"
     for folder in (ours, theirs):
         folder.mkdir()
         (folder / "go").write_text("#!/bin/sh\necho go1.26.9\n")
