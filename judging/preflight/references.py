@@ -52,8 +52,6 @@ def _missing(kind: str, reference: Reference, by_name: Collection[str], mode: Mo
         what = f"the cluster has no {kind} of this name ({reference.name})"
         remedy = f"create it, or write {_alternatives(by_name)}"
         yield Problem(reference.origin, what, remedy, severity=SEVERITIES[mode])
-            reference.origin, what, f"create it, or write {_alternatives(by_name)}", severity=SEVERITIES[mode]
-        )
 
 
 def _alternatives(by_name: Collection[str] | Mapping[str, object]) -> str:
