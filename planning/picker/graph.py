@@ -10,7 +10,7 @@ from planning.ground import yaml_text
 from planning.ground.labels import LLM_D_ROLE
 from planning.picker import value_shapes
 from planning.picker.value_shapes import PluginReference
-from planning.releases import Handler, PickerFacts, Plugin
+from planning.releases import PickerFacts, Plugin
 
 H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
@@ -22,6 +22,9 @@ HEADER = ("apiVersion", "kind")
 wrote."""
 _PARSER_WORD = f"{value_shapes.PLUGIN}parser"
 """Word for a leaf that holds the name of a parser, in the shapes of `planning.picker.value_shapes`."""
+
+UNKNOWN = Plugin(groups=[])
+"""Facts about a plugin whose type the release does not have: it belongs to no group, and no rule is about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +38,15 @@ class DeclaredPlugin:
     """Parameters, with keys spelt as in the release facts. Empty if the configuration has no mapping here."""
     written: object
     """Value of `parameters` in the configuration, unchanged and of any type."""
-    facts: Plugin | None
-    """Facts about the type. None if the release has no such type."""
+    facts: Plugin
+    """Facts about the type; `UNKNOWN` if the release has no such type."""
     named: bool
     """Whether the configuration gives the plugin a name. Otherwise the type is also the name."""
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Return the groups of the plugin's type. They determine where the plugin can be used."""
-        if self.facts is None:
-            return ()
         return tuple(self.facts.groups)
-
-    @property
-    def handler(self) -> Handler | None:
-        """Return what the release says about the plugin as a profile handler. None if it is none."""
-        if self.facts is None:
-            return None
-        return self.facts.handler
 
     @property
     def shape(self) -> Mapping[str, Any] | None:
@@ -61,8 +55,6 @@ class DeclaredPlugin:
         The result is the former shape if some written key is only in the former shape, and no written key is only in
         the current shape.
         """
-        if self.facts is None:
-            return None
         current = self.facts.parameters
         former = self.facts.former_parameters
         if current is None or former is None:
@@ -114,7 +106,6 @@ class SchedulingProfile:
         filters = (entry.plugin for entry in self.entries if "filter" in entry.groups)
         return any(
             plugin is not None
-            and plugin.facts is not None
             and (plugin.facts.role == role or {LLM_D_ROLE, role} <= set(yaml_text.texts(plugin.parameters)))
             for plugin in filters
         )
@@ -136,11 +127,11 @@ class Graph:
         """Return the declared plugin called `name`. None if there is none."""
         return next((plugin for plugin in self.plugins if plugin.name == name), None)
 
-    def facts_of(self, name: str, facts: PickerFacts) -> Plugin | None:
+    def facts_of(self, name: str, facts: PickerFacts) -> Plugin:
         """Return the facts about the declared plugin called `name`, or else about the type of this name."""
         declared = self.find(name)
         if declared is None:
-            return facts.plugins.table.get(name)
+            return facts.plugins.table.get(name, UNKNOWN)
         return declared.facts
 
     @property
@@ -167,8 +158,6 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
 
 def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
     """Return a plugin's parameters, except those that the picker ignores because another parameter replaces them."""
-    if plugin.facts is None:
-        return plugin.parameters
     superseded = plugin.facts.superseded
     return {key: value for key, value in plugin.parameters.items() if not plugin.parameter(superseded.get(key, ""))}
 
@@ -286,7 +275,7 @@ def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[PluginRefer
     for reference in graph.references:
         if reference.groups == ("parser",):
             plugin = graph.facts_of(reference.name, facts)
-            if plugin is not None and "parser" in plugin.groups:
+            if "parser" in plugin.groups:
                 yield reference, plugin
                 if plugin.takes_every_path:
                     return
@@ -305,7 +294,7 @@ def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Itera
         type_name = item.get("type")
         parameters = item.get("parameters")
         if isinstance(type_name, str):
-            known = facts.plugins.table.get(type_name)
+            known = facts.plugins.table.get(type_name, UNKNOWN)
             name = _text(item, "name")
             yield DeclaredPlugin(
                 at=path / "plugins" / index,
@@ -318,13 +307,11 @@ def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Itera
             )
 
 
-def _canonical(parameters: object, facts: Plugin | None) -> dict[str, Any]:
+def _canonical(parameters: object, facts: Plugin) -> dict[str, Any]:
     """Return parameters with keys spelt as in the release facts. The picker ignores the case of letters in keys."""
     if not isinstance(parameters, dict):
         return {}
-    shape = dict[str, Any]()
-    if facts is not None:
-        shape = {**(facts.parameters or {}), **(facts.former_parameters or {})}
+    shape = {**(facts.parameters or {}), **(facts.former_parameters or {})}
     return cast("dict[str, Any]", value_shapes.canonical(cast("dict[str, Any]", parameters), shape))
 
 
