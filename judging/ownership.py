@@ -97,7 +97,9 @@ def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
 
 
 def _way_out(mark: Mark) -> str:
-    earlier = "project/stack" if mark.stack is None else mark.stack
+    earlier = "project/stack"
+    if mark.stack is not None:
+        earlier = mark.stack
     return f"choose another name or namespace, or write formerly: [{earlier}] if this stack had that name"
 
 
@@ -105,7 +107,9 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
     if not objects:
         return
     others = len(objects) - 1
-    further = f" and {others} further object{'' if others == 1 else 's'}" if others else ""
+    further = ""
+    if others:
+        further = f" and {others} further object{'' if others == 1 else 's'}"
     what = f"objects without a mark get the mark of {name}: {objects[0].path}{further}"
     yield warning(Path(), what, "make sure that no other stack deploys them")
 
@@ -128,7 +132,9 @@ def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:
     """Return the command that adopts an object into Pulumi's state. A run then updates the object as planned."""
     *_, namespace, object_name = named.place
-    identifier = f"{namespace}/{object_name}" if namespace else object_name
+    identifier = object_name
+    if namespace:
+        identifier = f"{namespace}/{object_name}"
     urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"
     parent = instance.name
     urn_of_parent = f"{urn}::{instance.name}"

@@ -90,8 +90,12 @@ def _number(number: object) -> int | None:
     """Return a number or percentage as a number; None if it is neither, or below zero."""
     if isinstance(number, str):
         match = _PERCENT.fullmatch(number)
-        return None if match is None else int(match[1])
-    return number if isinstance(number, int) and number >= 0 else None
+        if match is None:
+            return None
+        return int(match[1])
+    if isinstance(number, int) and number >= 0:
+        return number
+    return None
 
 
 def violations(template: PodTemplate) -> Iterator[Violation]:
@@ -334,15 +338,22 @@ def _annotations(template: PodTemplate) -> Iterator[Violation]:
                 what = f"names no container of this pod ({name})"
                 yield Violation(at, what, f"use the name of a container ({', '.join(contexts)})")
             context = contexts.get(name, {})
-            applied = context if field in context else security(pod)
+            applied = context
+            if field not in context:
+                applied = security(pod)
         elif key == _SECCOMP_POD or key.startswith(_SECCOMP_CONTAINER):
             field = "seccompProfile"
             known = _SECCOMP_VALUES
             name = key.removeprefix(_SECCOMP_CONTAINER)
-            applied = security(pod) if key == _SECCOMP_POD else contexts.get(name, {})
+            if key == _SECCOMP_POD:
+                applied = security(pod)
+            else:
+                applied = contexts.get(name, {})
         else:
             continue
-        file = text.removeprefix(_LOCAL) if text.startswith(_LOCAL) else None
+        file = None
+        if text.startswith(_LOCAL):
+            file = text.removeprefix(_LOCAL)
         if text not in known and (file is None or not _FILES[field](file)):
             yield Violation(at, f"is no profile ({text})", "write runtime/default, or remove it")
         elif field in applied and not _agree(text, mapping(applied[field])):

@@ -107,7 +107,9 @@ def _volumes(at: Path, pod: Tree) -> Iterator[Finding]:
         kinds = volume.keys() - {"name"}
         if not kinds or kinds & _table().volumes:
             continue
-        find = _severe if "hostPath" in kinds else _mild
+        find = _mild
+        if "hostPath" in kinds:
+            find = _severe
         yield find(at / index, ", ".join(sorted(kinds)), "use a claim, a ConfigMap, a Secret or an emptyDir")
 
 
@@ -140,7 +142,9 @@ def _defaults(at: Path, pod: Tree) -> Iterator[Finding]:
 
 def _relaxation(pod: Tree) -> int | None:
     """Return the first minor version that relaxes rules for a pod; None if no version relaxes them."""
-    return _table().user_namespaces if pod.get("hostUsers") is False else None
+    if pod.get("hostUsers") is False:
+        return _table().user_namespaces
+    return None
 
 
 def _context(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
@@ -150,7 +154,9 @@ def _context(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
     if context.get("runAsUser") == 0:
         yield _mild(at / "runAsUser", "runAsUser: 0", "write a user id above 0", until=_relaxation(pod))
     if context.get("runAsNonRoot") is False:
-        remedy = "write true" if at.parent == Path("spec") else _REMOVE
+        remedy = _REMOVE
+        if at.parent == Path("spec"):
+            remedy = "write true"
         yield _mild(at / "runAsNonRoot", "runAsNonRoot is not true", remedy, until=_relaxation(pod))
     for field in ("seccompProfile", "appArmorProfile"):
         profile = trees.at(context, field, "type")
@@ -183,7 +189,9 @@ def _container(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
         yield _mild(path / "capabilities", "capabilities are not dropped", _SEALED)
     added = sorted({*map(str, sequence(capabilities.get("add")))} - {_RESTRICTED_CAPABILITY})
     if added:
-        find = _mild if _table().capabilities.issuperset(added) else _severe
+        find = _severe
+        if _table().capabilities.issuperset(added):
+            find = _mild
         yield find(path / "capabilities" / "add", ", ".join(added), _REMOVE)
     proc_mount = context.get("procMount", "Default")
     relaxed = _relaxation(pod)

@@ -64,7 +64,9 @@ class Rule:
         """Return the rule in the form that it has in the manifest of a Role."""
         if self.group == _URLS:
             return {"nonResourceURLs": list(self.resources), "verbs": list(self.verbs)}
-        names = {"resourceNames": list(self.names)} if self.names else {}
+        names = {}
+        if self.names:
+            names = {"resourceNames": list(self.names)}
         return {"apiGroups": [self.group], "resources": list(self.resources), **names, "verbs": list(self.verbs)}
 
 
@@ -142,7 +144,9 @@ def judge(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Proble
             yield gap(Path(), _CHECK, "the API server does not list all rules")
             return
         if texts:
-            where = f"in namespace {namespace}" if namespace else "in the whole cluster"
+            where = "in the whole cluster"
+            if namespace:
+                where = f"in namespace {namespace}"
             what = f"this run is not allowed to {', '.join(texts)} {where}, so it may fail, or wait without end"
             yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
 
@@ -260,7 +264,9 @@ class _Verbs:
         """Collect the verbs of rules. A rule for a namespace in `created` is widened to the whole cluster."""
         verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
         for namespace, rule in rules:
-            place = _EVERYWHERE if namespace in created else namespace
+            place = namespace
+            if namespace in created:
+                place = _EVERYWHERE
             for resource in rule.resources:
                 verbs.setdefault((place, rule.group, resource, rule.names), set()).update(rule.verbs)
         return cls(verbs)

@@ -64,7 +64,9 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
     for service in plan.services:
         route = service.route
         primary = service.primary
-        found = None if route is None else live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
+        found = None
+        if route is not None:
+            found = live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
         if found is None or primary.metered_as is None:
             continue
         backends = {
@@ -73,7 +75,9 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
             for ref in rule.get("backendRefs") or ()
         }
         if backends - {target}:
-            refused = "; network policies refuse these requests until the route changes" if primary.policies else ""
+            refused = ""
+            if primary.policies:
+                refused = "; network policies refuse these requests until the route changes"
             what = f"its requests move from {', '.join(sorted(backends - {target}))} to {target}{refused}"
             remedy = "make sure that the interceptor answers, and that clients are authenticated in front of it"
             yield warning(primary.path / "interceptor", what, remedy)
@@ -112,14 +116,18 @@ def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
 def _range(numbers: Sequence[int]) -> str:
     first = min(numbers)
     last = max(numbers)
-    return str(first) if first == last else f"{first}-{last}"
+    if first == last:
+        return str(first)
+    return f"{first}-{last}"
 
 
 def _replica_warnings(variant: VariantPlan, workload: Workload, live: LiveObjects) -> Iterator[Problem]:
     namespace = variant.names.namespace
     place = (workload.api_version.partition("/")[0], workload.kind, namespace, workload.name)
     found = live.objects.get(place)
-    writer = None if found is None else found.writer("spec", "replicas")
+    writer = None
+    if found is not None:
+        writer = found.writer("spec", "replicas")
     if workload.replicas is None or found is None or writer is None:
         return
     number = found.content["spec"]["replicas"]
@@ -150,7 +158,9 @@ def _new_generation(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
         workload.layout.devices_per_pod * workload.layout.pods_per_replica * workload.max_replicas
         for workload in variant.workloads
     )
-    devices = f", with up to {device_count} more devices in use meanwhile" if device_count else ""
+    devices = ""
+    if device_count:
+        devices = f", with up to {device_count} more devices in use meanwhile"
     what = (
         f"its new pods cannot share a KV cache with the pods of {old_pools}: pool {names.pool} is added{devices}, "
         "then requests move to it, then the old pods end"

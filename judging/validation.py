@@ -160,14 +160,18 @@ def _value_tail(shown: str) -> str:
 
     `shown` comes from `echo`. Its parentheses are removed, because the message has parentheses around the text.
     """
-    return f": {shown[2:-1]}" if shown else ""
+    if shown:
+        return f": {shown[2:-1]}"
+    return ""
 
 
 def _wrong_type(at: Path, value: object, types: Sequence[str]) -> _Misfit:
     expected = [name for name in dict.fromkeys(types) if name != "null"]
     nouns = " or ".join(_NOUNS[name] for name in expected)
     is_bare = expected == ["string"] and isinstance(value, bool | int | float)
-    remedy = "write it quoted" if is_bare else f"write {nouns}"
+    remedy = "write it quoted"
+    if not is_bare:
+        remedy = f"write {nouns}"
     return _Misfit(at, f"is not {nouns}{_value_tail(echo(at, value))}", remedy)
 
 
@@ -183,7 +187,9 @@ def _suggestion(key: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(key, known, n=1)
     if close:
         return f"did you mean {close[0]}?"
-    return f"known here: {', '.join(known)}" if known else "remove it"
+    if known:
+        return f"known here: {', '.join(known)}"
+    return "remove it"
 
 
 def _known_keys(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> list[str]:
@@ -206,7 +212,9 @@ def _compiled_schema(api: str, kind: str) -> _CompiledSchema | None:
         document = cast("dict[str, Any]", yaml_text.load(custom.read_text(encoding="utf-8")))
         return _CompiledSchema(jsonschema_rs.validator_for(document, registry=_registry(), mask="the value"), document)
     group, _, version = api.rpartition("/")
-    prefix = f"{group.split('.')[0]}-" if group else ""
+    prefix = ""
+    if group:
+        prefix = f"{group.split('.')[0]}-"
     builtin = _builtin_schemas() / f"{kind.lower()}-{prefix}{version}.json"
     is_builtin_group = "." not in group or group.endswith(".k8s.io")
     if not is_builtin_group or not builtin.is_file():
@@ -245,8 +253,12 @@ def _definitions() -> dict[str, Any]:
 def _with_bounds(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a whole number with the bounds of its format, and any other schema as it is."""
     number_format = schema.get("format")
-    bounds = _BOUNDS.get(number_format) if isinstance(number_format, str) else None
-    return schema if bounds is None else schema | bounds
+    bounds = None
+    if isinstance(number_format, str):
+        bounds = _BOUNDS.get(number_format)
+    if bounds is None:
+        return schema
+    return schema | bounds
 
 
 def _constraints() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:

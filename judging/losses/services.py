@@ -60,7 +60,9 @@ class Loss:
     @property
     def problem(self) -> Problem:
         """Return the loss as an error."""
-        devices = f" with {_count(self.devices, 'device')}" if self.devices else ""
+        devices = ""
+        if self.devices:
+            devices = f" with {_count(self.devices, 'device')}"
         what = f"this run would end all of {self.name} ({_count(self.pods, 'pod')}{devices}): {self.reason}"
         return Problem(self.path, what, f"{self.remedy}, or write allow: [{self.cause}] for one run")
 

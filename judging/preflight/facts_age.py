@@ -20,7 +20,9 @@ def judge(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Pa
     `now` is a time in UTC. `at` is the key that names the file. If the name of a cluster is unknown, the names are not
     compared.
     """
-    found = None if facts is None else facts.origin
+    found = None
+    if facts is not None:
+        found = facts.origin
     if found is None:
         return
     if cluster is not None and found.cluster is not None and found.cluster != cluster:

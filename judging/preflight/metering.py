@@ -72,7 +72,9 @@ def _duplicate_problems(
         what = f"is also the id of {place}, {until} ({holder.resource_id})"
         remedy = "first deploy with another id; deploy with this id when the old Service is gone"
     else:
-        whose = "somebody else" if holder.mark.owner is None else f"stack {holder.mark.owner}"
+        whose = "somebody else"
+        if holder.mark.owner is not None:
+            whose = f"stack {holder.mark.owner}"
         what = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})"
         remedy = "choose another id"
     yield Problem(at, what, remedy, severity=SEVERITIES[mode])

@@ -26,7 +26,10 @@ def judge(
         return
     for name in sorted(needs.namespaces):
         live = facts.namespaces.namespaces.get(name)
-        verdict = _missing(name, needs, origins) if live is None else _verdict(name, live, needs, origins, identity)
+        if live is None:
+            verdict = _missing(name, needs, origins)
+        else:
+            verdict = _verdict(name, live, needs, origins, identity)
         if verdict is not None:
             yield Problem(*verdict, severity=SEVERITIES[mode])
         elif live is not None and name in needs.created and _read(live, identity) is Verdict.UNMARKED:
@@ -50,7 +53,9 @@ def _verdict(
     if name not in needs.created or _read(live, identity) in {Verdict.OURS, Verdict.UNMARKED}:
         return None
     owner = marks.read(_metadata(live)).owner
-    whose = "somebody else" if owner is None else f"stack {owner}"
+    whose = "somebody else"
+    if owner is not None:
+        whose = f"stack {owner}"
     what = f"namespace {name} belongs to {whose}; destroying this stack would delete it and all its objects"
     return _CREATE, what, "write create: false, or choose another namespace"
 

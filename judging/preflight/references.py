@@ -56,5 +56,9 @@ def _missing(kind: str, reference: Reference, found: Collection[str], mode: Mode
 def _alternatives(found: Collection[str] | Mapping[str, object]) -> str:
     """Return the names that a user can write, as text."""
     names = sorted(found)
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"one of {', '.join(names[:_MOST_NAMES])}{more}" if names else "the name of a class that you create"
+    more = ""
+    if len(names) > _MOST_NAMES:
+        more = f" and {len(names) - _MOST_NAMES} more"
+    if names:
+        return f"one of {', '.join(names[:_MOST_NAMES])}{more}"
+    return "the name of a class that you create"

@@ -35,7 +35,9 @@ def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     found = labels.get(key, "")
     if not found.lstrip("-").isdigit() or len(values) != 1 or not str(values[0]).lstrip("-").isdigit():
         return False
-    return int(found) > int(values[0]) if operator == "Gt" else int(found) < int(values[0])
+    if operator == "Gt":
+        return int(found) > int(values[0])
+    return int(found) < int(values[0])
 
 
 def further_demands(placement: Placement) -> tuple[str, ...]:

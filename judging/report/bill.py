@@ -17,7 +17,9 @@ def devices(service: ServicePlan) -> tuple[Devices, ...]:
             per_replica = workload.layout.devices_per_pod * workload.layout.pods_per_replica
             scaler = workload.autoscaler
             high = workload.max_replicas
-            low = high if scaler is None else scaler.min_replicas
+            low = high
+            if scaler is not None:
+                low = scaler.min_replicas
             if per_replica * high:
                 found.append(Devices(variant.accelerators[workload.role], per_replica * low, per_replica * high))
     return tuple(found)

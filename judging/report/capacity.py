@@ -40,7 +40,9 @@ class Lack:
     @property
     def verdict(self) -> Verdict:
         """Return `SHORT` if even the smallest numbers of replicas need more than the quota has left, else `TIGHT`."""
-        return Verdict.SHORT if self.used + self.additional.low > self.hard else Verdict.TIGHT
+        if self.used + self.additional.low > self.hard:
+            return Verdict.SHORT
+        return Verdict.TIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +147,11 @@ def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _N
     is_certain = not any(affinity.further_demands(change.workload.placement) for change in changes)
     for change in changes:
         nodes = takers[change.place]
-        known = () if isinstance(nodes, Unknown) else nodes
-        names[change.place] = frozenset(node.name for node in known)
-        is_certain = is_certain and all(node.requested is not None for node in known)
-        free |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in known}
+        if isinstance(nodes, Unknown):
+            nodes = ()
+        names[change.place] = frozenset(node.name for node in nodes)
+        is_certain = is_certain and all(node.requested is not None for node in nodes)
+        free |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in nodes}
     low = high = pack(free, _pods(changes, names, largest=False))
     if any(change.additional.low != change.additional.high for change in changes):
         high = pack(free, _pods(changes, names, largest=True))
@@ -176,7 +179,9 @@ def _lenient(verdict: Verdict, changes: Iterable[Change]) -> Verdict:
     Whether the new pods get these devices is uncertain, because the nodes of the replaced pods are unknown.
     """
     is_lacking = verdict is Verdict.SHORT
-    return Verdict.TIGHT if is_lacking and any(change.may_inherit for change in changes) else verdict
+    if is_lacking and any(change.may_inherit for change in changes):
+        return Verdict.TIGHT
+    return verdict
 
 
 class _Takers:
@@ -199,7 +204,9 @@ def _nodes_for(change: Change, facts: ClusterFacts) -> _Nodes:
     workload = change.workload
     found = fleet.of_class(workload.accelerator, workload.placement, facts)
     if isinstance(found, Unknown) or isinstance(facts.nodes, Unknown):
-        return facts.nodes if isinstance(facts.nodes, Unknown) else found
+        if isinstance(facts.nodes, Unknown):
+            return facts.nodes
+        return found
     labels: Mapping[str, LiveNode] = {node.name: node for node in facts.nodes.nodes}
     return tuple(
         node
@@ -210,7 +217,10 @@ def _nodes_for(change: Change, facts: ClusterFacts) -> _Nodes:
 
 def _pods(changes: Iterable[Change], takers: Mapping[Place, frozenset[str]], *, largest: bool) -> Iterator[Pods]:
     for change in changes:
-        replicas = change.additional.high if largest else change.additional.low
+        if largest:
+            replicas = change.additional.high
+        else:
+            replicas = change.additional.low
         layout = change.workload.layout
         name = change.workload.name
         yield Pods(name, layout.chips_per_pod, replicas * layout.pods_per_replica, takers[change.place])
@@ -226,13 +236,17 @@ def _classes(changes: Sequence[Change], gone: Sequence[Running], takers: _Takers
             table[name] = table.get(name, NOTHING).plus(number)
 
     for old in gone:
-        replicas = 1 if old.replicas is None else old.replicas
+        replicas = 1
+        if old.replicas is not None:
+            replicas = old.replicas
         devices = Range(replicas, replicas).times(old.devices_per_pod * old.pods_per_replica)
         add(before, old.accelerator, devices)
         add(peak, old.accelerator, devices)
     for change in changes:
         present = _present(change)
-        old_class = None if change.running is None else change.running.accelerator
+        old_class = None
+        if change.running is not None:
+            old_class = change.running.accelerator
         add(before, old_class or change.accelerator, present)
         add(after, change.accelerator, change.after.times(change.devices_per_replica))
         for name, number in _peaks(change, present):
@@ -284,7 +298,9 @@ def _nodes(name: str, changes: Iterable[Change], takers: _Takers) -> dict[str, i
 
 
 def _free(nodes: Mapping[str, int] | None) -> int | None:
-    return None if nodes is None else sum(nodes.values())
+    if nodes is None:
+        return None
+    return sum(nodes.values())
 
 
 def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:

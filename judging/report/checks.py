@@ -46,7 +46,9 @@ def judge(plan: StackPlan, before: ClusterBefore, mode: Mode) -> tuple[Problem, 
         return ()
     if isinstance(facts.nodes, Unknown):
         unread = gap(Path(), "capacity of the nodes for this change", facts.nodes.reason)
-        return (unread,) if mode == "strict" else ()
+        if mode == "strict":
+            return (unread,)
+        return ()
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
         found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
         return tuple(_certain(found, mode))
@@ -124,25 +126,35 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
         if (replicas := change.additional.high if largest else change.additional.low)
     ]
     listed = ", ".join(pods[:_MOST_NAMES]) + (f" and {len(pods) - _MOST_NAMES} more" if len(pods) > _MOST_NAMES else "")
-    number = devices.additional.high if largest else devices.additional.low
+    if largest:
+        number = devices.additional.high
+    else:
+        number = devices.additional.low
     return f"{number} more {devices.resource} are needed at the same time ({listed})"
 
 
 def _free(devices: DeviceCapacity) -> str:
     """Return the number of free devices as text. If this number is uncertain, the text names it as an upper bound."""
-    limit = "" if devices.is_certain else "at most "
+    limit = "at most "
+    if devices.is_certain:
+        limit = ""
     return f"{limit}{devices.free} are free on nodes of {', '.join(devices.classes)}"
 
 
 def _remedy(devices: DeviceCapacity) -> str:
     cls = devices.classes[0]
     surges = any(change.running is not None and change.additional.low for change in devices.changes)
-    lower = "replicas or maxSurge" if surges else "replicas"
+    lower = "replicas"
+    if surges:
+        lower = "replicas or maxSurge"
     return f"add nodes, lower {lower}, or write accelerators.{cls}.provisioned: true if nodes come on demand"
 
 
 def _excess(lack: Lack) -> str:
-    needed = lack.additional.high if lack.verdict is Verdict.TIGHT else lack.additional.low
+    if lack.verdict is Verdict.TIGHT:
+        needed = lack.additional.high
+    else:
+        needed = lack.additional.low
     return (
         f"quota {lack.quota} of namespace {lack.namespace} has {lack.hard} {lack.resource}, {lack.used} are used, and "
         f"{needed} more are needed at the same time"
@@ -152,4 +164,6 @@ def _excess(lack: Lack) -> str:
 def _place(changes: Iterable[Change]) -> Path:
     """Return the path of `accelerator` of the role that needs devices, or `services` if several roles need devices."""
     paths = {change.workload.path for change in changes if change.additional.high}
-    return paths.pop() / "accelerator" if len(paths) == 1 else Path("services")
+    if len(paths) == 1:
+        return paths.pop() / "accelerator"
+    return Path("services")

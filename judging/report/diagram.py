@@ -60,7 +60,9 @@ def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
 
 def _target(variant: VariantPlan) -> str:
     """Return the name of a variant's pool, or of its Service if the variant has no picker."""
-    return variant.names.base if variant.endpoint_picker is None else variant.names.pool
+    if variant.endpoint_picker is None:
+        return variant.names.base
+    return variant.names.pool
 
 
 def _service(
@@ -92,7 +94,9 @@ def _edge_end(variant: VariantPlan, name: str) -> str:
     The interceptor sends requests to a Service. If the variant has a picker, the flowchart has no box for this Service.
     The edge then has the Service as its label, and ends at the pods.
     """
-    return f" {name}" if variant.endpoint_picker is None else f'|"Service {variant.names.base}"| {name}d'
+    if variant.endpoint_picker is None:
+        return f" {name}"
+    return f'|"Service {variant.names.base}"| {name}d'
 
 
 def _rule(rule: RouteRule, route: str, namespace: str, targets: dict[tuple[str, str], str]) -> Iterator[str]:
@@ -103,7 +107,9 @@ def _rule(rule: RouteRule, route: str, namespace: str, targets: dict[tuple[str, 
     )
     total = sum(backend.weight for backend in rule.backends)
     for backend in rule.backends:
-        share = f" · {100 * backend.weight // total} %" if len(rule.backends) > 1 and total else ""
+        share = ""
+        if len(rule.backends) > 1 and total:
+            share = f" · {100 * backend.weight // total} %"
         target = targets[backend.namespace or namespace, backend.name]
         yield f'  {route} -->|"{"<br/>".join(matches)}{share}"| {target}'
 
@@ -133,9 +139,20 @@ def _pods(workload: Workload) -> str:
     """Return role, kind, name, number of replicas, pods and devices of a workload, as text."""
     scaler = workload.autoscaler
     layout = workload.layout
-    number = str(workload.max_replicas) if scaler is None else f"{scaler.min_replicas} to {scaler.max_replicas}"
-    pods = f" × {layout.pods_per_replica} pods" if layout.pods_per_replica > 1 else ""
-    devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}" if layout.devices_per_pod else ""
-    role = "" if workload.role == labels.DECODE else f"{workload.role} "
-    noun = "replica" if number == "1" else "replicas"
+    if scaler is None:
+        number = str(workload.max_replicas)
+    else:
+        number = f"{scaler.min_replicas} to {scaler.max_replicas}"
+    pods = ""
+    if layout.pods_per_replica > 1:
+        pods = f" × {layout.pods_per_replica} pods"
+    devices = ""
+    if layout.devices_per_pod:
+        devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}"
+    role = ""
+    if workload.role != labels.DECODE:
+        role = f"{workload.role} "
+    noun = "replicas"
+    if number == "1":
+        noun = "replica"
     return f"{role}{workload.kind}<br/>{workload.name}<br/>{number} {noun}{pods}{devices}"

@@ -23,10 +23,14 @@ class Drift:
     @property
     def sign(self) -> str:
         """The sign of the change in a list: `-` for an object that is gone, `~` for any other."""
-        return "-" if self.is_gone else "~"
+        if self.is_gone:
+            return "-"
+        return "~"
 
     def __str__(self) -> str:
-        return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"
+        if self.is_gone:
+            return f"{self.object} is gone"
+        return f"{self.object}: {', '.join(self.fields)}"
 
 
 def of_events(events: Events) -> tuple[Drift, ...]:
@@ -41,8 +45,13 @@ def of_events(events: Events) -> tuple[Drift, ...]:
 def _drift(step: Step) -> Drift:
     _, kind, namespace, name = step.place
     fields = tuple(f"{field}{_numbers(field, step)}" for field in step.differences)
-    more = (f"{len(fields) - _MOST_FIELDS} more",) if len(fields) > _MOST_FIELDS else ()
-    title = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+    more = ()
+    if len(fields) > _MOST_FIELDS:
+        more = (f"{len(fields) - _MOST_FIELDS} more",)
+    if namespace:
+        title = f"{kind} {namespace}/{name}"
+    else:
+        title = f"{kind} {name}"
     return Drift(title, step.operation == "delete", (*fields[:_MOST_FIELDS], *more))
 
 
@@ -50,7 +59,9 @@ def _numbers(field: str, step: Step) -> str:
     if field != _REPLICAS:
         return ""
     old, new = (_replicas(each) for each in (step.old, step.new))
-    return f" {old} → {new}" if isinstance(old, int) and isinstance(new, int) and old != new else ""
+    if isinstance(old, int) and isinstance(new, int) and old != new:
+        return f" {old} → {new}"
+    return ""
 
 
 def _replicas(content: Mapping[str, Any]) -> object:

@@ -97,14 +97,18 @@ def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def _harmless_value(flag: str, values: Sequence[str]) -> str:
     """Return the value of a flag if it cannot be a credential, else an empty text."""
     is_harmless = len(values) == 1 and _SHOWN.fullmatch(values[0]) and not credentials.is_credential(flag, values[0])
-    return values[0] if is_harmless else ""
+    if is_harmless:
+        return values[0]
+    return ""
 
 
 def _variable_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     before, after = ({each.get("name", ""): each for each in found.get("env") or ()} for found in (old, new))
     names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
     if names:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        more = ""
+        if len(names) > _MOST_NAMES:
+            more = f" and {len(names) - _MOST_NAMES} more"
         yield f"variable{'' if len(names) == 1 else 's'} {', '.join(names[:_MOST_NAMES])}{more}"
 
 
@@ -141,7 +145,9 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def _value(variable: object) -> object:
-    return cast("Mapping[str, object]", variable).get("value") if isinstance(variable, Mapping) else None
+    if isinstance(variable, Mapping):
+        return cast("Mapping[str, object]", variable).get("value")
+    return None
 
 
 def _strings(values: Iterable[object]) -> Iterator[str]:

@@ -243,7 +243,9 @@ def _step(metadata: _Metadata, *, is_drift: bool) -> Step:
 
 
 def _inputs(state: _State | None) -> Mapping[str, Any]:
-    return _NONE if state is None or state.inputs is None else shapes.readable(state.inputs)
+    if state is None or state.inputs is None:
+        return _NONE
+    return shapes.readable(state.inputs)
 
 
 def _diagnostics(event: _Event) -> Iterator[Diagnostic]:
@@ -253,7 +255,9 @@ def _diagnostics(event: _Event) -> Iterator[Diagnostic]:
     if message is not None and not message.ephemeral and message.severity in {"warning", "error"}:
         yield Diagnostic(message.severity, plain(message.message), message.urn.rpartition("::")[2])
     if violation is not None:
-        severity = "error" if violation.enforcement_level == "mandatory" else "warning"
+        severity = "warning"
+        if violation.enforcement_level == "mandatory":
+            severity = "error"
         resource = violation.resource_urn.rpartition("::")[2]
         yield Diagnostic(severity, plain(violation.message), resource, violation.policy_name)
     if failure is not None:

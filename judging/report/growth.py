@@ -28,7 +28,9 @@ class Range:
         return Range(self.low + other.low, self.high + other.high)
 
     def __str__(self) -> str:
-        return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
+        if self.low == self.high:
+            return str(self.low)
+        return f"{self.low} to {self.high}"
 
 
 NOTHING = Range(0, 0)
@@ -73,7 +75,9 @@ class Change:
         scaler = self.workload.autoscaler
         if number is not None:
             return Range(number, number)
-        return Range(1, 1) if scaler is None else Range(scaler.min_replicas, scaler.max_replicas)
+        if scaler is None:
+            return Range(1, 1)
+        return Range(scaler.min_replicas, scaler.max_replicas)
 
     @property
     def after(self) -> Range:
@@ -114,9 +118,9 @@ class Change:
         """
         if self.running is None or self.is_reshaped:
             return self.after
-        surge = (
-            self.workload.rollout.max_surge if self.restarts and not isinstance(self.workload.rollout, Recreate) else 0
-        )
+        surge = 0
+        if self.restarts and not isinstance(self.workload.rollout, Recreate):
+            surge = self.workload.rollout.max_surge
         before = self.before
         after = self.after
         if not before.high:
@@ -152,7 +156,9 @@ def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
     """
     for key, below in fields.items():
         kind, _, name = key.partition(":")
-        found = _child(rendered, kind, name) if name else rendered
+        found = rendered
+        if name:
+            found = _child(rendered, kind, name)
         if found is None or (below and lacks(found, below)):
             return True
     return False
@@ -165,8 +171,12 @@ def _child(rendered: object, kind: str, name: str) -> object:
     therefore not compared.
     """
     if kind == "f":
-        return cast("Mapping[str, object]", rendered).get(name) if isinstance(rendered, Mapping) else None
-    items = cast("Sequence[object]", rendered) if isinstance(rendered, list | tuple) else ()
+        if isinstance(rendered, Mapping):
+            return cast("Mapping[str, object]", rendered).get(name)
+        return None
+    items = ()
+    if isinstance(rendered, list | tuple):
+        items = cast("Sequence[object]", rendered)
     if kind == "v":
         return next((item for item in items if item == json.loads(name)), None)
     keys = json.loads(name)
@@ -177,11 +187,15 @@ def _child(rendered: object, kind: str, name: str) -> object:
 def is_contained(rendered: object, live: object) -> bool:
     """Tell whether a live value equals the rendered value, except for keys that the API server and its hooks add."""
     if isinstance(rendered, Mapping):
-        found = cast("Mapping[str, object]", live) if isinstance(live, Mapping) else None
+        found = None
+        if isinstance(live, Mapping):
+            found = cast("Mapping[str, object]", live)
         items = cast("Mapping[str, object]", rendered).items()
         return found is not None and all(key in found and is_contained(value, found[key]) for key, value in items)
     if isinstance(rendered, list | tuple):
         expected = cast("Sequence[object]", rendered)
-        values = cast("Sequence[object]", live) if isinstance(live, list | tuple) else ()
+        values = ()
+        if isinstance(live, list | tuple):
+            values = cast("Sequence[object]", live)
         return len(expected) == len(values) and all(map(is_contained, expected, values))
     return rendered == live

@@ -149,7 +149,10 @@ def _always(free: Mapping[str, int], pods: Sequence[Pods]) -> bool:
             if room < each.size:
                 continue
             least = room - each.size + 1
-            blocked = -(-least // step) * step if step else room + 1
+            if step:
+                blocked = -(-least // step) * step
+            else:
+                blocked = room + 1
             if blocked > room:
                 break
             cost += blocked

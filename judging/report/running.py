@@ -54,7 +54,9 @@ def of_object(
     pod = template(kind, content).get("spec", _NONE)
     limits = [container.get("resources", _NONE).get("limits", _NONE) for container in pod.get("containers", ())]
     devices = {name: int(number) for each in limits for name, number in each.items() if _is_device(name, number)}
-    size = spec.get("leaderWorkerTemplate", _NONE).get("size", 1) if kind == "LeaderWorkerSet" else 1
+    size = 1
+    if kind == "LeaderWorkerSet":
+        size = spec.get("leaderWorkerTemplate", _NONE).get("size", 1)
     replicas = spec.get("replicas")
     accelerator = _class(devices.keys(), pod, classes, planned)
     return Running(
@@ -80,7 +82,10 @@ def template_fields(kind: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the labels of a workload's pods; for a LeaderWorkerSet, the labels of the leaders."""
     groups = content.get("spec", _NONE).get("leaderWorkerTemplate", _NONE)
-    found = groups.get("leaderTemplate", _NONE) if kind == "LeaderWorkerSet" else template(kind, content)
+    if kind == "LeaderWorkerSet":
+        found = groups.get("leaderTemplate", _NONE)
+    else:
+        found = template(kind, content)
     return found.get("metadata", _NONE).get("labels", _NONE)
 
 

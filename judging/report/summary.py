@@ -58,7 +58,9 @@ class WorkloadLine:
     @property
     def mark(self) -> str:
         """Return the sign of the line: `!` for an outage, else `+`, `-` or `~`."""
-        return "!" if self.outage is not None else {"create": "+", "delete": "-"}.get(self.operation, "~")
+        if self.outage is not None:
+            return "!"
+        return {"create": "+", "delete": "-"}.get(self.operation, "~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,9 @@ def _predecessors(steps: Mapping[Place, Step], composed: Composed) -> Iterator[R
     """Yield the workloads that run under another name, or in another namespace, until their replacements are ready."""
     classes = accelerators.classes(composed.stack.accelerators)
     for step in steps.values():
-        old = running.of_object(step.kind, step.old, classes) if _moves(step) and _owner(step)[0] else None
+        old = None
+        if _moves(step) and _owner(step)[0]:
+            old = running.of_object(step.kind, step.old, classes)
         if old is not None:
             yield old
 
@@ -247,14 +251,22 @@ def _lines(
     old_owners = {_owner(steps[place]) for place in gone}
     for change in changes:
         step = steps.get(change.place)
-        operation = None if step is None else _OPERATIONS.get(step.operation)
+        operation = None
+        if step is not None:
+            operation = _OPERATIONS.get(step.operation)
         if step is None or operation is None:
             continue
         beside = (operation == "create" and _owner(step) in old_owners) or (operation == "replace" and _moves(step))
         fate = words.fate(operation, change, _size(change, composed.stack), beside=beside)
-        found = edits.edits(step.kind, step.old, step.new) if step.old and step.new else ()
-        scaled = _replica_edits(change) if operation == "update" else ()
-        room = _headroom(change, step) if found else ()
+        found = ()
+        if step.old and step.new:
+            found = edits.edits(step.kind, step.old, step.new)
+        scaled = ()
+        if operation == "update":
+            scaled = _replica_edits(change)
+        room = ()
+        if found:
+            room = _headroom(change, step)
         edited = (*found, *scaled, *room)
         yield WorkloadLine(change.workload.name, change.service, operation, edited, fate.text, fate.outage, fate.remedy)
 
@@ -262,7 +274,9 @@ def _lines(
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
     """Return the memory that a change takes away from the KV cache, as text."""
     is_comparable = memory_rows.is_comparable(step.kind, step.old, step.new)
-    return memory_rows.headroom(change.workload, step.old) if is_comparable else ()
+    if is_comparable:
+        return memory_rows.headroom(change.workload, step.old)
+    return ()
 
 
 def _moves(step: Step) -> bool:
@@ -274,7 +288,9 @@ def _moves(step: Step) -> bool:
 def _replica_edits(change: Change) -> tuple[str, ...]:
     """Return the old and the new number of replicas if pods restart. The words for a restart have no old number."""
     is_scaled = change.restarts and change.before != change.after and change.workload.autoscaler is None
-    return (f"replicas {change.before} → {change.after}",) if is_scaled else ()
+    if is_scaled:
+        return (f"replicas {change.before} → {change.after}",)
+    return ()
 
 
 def _gone_lines(
@@ -297,7 +313,10 @@ def _size(change: Change, stack: Stack) -> str | None:
     """Return the bytes of a workload's weights; None if they are unknown."""
     service = stack.services[change.service]
     is_canary = service.canary is not None and "canary" in change.workload.path
-    model = service.canary.model if is_canary and service.canary is not None else service.model
+    if is_canary and service.canary is not None:
+        model = service.canary.model
+    else:
+        model = service.model
     return model.size
 
 

@@ -31,7 +31,9 @@ def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
     if size is None:
         return deadline
     count = int(amount(size))
-    fetched = count // rates.fetch if change.workload.weights.fetches else 0
+    fetched = 0
+    if change.workload.weights.fetches:
+        fetched = count // rates.fetch
     return min(deadline, rates.begin + fetched + count // rates.load)
 
 
@@ -50,7 +52,9 @@ def rollout_seconds(change: Change, size: str | None, rates: Rates) -> int:
     """Return the seconds from the start of a rollout to its end."""
     rollout = change.workload.rollout
     replicas = change.after.high
-    at_once = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
+    at_once = replicas
+    if not isinstance(rollout, Recreate):
+        at_once = max(1, rollout.max_surge + rollout.max_unavailable)
     steps = max(1, -(-replicas // max(1, at_once)))
     return steps * outage_seconds(change, size, rates)
 

@@ -1,4 +1,4 @@
-"""Facts are read from published wheels and become a table."""
+"""Single files are read from published wheels, and compared with their digests."""
 
 import hashlib
 import io
@@ -14,63 +14,6 @@ from upstream import history, vllm, wheels
 from upstream.wheels import Wheel
 
 TABLES = Path("planning/releases/engines")
-ARGUMENTS = """
-class EngineArgs:
-    seed: int = 0
-    def add_cli_args(parser):
-        group.add_argument("--model", **kwargs["model"])
-        group.add_argument("--tensor-parallel-size", "-tp", type=int)
-"""
-FRONTEND = """
-class BaseFrontendArgs:
-    chat_template: str | None = None
-    _private = 1
-class FrontendArgs(BaseFrontendArgs):
-    port: int = 8000
-parser.add_argument("model_tag", type=str)
-parser.add_argument("--headless", action="store_true")
-"""
-TRANSFER = """
-KVProducer = Literal["kv_producer", "kv_both"]
-KVRole = Literal[KVProducer, "kv_consumer"]
-class KVTransferConfig:
-    kv_role: KVRole | None = None
-    kv_port: int = 1
-    def is_producer(self): pass
-"""
-SOURCES = {
-    vllm.ARGUMENTS: ARGUMENTS,
-    vllm.FRONTEND[0]: FRONTEND,
-    vllm.COMMAND: "",
-    vllm.VARIABLES: 'environment_variables = {"VLLM_API_KEY": lambda: 1, "VLLM_PORT": lambda: 2}',
-    vllm.CONNECTORS: 'KVConnectorFactory.register_connector("NixlConnector", "module", "NixlConnector")',
-    "vllm/config/kv_transfer.py": TRANSFER,
-}
-
-
-def sources(**changes):
-    return {path: changes.get(Path(path).stem, text).encode() for path, text in SOURCES.items()}
-
-
-def test_flags_variables_and_json_values_are_read():
-    known = vllm.read(sources())
-    assert known.flags == {"--model", "--tensor-parallel-size", "-tp", "--chat-template", "--port", "--headless"}
-    assert known.variables == {"VLLM_API_KEY", "VLLM_PORT"}
-    roles = {f"--kv-transfer-config.kv_role={role}" for role in ("kv_producer", "kv_both", "kv_consumer")}
-    keys = {"--kv-transfer-config.kv_role", "--kv-transfer-config.kv_port"}
-    assert known.values == {*roles, *keys, "--kv-transfer-config.kv_connector=NixlConnector"}
-
-
-@pytest.mark.parametrize("moved", ["arg_utils", "cli_args", "envs", "kv_transfer"])
-def test_a_file_that_no_longer_declares_anything_is_noticed(moved):
-    with pytest.raises(ValueError, match="lack flags, variables or JSON keys"):
-        vllm.read(sources(**{moved: ""}))
-
-
-def test_ranges_end_and_begin_again():
-    names = {"0.9.0": "ab", "0.10.0": "b", "0.11.0": "abc", "0.12.0": "ac"}
-    found = history.ranges({version: frozenset(letters) for version, letters in names.items()})
-    assert found == {"0.9.0..0.9.0, 0.11.0..": ["a"], "0.9.0..0.11.0": ["b"], "0.11.0..": ["c"]}
 
 
 def wheel_of(files, recorded):
@@ -132,10 +75,3 @@ def test_every_version_of_the_table_has_its_wheel_and_digests():
         assert wheel["wheel"].startswith(f"vllm-{version}-")
         assert {vllm.ARGUMENTS, vllm.VARIABLES} <= wheel["files"].keys() <= {*vllm.FILES}
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in [wheel["sha256"], *wheel["files"].values()])
-
-
-def test_ranges_of_the_table_are_of_its_versions():
-    table = read("vllm.yaml")
-    for names in (table["flags"], table["variables"], table["values"]):
-        bounds = {bound for ranges in names for bound in re.split(r"\.\.|, ", ranges) if bound}
-        assert bounds <= {*table["versions"]}
