@@ -42,27 +42,13 @@ class DeclaredPlugin:
     """Facts about the type; `UNKNOWN` if the release has no such type."""
     named: bool
     """Whether the configuration gives the plugin a name. Otherwise the type is also the name."""
+    shape: Mapping[str, Any] | None
+    """Shape that the parameters must have. None if the parameters are not checked."""
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Return the groups of the plugin's type. They determine where the plugin can be used."""
         return tuple(self.facts.groups)
-
-    @property
-    def shape(self) -> Mapping[str, Any] | None:
-        """Return the shape that the parameters must have. None if the parameters are not checked.
-
-        The result is the former shape if some written key is only in the former shape, and no written key is only in
-        the current shape.
-        """
-        current = self.facts.parameters
-        former = self.facts.former_parameters
-        if current is None or former is None:
-            return current
-        keys = {value_shapes.known_key(key, {**current, **former}) for key in self.parameters}
-        if keys & (former.keys() - current.keys()) and not keys & (current.keys() - former.keys()):
-            return former
-        return current
 
     def place(self, dotted: str) -> Path:
         """Return the path of the parameter that the release facts call `dotted`."""
@@ -120,6 +106,8 @@ class Graph:
     plugins: tuple[DeclaredPlugin, ...]
     profiles: tuple[SchedulingProfile, ...]
     references: tuple[PluginReference, ...]
+    defaults: Mapping[str, str]
+    """Names of plugins that the picker uses without a reference to them, each with the required group."""
     added: frozenset[str]
     """Names of the plugins that the picker adds itself."""
 
@@ -152,8 +140,9 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
     for plugin in plugins:
         if plugin.shape is not None:
             references += value_shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
-    added = frozenset(_additions(config, plugins, facts))
-    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), added)
+    defaults = _default_references(config, facts)
+    added = frozenset((*defaults, *_additions(config, plugins, facts)))
+    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), defaults, added)
 
 
 def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
@@ -162,7 +151,7 @@ def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
     return {key: value for key, value in plugin.parameters.items() if not plugin.parameter(superseded.get(key, ""))}
 
 
-def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
+def _default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
     """Return the names of plugins that the picker uses without a reference to them, each with the required group."""
     adds = facts.config.adds
     if adds is None:
@@ -186,7 +175,6 @@ def _additions(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], fac
         yield from (name for name, plugin in facts.plugins.table.items() if plugin.implicit)
         return
     groups = {group for plugin in plugins for group in plugin.groups}
-    yield from default_references(config, facts)
     yield from adds.policies
     yield from (name for name in _names_of_parsers(config) if name in facts.plugins.table)
     if "picker" not in groups:
@@ -296,14 +284,16 @@ def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Itera
         if isinstance(type_name, str):
             known = facts.plugins.table.get(type_name, UNKNOWN)
             name = _text(item, "name")
+            canonical = _canonical(parameters, known)
             yield DeclaredPlugin(
                 at=path / "plugins" / index,
                 name=name or type_name,
                 type=type_name,
-                parameters=_canonical(parameters, known),
+                parameters=canonical,
                 written=parameters,
                 facts=known,
                 named=bool(item.get("name")),
+                shape=_shape(known, canonical),
             )
 
 
@@ -313,6 +303,21 @@ def _canonical(parameters: object, facts: Plugin) -> dict[str, Any]:
         return {}
     shape = {**(facts.parameters or {}), **(facts.former_parameters or {})}
     return cast("dict[str, Any]", value_shapes.canonical(cast("dict[str, Any]", parameters), shape))
+
+
+def _shape(facts: Plugin, parameters: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the shape that parameters must have.
+
+    It is the former shape if some key is only in the former shape, and no key is only in the current shape.
+    """
+    current = facts.parameters
+    former = facts.former_parameters
+    if current is None or former is None:
+        return current
+    keys = {value_shapes.known_key(key, {**current, **former}) for key in parameters}
+    if keys & (former.keys() - current.keys()) and not keys & (current.keys() - former.keys()):
+        return former
+    return current
 
 
 def _profiles(

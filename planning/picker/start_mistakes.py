@@ -21,7 +21,6 @@ from planning.picker.graph import (
     UNKNOWN,
     DeclaredPlugin,
     Graph,
-    default_references,
     feature_gates,
     used_parsers,
 )
@@ -129,11 +128,11 @@ def _types(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
             yield unknown(plugin.at / "type", plugin.type, setting.release)
 
 
-def _names(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
+def _names(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     """Check that names of plugins differ, and that a plugin whose name the picker looks up is in the expected group."""
     seen = set[str]()
     types = set[str]()
-    expected = default_references(graph.config, setting.facts)
+    expected = graph.defaults
     for plugin in graph.plugins:
         at = plugin.at / "type"
         if plugin.named:

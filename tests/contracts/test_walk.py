@@ -46,16 +46,17 @@ REPEATED = {
     "planning.hardware.nodes.of_class",
     "planning.interceptor.edge.edge",
     "planning.interceptor.facts.Facts.line_of",
-    "planning.network.policies.gateway_ends",
     "planning.picker.config._with_flow_control",
     "planning.picker.config._with_weights",
-    "planning.picker.config.build",
     "planning.picker.graph._declared_types",
     "planning.picker.graph.app_protocol",
+    "planning.picker.graph.used_parsers",
+    "planning.picker.value_combinations._fits",
+    "planning.picker.value_combinations._values",
+    "planning.picker.value_shapes.without_constraints",
     "planning.refusals.values.one_of",
     "planning.releases.engine_versions.of_image",
-    "planning.routes.collisions.route_claims",
-    "planning.routes.model_names._base_model",
+    "planning.routes.request_claims.of_route",
     "planning.routes.rules._served_names",
     "planning.selection.fleet.Fleet.nodes",
     "planning.selection.stages.Situation.nodes",
@@ -76,7 +77,6 @@ REPEATED = {
 }
 """Functions that do the same work again. Each is to be mended; none may come to them."""
 _AWAITED = "what is awaited depends on the cluster, whose facts are read for the needs of the rendered objects"
-_CLUSTER = "compares the stack's routes with those of the cluster"
 _LISTING = "says what a component or an object is"
 _SELECTION = "a service whose profile is selected is loaded with it"
 _VERDICT = "makes or sorts problems, which every room does"
@@ -92,9 +92,6 @@ RETURNS = {
     "planning.hardware.accelerators.classes": "to be mended: the plan knows the classes",
     "planning.routes.acceptance.decide": _AWAITED,
     "planning.routes.acceptance.gateways": _AWAITED,
-    "planning.routes.collisions.cluster_problems": _CLUSTER,
-    "planning.routes.nesting.cluster_problems": _CLUSTER,
-    "planning.routes.precedence.cluster_warnings": _CLUSTER,
     "planning.selection.decisions.warnings": "says what the selection could not know without the cluster",
 }
 """Functions of an earlier room that composition calls after one of a later room, with the reason."""
