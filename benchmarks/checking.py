@@ -25,7 +25,8 @@ from benchmarks.measuring import show, wall_seconds
 from composition import Live, Refusal, compose
 
 _SIZES = (100,)
-_COMPOSITIONS, _PREVIEWS = 20, 5
+_COMPOSITIONS = 20
+_PREVIEWS = 5
 """Numbers of rounds of composing, and of previews."""
 _CHECKED = {"checks": {"capacity": "strict"}}
 _SKIPPED = {"checks": {"preflight": "skip", "capacity": "skip"}}

@@ -54,7 +54,9 @@ class GivenLock:
     @property
     def gateways(self) -> tuple[str, ...] | None:
         """Return the Gateways that are accepted according to the lock; None if the lock does not list them."""
-        return None if self.lock is None or self.lock.cluster is None else self.lock.cluster.gateways
+        if self.lock is None or self.lock.cluster is None:
+            return None
+        return self.lock.cluster.gateways
 
 
 def read(
@@ -94,7 +96,9 @@ def _platform_problems(
 def _change(at: Path, before: object, now: object) -> str:
     """Return two values of the platform as text; nothing if one of them may not be shown."""
     texts = [echo(at, "nothing" if value is None else value)[2:-1] for value in (before, now)]
-    return f" {' to '.join(texts)}" if all(texts) else ""
+    if all(texts):
+        return f" {' to '.join(texts)}"
+    return ""
 
 
 def _values(tree: object) -> dict[Path, object]:
@@ -164,7 +168,9 @@ def _with_problems(locked: Locked, problems: tuple[Problem, ...]) -> Locked:
     mode = locked.loaded.stack.checks.lock
     if mode == "strict":
         return replace(locked, loaded=replace(locked.loaded, problems=(*locked.loaded.problems, *problems)))
-    return locked if mode == "skip" else replace(locked, warnings=(*locked.warnings, *_as_warnings(problems)))
+    if mode == "skip":
+        return locked
+    return replace(locked, warnings=(*locked.warnings, *_as_warnings(problems)))
 
 
 def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -186,7 +192,9 @@ def platform(configuration: Configuration, outputs: "Outputs | None", lock: Lock
 def _locked_platform(configuration: Configuration, lock: Lock | None) -> "Reference | None":
     """Return the reference to the platform of a stack; None if the lock has no values of it."""
     has_values = lock is not None and lock.cluster is not None and bool(lock.cluster.platform)
-    return configuration.platform if has_values else None
+    if has_values:
+        return configuration.platform
+    return None
 
 
 @dataclass(frozen=True, slots=True)

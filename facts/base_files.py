@@ -116,7 +116,9 @@ def _circle(at: Path, name: str, above: tuple[str, ...]) -> tuple[Path, str, str
 
 
 def _texts(value: object) -> Sequence[str]:
-    return cast("list[str]", value) if _is_list_of_text(value) else ()
+    if _is_list_of_text(value):
+        return cast("list[str]", value)
+    return ()
 
 
 def _is_list_of_text(value: object) -> bool:

@@ -142,7 +142,9 @@ def _uid(api: Connection) -> str | None:
         if error.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
             raise
         return None
-    return None if namespace is None else str(namespace["metadata"]["uid"])
+    if namespace is None:
+        return None
+    return str(namespace["metadata"]["uid"])
 
 
 def _marks(

@@ -69,7 +69,9 @@ def origin(url: str) -> Origin | None:
         port = parts.port
     except ValueError:
         return None
-    return Origin(scheme, host, port or _PORTS[scheme]) if scheme in _PORTS and host else None
+    if scheme in _PORTS and host:
+        return Origin(scheme, host, port or _PORTS[scheme])
+    return None
 
 
 def is_offline() -> bool:

@@ -108,7 +108,9 @@ def _reference(source: str) -> str:
     host, slash, _ = reference.partition("/")
     if slash and ("." in host or ":" in host or host == "localhost"):
         return reference
-    return f"docker.io/{reference}" if slash else f"docker.io/library/{reference}"
+    if slash:
+        return f"docker.io/{reference}"
+    return f"docker.io/library/{reference}"
 
 
 def _kits(question: Wanted, transport: Transport) -> "list[_Kit]":

@@ -139,7 +139,9 @@ def _errors() -> Generator[None]:
 def ask(question: Wanted, clients: Clients, transport: Transport) -> Answer:
     """Return the size of the objects that the downloader would fetch. Raises an error if no server answers."""
     listing = _listing(question, clients.bucket(question, transport))
-    return listing if not isinstance(listing, dict) else _size(listing)
+    if not isinstance(listing, dict):
+        return listing
+    return _size(listing)
 
 
 def content(question: Wanted, clients: Clients, transport: Transport) -> Content | Unusable | Unknown:
@@ -183,9 +185,11 @@ def _config(bucket: Bucket, prefix: str) -> object:
     """Return the content of the model's `config.json`; None if the file cannot be read."""
     try:
         body = bucket.content(f"{prefix}{_CONFIG}", _LARGEST_CONFIG + 1)
-        return json.loads(body) if len(body) <= _LARGEST_CONFIG else None
+        if len(body) <= _LARGEST_CONFIG:
+            return json.loads(body)
     except (BucketError, OSError, ValueError):
         return None
+    return None
 
 
 def _listing(question: Wanted, bucket: Bucket) -> dict[str, Object] | Unusable | Unknown:

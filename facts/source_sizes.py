@@ -117,7 +117,9 @@ def _answer(
         answer = reader(question, clients, transport)
     except Exception as error:  # noqa: BLE001, after any failure the answer is unknown
         answer = question.unknown(f"it could not be reached or read ({_reason(error)})")
-    return question.unknown(_UNTOLD) if isinstance(answer, Unknown) and not transport.is_telling else answer
+    if isinstance(answer, Unknown) and not transport.is_telling:
+        return question.unknown(_UNTOLD)
+    return answer
 
 
 def _ask(question: Wanted, clients: s3.Clients, transport: Transport) -> Answer:

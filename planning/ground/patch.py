@@ -140,21 +140,29 @@ def items(patch: _Tree, at: Path) -> Iterator[_Tree]:
 
 
 def _map(value: object) -> _Tree | None:
-    return cast("_Tree", value) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        return cast("_Tree", value)
+    return None
 
 
 def _list(value: object) -> Sequence[Any] | None:
-    return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else None
+    if isinstance(value, list | tuple):
+        return cast("Sequence[Any]", value)
+    return None
 
 
 def _key(field: str) -> str:
-    return "mountPath" if field == "volumeMounts" else "name"
+    if field == "volumeMounts":
+        return "mountPath"
+    return "name"
 
 
 def _name(field: str, item: object) -> str | None:
     """Return the name of an item of the list `field`, or None if the item has no name."""
     name = (_map(item) or {}).get(_key(field))
-    return name if isinstance(name, str) else None
+    if isinstance(name, str):
+        return name
+    return None
 
 
 def _merge(field: str, current: object, change: object) -> object:

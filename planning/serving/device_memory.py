@@ -18,7 +18,9 @@ def fit(context: RoleContext) -> Fit | Unknown:
         return Unknown("the memory of a custom engine is unknown")
     devices = _devices(context)
     found = devices if isinstance(devices, Unknown) else _request(context, devices)
-    return found if isinstance(found, Unknown) else memory.fits(found)
+    if isinstance(found, Unknown):
+        return found
+    return memory.fits(found)
 
 
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
@@ -82,10 +84,14 @@ def _cpu_space(context: RoleContext) -> int | None:
     """
     explicit = environment.values(context.role.engine.env)
     value = explicit.get(_CPU_SPACE, context.environment.get(_CPU_SPACE))
-    return served.from_gibibytes(value) if isinstance(value, str) else None
+    if isinstance(value, str):
+        return served.from_gibibytes(value)
+    return None
 
 
 def gibibytes(size: int) -> str:
     """Return bytes as text in Gi: with one decimal, or below 1 Gi with two significant digits."""
     number = size / _GI
-    return f"{number:.1f}Gi" if abs(number) >= 1 else f"{number:.2g}Gi"
+    if abs(number) >= 1:
+        return f"{number:.1f}Gi"
+    return f"{number:.2g}Gi"

@@ -39,7 +39,9 @@ def name(metric: Metric) -> str | None:
         return None
     if isinstance(metric, CustomMetric):
         explicit = metric.spec.get("name")
-        return explicit if isinstance(explicit, str) else None
+        if isinstance(explicit, str):
+            return explicit
+        return None
     return metric.type.replace("-", "_")
 
 

@@ -130,7 +130,9 @@ def _other_classes(context: RoleContext, found: Fit) -> str | None:
     if not fitting_classes:
         return None
     *others, last = fitting_classes[:_MOST_CLASSES]
-    return f"use {', '.join(others)} or {last}" if others else f"use {last}"
+    if others:
+        return f"use {', '.join(others)} or {last}"
+    return f"use {last}"
 
 
 def _products(

@@ -47,4 +47,6 @@ def _offload_size(context: RoleContext) -> str | None:
     version = context.engine_version
     if version is None or context.accelerator.vendor not in _OFFLOADING_VENDORS:
         return None
-    return context.variant.spec.kv_cache.cpu_offload if version.is_at_least(_OFFLOADS_SINCE) else None
+    if version.is_at_least(_OFFLOADS_SINCE):
+        return context.variant.spec.kv_cache.cpu_offload
+    return None

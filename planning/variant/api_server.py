@@ -32,7 +32,9 @@ def _count(role: Role, layout: Layout) -> str | None:
     if layout.ports > 1:
         return "1"
     explicit = [flag.value for flag in flags.parse(role.engine.args) if flag.name in _COUNT]
-    return explicit[-1] if explicit else str(layout.data)
+    if explicit:
+        return explicit[-1]
+    return str(layout.data)
 
 
 def requires_key(role: Role) -> bool:

@@ -41,7 +41,9 @@ def stale(lockables: Iterable[Lockable], lock: Lock | None, updated: Collection[
 def current_pin(each: Lockable, lock: Lock | None) -> Pin | None:
     """Return the pin of a source; None if the lock has no pin, or if the source has changed since it was locked."""
     pin = None if lock is None else lock.pins.get(each.at)
-    return pin if pin is not None and pin.is_of(each.source, each.settings) else None
+    if pin is not None and pin.is_of(each.source, each.settings):
+        return pin
+    return None
 
 
 def pins(
@@ -123,7 +125,9 @@ def differences(
 
 def _content_name(content: Content) -> str:
     """Return a content as `Pin.content` names it."""
-    return content.source if content.digest is None else f"{content.source}@{content.digest}"
+    if content.digest is None:
+        return content.source
+    return f"{content.source}@{content.digest}"
 
 
 def _wrong_numbers(pin: Pin, content: Content) -> Iterator[str]:

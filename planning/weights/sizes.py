@@ -173,4 +173,6 @@ def _variant_with_size(spec: AnyVariant, stack: Stack, sizes: Mapping[Wanted, st
 def _with_size(spec: Sized, question: Wanted | None, sizes: Mapping[Wanted, str]) -> Sized:
     """Return a spec with the answer to a question as its size, unless the configuration states a size."""
     size = None if question is None or spec.size is not None else sizes.get(question)
-    return spec if size is None else spec.model_copy(update={"size": size})
+    if size is None:
+        return spec
+    return spec.model_copy(update={"size": size})

@@ -201,7 +201,9 @@ def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, En
 
 
 def _container(model: Model) -> str:
-    return "model-unpack" if scheme(model.source) == "kit" else "model-download"
+    if scheme(model.source) == "kit":
+        return "model-unpack"
+    return "model-download"
 
 
 def _model_access(model: Model, secrets_at: Path) -> Access:
@@ -240,7 +242,9 @@ def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
     """Return the patterns of files that are not fetched from a model's repository."""
     if model.ignore_patterns is not None:
         return model.ignore_patterns
-    return () if fetches_all else ignored_files.patterns()
+    if fetches_all:
+        return ()
+    return ignored_files.patterns()
 
 
 def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
@@ -282,7 +286,9 @@ def _docker_config_volume(adapter: str, access: Access, model: Model) -> str:
     """Return the volume of the credentials for an adapter: the model's, unless the adapter has another Secret."""
     of_adapter = () if access.secret is None else (access.secret.text,)
     is_shared = of_adapter == tuple(model.secrets[:1])
-    return _DOCKER_CONFIG_VOLUME if is_shared else shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
+    if is_shared:
+        return _DOCKER_CONFIG_VOLUME
+    return shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
 
 
 def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
@@ -324,7 +330,9 @@ def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvVa
 
 def _public_key(verify: Verification | None, at: Path) -> Name | None:
     """Return the Secret with the key of the signature of the model at a path; None if no key is used."""
-    return Name(verify.secret, at / "verify" / "secret") if isinstance(verify, KeyVerification) else None
+    if isinstance(verify, KeyVerification):
+        return Name(verify.secret, at / "verify" / "secret")
+    return None
 
 
 def _urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
@@ -409,12 +417,16 @@ def _address(source: str) -> str:
     if scheme(source) != "hf":
         return f"{source.rstrip('/')}/"
     name, revision = hub(source)
-    return f"hf://{name}" if revision is None else f"hf://{name}:{revision}"
+    if revision is None:
+        return f"hf://{name}"
+    return f"hf://{name}:{revision}"
 
 
 def fetched_text(source: str) -> str:
     """Return the text of a source in a pod: an argument of the container that fetches it, or the engine's image."""
-    return place(source) if scheme(source) in {"kit", "image"} else _address(source)
+    if scheme(source) in {"kit", "image"}:
+        return place(source)
+    return _address(source)
 
 
 def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:

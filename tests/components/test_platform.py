@@ -27,10 +27,12 @@ class Referenced:
 
 def test_outputs_of_a_platform_are_read_with_whole_numbers_and_those_that_are_absent_are_left_out(monkeypatch):
     monkeypatch.setattr(pulumi, "StackReference", Referenced)
-    found = asyncio.run(platform.read(Reference(stack="acme/platform/prod", output="shared", kubeconfig="kubeconfig")))
+    outputs = asyncio.run(
+        platform.read(Reference(stack="acme/platform/prod", output="shared", kubeconfig="kubeconfig"))
+    )
     values = {"shared": {"replicas": 2, "share": 0.5, "names": ["a", 1]}, "kubeconfig": "apiVersion: v1"}
-    assert (found.values, found.secrets) == (values, frozenset({"kubeconfig"}))
-    assert type(found.values["shared"]["replicas"]) is int
+    assert (outputs.values, outputs.secrets) == (values, frozenset({"kubeconfig"}))
+    assert type(outputs.values["shared"]["replicas"]) is int
     without = asyncio.run(platform.read(Reference(stack="acme/platform/prod", output="absent", kubeconfig=None)))
     assert (without.values, without.secrets) == ({}, frozenset())
 

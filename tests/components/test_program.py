@@ -14,19 +14,19 @@ from tests.support.stacks import tree
 
 
 def test_a_refusal_has_the_headline_and_a_line_for_each_problem():
-    found = program.refusal([Problem(Path("services", "qwen"), "is missing", "add it")])
-    assert str(found).splitlines()[1:] == ["  - services.qwen: is missing; add it"]
+    error = program.refusal([Problem(Path("services", "qwen"), "is missing", "add it")])
+    assert str(error).splitlines()[1:] == ["  - services.qwen: is missing; add it"]
 
 
 def test_an_exception_becomes_an_error_of_the_run_and_such_an_error_stays():
-    with pytest.raises(pulumi.RunError) as found, program.without_traceback():
+    with pytest.raises(pulumi.RunError) as raised, program.without_traceback():
         raise KeyError("qwen")
-    assert found.value.__suppress_context__
-    assert "KeyError" in str(found.value)
+    assert raised.value.__suppress_context__
+    assert "KeyError" in str(raised.value)
     refused = program.refusal([])
-    with pytest.raises(pulumi.RunError) as found, program.without_traceback():
+    with pytest.raises(pulumi.RunError) as raised, program.without_traceback():
         raise refused
-    assert found.value is refused
+    assert raised.value is refused
 
 
 def placed():

@@ -34,7 +34,7 @@ def register_by_class(name, manifest):
 
 
 def requests(manifests, make):
-    """Return type, inputs and secret outputs with which each manifest is registered."""
+    """Return type, inputs and secret outputs with which item manifest is registered."""
     monitor = Monitor(Recorder())
     begin(Recorder(), monitor=monitor)
 
@@ -79,37 +79,38 @@ STACK = tree(
 
 @pytest.fixture
 def registered():
-    """Return pairs of what is rendered and what the engine is asked for, and the URN of each rendered object."""
-    everything, run = list(objects(render(plan(STACK)))), run_whole(STACK)
+    """Return pairs of what is rendered and what the engine is asked for, and the URN of item rendered object."""
+    everything = list(objects(render(plan(STACK))))
+    run = run_whole(STACK)
     urns = {}
-    for each in everything:
-        _, kind, namespace, name = each.place
-        urns[each.id] = run.urn(kind, name, namespace)
-    return [(each, run.requests[urns[each.id]]) for each in everything], urns
+    for item in everything:
+        _, kind, namespace, name = item.place
+        urns[item.id] = run.urn(kind, name, namespace)
+    return [(item, run.requests[urns[item.id]]) for item in everything], urns
 
 
 def test_creating_and_updating_an_object_time_out_with_the_rendered_wait(registered):
     pairs, _ = registered
-    waits = {each.id: each.wait.seconds for each, _ in pairs}
+    waits = {item.id: item.wait.seconds for item, _ in pairs}
     assert len({wait for wait in waits.values() if wait is not None}) > 1
     expected = {key: "" if wait is None else f"{wait}s" for key, wait in waits.items()}
-    assert {each.id: request.customTimeouts.create for each, request in pairs} == expected
-    assert {each.id: request.customTimeouts.update for each, request in pairs} == expected
+    assert {item.id: request.customTimeouts.create for item, request in pairs} == expected
+    assert {item.id: request.customTimeouts.update for item, request in pairs} == expected
 
 
 def test_an_object_depends_on_what_is_rendered_before_it_and_on_nothing_else(registered):
     pairs, urns = registered
-    expected = {each.id: {urns[earlier] for earlier in each.after} for each, _ in pairs}
+    expected = {item.id: {urns[earlier] for earlier in item.after} for item, _ in pairs}
     assert sum(map(len, expected.values())) > len(expected)
-    assert {each.id: set(request.dependencies) for each, request in pairs} == expected
+    assert {item.id: set(request.dependencies) for item, request in pairs} == expected
 
 
 def test_updates_of_every_object_take_over_what_somebody_else_changed_unless_the_user_says_no(registered):
     """See defects A17."""
     pairs, _ = registered
-    for each, request in pairs:
+    for item, request in pairs:
         metadata = MessageToDict(request.object)["metadata"]
-        assert metadata == as_registered(each.manifest)["metadata"]
+        assert metadata == as_registered(item.manifest)["metadata"]
         assert metadata["annotations"]["pulumi.com/patchForce"] == "true"
     assert "pulumi.com/patchForce" not in str(rendered(STACK))
     shared = {"pulumi.com/patchForce": "false"}

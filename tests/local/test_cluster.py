@@ -97,7 +97,8 @@ def test_the_nodes_are_those_of_the_file(plane):
     nodes = json.loads(plane.kubectl("get", "nodes", "-o", "json"))["items"]
     gpus: dict[str | None, list[int]] = {}
     for node in nodes:
-        labels, allocatable = node["metadata"]["labels"], node["status"]["allocatable"]
+        labels = node["metadata"]["labels"]
+        allocatable = node["status"]["allocatable"]
         product = labels.get("nvidia.com/gpu.product") or labels.get("amd.com/gpu.product-name")
         gpus.setdefault(product, []).append(int(allocatable.get("nvidia.com/gpu", allocatable.get("amd.com/gpu", 0))))
     assert gpus == {"NVIDIA-H100-80GB-HBM3": [8, 8], "NVIDIA-L40S": [4], "AMD_Instinct_MI300X_OAM": [8], None: [0]}

@@ -25,16 +25,16 @@ def test_components_are_of_the_stack_its_services_and_their_variants():
 
 
 def test_objects_without_a_component_are_children_of_the_stack():
-    found = components(**CACHE)
-    assert {name: item.resource for name, item in found.items() if item.of is None} == {
+    by_name = components(**CACHE)
+    assert {name: item.resource for name, item in by_name.items() if item.of is None} == {
         "namespace": None,
         "caches": None,
     }
-    assert found["qwen-epp"].resource == ("inference-stacks:index:EPPStack", "qwen-epp")
-    assert found["routing"].resource == ("inference-stacks:index:RoutingStack", "routing")
-    identity = found["qwen"].identity(found["qwen"].objects[0])
+    assert by_name["qwen-epp"].resource == ("inference-stacks:index:EPPStack", "qwen-epp")
+    assert by_name["routing"].resource == ("inference-stacks:index:RoutingStack", "routing")
+    identity = by_name["qwen"].identity(by_name["qwen"].objects[0])
     assert identity.component == "inference-stacks:index:ModelServiceStack"
-    assert found["namespace"].identity(found["namespace"].objects[0]).component == ""
+    assert by_name["namespace"].identity(by_name["namespace"].objects[0]).component == ""
 
 
 def test_empty_components_are_left_out():

@@ -13,8 +13,8 @@ def policies(**service):
 
 def test_the_pool_is_the_target_of_both_policies():
     target = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "qwen"}
-    found = policies()
-    assert found["HealthCheckPolicy"] == {
+    specs = policies()
+    assert specs["HealthCheckPolicy"] == {
         "default": {
             "checkIntervalSec": 2,
             "timeoutSec": 2,
@@ -22,16 +22,16 @@ def test_the_pool_is_the_target_of_both_policies():
         },
         "targetRef": target,
     }
-    assert found["GCPBackendPolicy"] == {
+    assert specs["GCPBackendPolicy"] == {
         "default": {"timeoutSec": 300, "logging": {"enabled": True}},
         "targetRef": target,
     }
 
 
 def test_without_a_picker_the_service_is_the_target():
-    found = policies(endpointPicker={"enabled": False})
-    assert {spec["targetRef"]["kind"] for spec in found.values()} == {"Service"}
-    assert {spec["targetRef"]["name"] for spec in found.values()} == {"qwen"}
+    specs = policies(endpointPicker={"enabled": False})
+    assert {spec["targetRef"]["kind"] for spec in specs.values()} == {"Service"}
+    assert {spec["targetRef"]["name"] for spec in specs.values()} == {"qwen"}
 
 
 def test_other_gateways_get_none():

@@ -22,7 +22,7 @@ def test_two_stacks_grant_in_roles_of_their_own():
     """See defects A24."""
     loaded = load(tree() | {"interceptor": INTERCEPTOR})
     names = [StackName("organization", "inference-stacks", stack) for stack in ("blue", "green")]
-    places = [[each.place for each in objects(render(planning.plan(loaded, name)))] for name in names]
-    grants = [[place for place in found if place[3].startswith("counter-services")] for found in places]
+    places = [[item.place for item in objects(render(planning.plan(loaded, name)))] for name in names]
+    grants = [[place for place in of_stack if place[3].startswith("counter-services")] for of_stack in places]
     assert [len(grant) for grant in grants] == [2, 2]
     assert not {*grants[0]} & {*grants[1]}

@@ -29,7 +29,7 @@ def test_pods_of_the_own_namespace_are_named_by_their_labels_and_others_by_their
 def test_the_policies_of_pods_and_picker_are_called_like_them():
     everything = rendered(tree() | {"networkPolicies": {}})
     for name in ("qwen-decode", "qwen-epp"):
-        found = find(everything, "NetworkPolicy", name)
-        labels = found["spec"]["podSelector"]["matchLabels"].items()
+        written = find(everything, "NetworkPolicy", name)
+        labels = written["spec"]["podSelector"]["matchLabels"].items()
         template = find(everything, "Deployment", name)["spec"]["template"]
         assert labels <= template["metadata"]["labels"].items()

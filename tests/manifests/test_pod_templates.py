@@ -24,13 +24,13 @@ GROUP = {"leaderWorkerTemplate": {"leaderTemplate": POD, "workerTemplate": POD}}
     ],
 )
 def test_templates_are_found_where_their_kinds_have_them(spec, places):
-    found = [*pod_templates.templates({"kind": "Any", "spec": spec})]
-    assert [template.at for template in found] == [Path(*place) for place in places]
-    assert all(template.annotations == {"a": "b"} and template.spec == POD["spec"] for template in found)
+    templates = [*pod_templates.templates({"kind": "Any", "spec": spec})]
+    assert [template.at for template in templates] == [Path(*place) for place in places]
+    assert all(template.annotations == {"a": "b"} and template.spec == POD["spec"] for template in templates)
 
 
 def test_containers_come_with_their_paths():
     pod = {"initContainers": [{"name": "first"}], "containers": [{"name": "second"}, "none", {"name": "third"}]}
-    found = [(str(at), container["name"]) for at, container in pod_templates.containers(pod)]
-    assert found == [("initContainers[0]", "first"), ("containers[0]", "second"), ("containers[1]", "third")]
+    named = [(str(at), container["name"]) for at, container in pod_templates.containers(pod)]
+    assert named == [("initContainers[0]", "first"), ("containers[0]", "second"), ("containers[1]", "third")]
     assert [*pod_templates.containers({"containers": "none"})] == []

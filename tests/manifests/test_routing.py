@@ -13,4 +13,4 @@ def test_a_mirror_is_granted_in_its_own_namespace_to_the_namespaces_of_the_route
     )
     grant = exactly(rendered(stack), "ReferenceGrant", "next-mirror")
     assert grant["metadata"]["namespace"] == "trials"
-    assert [each["namespace"] for each in grant["spec"]["from"]] == ["models", "other"]
+    assert [origin["namespace"] for origin in grant["spec"]["from"]] == ["models", "other"]

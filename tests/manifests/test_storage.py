@@ -14,7 +14,8 @@ def rendered(**more):
 
 def test_claim_and_job_have_one_name_and_the_user_s_labels():
     made = rendered()
-    claim, job = made[parts.WEIGHTS_CLAIM], made[parts.FILL]
+    claim = made[parts.WEIGHTS_CLAIM]
+    job = made[parts.FILL]
     assert claim.manifest["metadata"]["name"] == job.manifest["metadata"]["name"]
     assert claim.manifest["spec"] == {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "2Gi"}}}
     for item in (claim, job):

@@ -12,8 +12,8 @@ TABLES = Path("planning/releases/engines")
 
 def test_ranges_end_and_begin_again():
     names = {"0.9.0": "ab", "0.10.0": "b", "0.11.0": "abc", "0.12.0": "ac"}
-    found = history.ranges({version: frozenset(letters) for version, letters in names.items()})
-    assert found == {"0.9.0..0.9.0, 0.11.0..": ["a"], "0.9.0..0.11.0": ["b"], "0.11.0..": ["c"]}
+    ranges = history.ranges({version: frozenset(letters) for version, letters in names.items()})
+    assert ranges == {"0.9.0..0.9.0, 0.11.0..": ["a"], "0.9.0..0.11.0": ["b"], "0.11.0..": ["c"]}
 
 
 def read(name):

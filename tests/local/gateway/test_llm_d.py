@@ -22,8 +22,8 @@ def test_the_release_follows_from_the_version_in_the_program(version, release, t
     if release is None:
         assert llm_d.find() is None
         return
-    found, tool = llm_d.find()
-    assert (found, tool.version, tool.path, tool.origin) == (release, version, program, "PATH")
+    known, tool = llm_d.find()
+    assert (known, tool.version, tool.path, tool.origin) == (release, version, program, "PATH")
     assert tool.sha256 == hashlib.sha256(content).hexdigest()
 
 

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from local.gateway import model_server, requests
-from tests.support.stacks import rendered, tree
+from tests.support.stacks import find, rendered, tree
 
 
 @pytest.fixture
 def server():
-    found = model_server.ModelServer("pod", ("org/model",), "127.0.0.1", 0)
-    yield found
-    found.end()
+    running = model_server.ModelServer("pod", ("org/model",), "127.0.0.1", 0)
+    yield running
+    running.end()
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,12 @@ def server():
 )
 def test_a_played_model_server_answers_for_its_model_alone(path, model, status, server):
     request = requests.TrialRequest(server.server_port, path, {}, json.dumps({"model": model}))
-    found, body = request.send()
-    assert found == status
+    code, body = request.send()
+    assert code == status
     assert json.loads(body).get("model") == ("org/model" if status == 200 else None)
 
 
 def test_a_played_model_server_knows_its_names_from_the_flags_of_its_pod():
-    (workload,) = (
-        each for each in rendered(tree()) if each["kind"] == "Deployment" and "decode" in each["metadata"]["name"]
-    )
+    workload = find(rendered(tree()), "Deployment", "qwen-decode")
     assert model_server.models(workload["spec"]["template"]) == ("org/model",)
     assert model_server.models({"spec": {"containers": [{}]}}) == ()

@@ -29,7 +29,7 @@ def parent(section="", port=0, name="inference", **more):
     ],
 )
 def test_every_route_finds_its_listener_and_there_are_no_others(parents, expected):
-    assert [(found.port, found.name) for found in objects.listeners([route(*parents)])] == expected
+    assert [(listener.port, listener.name) for listener in objects.listeners([route(*parents)])] == expected
 
 
 def test_a_gateway_is_in_the_namespace_of_its_reference_or_of_the_route():
@@ -50,20 +50,23 @@ def test_ports_of_services_are_those_that_are_written_and_the_first_of_pools():
 
 
 def test_the_listeners_of_one_gateway_are_in_one_object_of_its_class():
-    found = objects.gateways(
+    gateways = objects.gateways(
         [
             GatewayListener("a", "one", 80, "x"),
             GatewayListener("a", "one", 81, "y"),
             GatewayListener("b", "one", 80, "x"),
         ]
     )
-    assert [(each["metadata"]["namespace"], len(each["spec"]["listeners"])) for each in found] == [("a", 2), ("b", 1)]
+    assert [(gateway["metadata"]["namespace"], len(gateway["spec"]["listeners"])) for gateway in gateways] == [
+        ("a", 2),
+        ("b", 1),
+    ]
     class_name = objects.gateway_class()["metadata"]["name"]
-    assert {each["spec"]["gatewayClassName"] for each in found} == {class_name}
+    assert {gateway["spec"]["gatewayClassName"] for gateway in gateways} == {class_name}
     assert all(
         listener["allowedRoutes"] == {"namespaces": {"from": "All"}}
-        for each in found
-        for listener in each["spec"]["listeners"]
+        for gateway in gateways
+        for listener in gateway["spec"]["listeners"]
     )
 
 
@@ -75,7 +78,7 @@ def test_the_service_of_a_proxy_selects_its_pod_and_its_ports_lead_to_the_proces
     (patch,) = loopback["spec"]["configPatches"]
     assert patch["patch"]["value"]["address"]["socket_address"]["address"] == "127.0.0.1"
     patches = addresses["spec"]["configPatches"]
-    assert [each["match"]["cluster"]["portNumber"] for each in patches] == [8000, 9000]
+    assert [of_port["match"]["cluster"]["portNumber"] for of_port in patches] == [8000, 9000]
     config = patches[0]["patch"]["value"]["eds_cluster_config"]["eds_config"]["api_config_source"]
     assert (config["cluster_names"], config["refresh_delay"]) == ([objects.ADDRESSES], "0.5s")
 
@@ -110,5 +113,5 @@ def named_route(name="one", namespace="models", **parent):
     ],
 )
 def test_a_gateway_has_the_listeners_that_routes_name(parents, expected):
-    found = objects.listeners(named_route(str(number), **parent) for number, parent in enumerate(parents))
-    assert [(each.port, each.name) for each in found] == expected
+    listeners = objects.listeners(named_route(str(number), **parent) for number, parent in enumerate(parents))
+    assert [(listener.port, listener.name) for listener in listeners] == expected

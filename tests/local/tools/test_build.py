@@ -68,8 +68,8 @@ def test_a_killed_build_leaves_nothing_finished_and_the_next_one_succeeds(tmp_pa
     child.wait()
     wait_until(lambda: not alive(int(pid_file.read_text())))
     script(bin_folder / "go", GO.replace("{build}", WRITE))
-    found = ensure(["greeter"], quiet, cache=cache, root=root)
-    assert subprocess.check_output([found["greeter"].path], text=True) == "built\n"
+    tools = ensure(["greeter"], quiet, cache=cache, root=root)
+    assert subprocess.check_output([tools["greeter"].path], text=True) == "built\n"
     assert not list((cache / "tools" / "greeter").glob(f"{build.TEMPORARY}*"))
 
 

@@ -7,7 +7,8 @@ from tests.support.greeter import record
 def test_a_build_is_expected_to_take_as_long_as_the_last_one_on_this_machine(tmp_path):
     _, entries = table.read()
     by_name = {entry.name: entry for entry in entries}
-    istiod, kwok = by_name["istiod"], by_name["kwok"]
+    istiod = by_name["istiod"]
+    kwok = by_name["kwok"]
     expected = history.History(tmp_path, entries).estimate
     assert expected(istiod) == istiod.seconds
     record(tmp_path, "kwok", "old", kwok.seconds * 5, at=1)

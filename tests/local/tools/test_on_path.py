@@ -13,12 +13,12 @@ from tests.support.greeter import GO, WRITE, say_version, script
 
 def test_a_fitting_tool_on_path_is_used_with_all_its_names(tmp_path, root, bin_folder, quiet):
     say_version(bin_folder, "1.3.0", "greeter", "greet")
-    found = ensure(["greet"], quiet, cache=tmp_path / "cache", root=root)
-    assert {name: (tool.version, tool.path, tool.origin) for name, tool in found.items()} == {
+    tools = ensure(["greet"], quiet, cache=tmp_path / "cache", root=root)
+    assert {name: (tool.version, tool.path, tool.origin) for name, tool in tools.items()} == {
         "greeter": ("1.3.0", bin_folder / "greeter", "PATH"),
         "greet": ("1.3.0", bin_folder / "greet", "PATH"),
     }
-    assert found["greet"].sha256 == hashlib.sha256((bin_folder / "greet").read_bytes()).hexdigest()
+    assert tools["greet"].sha256 == hashlib.sha256((bin_folder / "greet").read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_an_unfitting_tool_on_path_is_hidden(tmp_path, root, bin_folder, version
         say_version(bin_folder, version, name)
     script(bin_folder / "go", GO.replace("{build}", WRITE))
     output = io.StringIO()
-    found = ensure(["greeter"], Report(output), cache=tmp_path / "cache", root=root)
-    assert found["greeter"].origin == "built from Go modules"
+    tools = ensure(["greeter"], Report(output), cache=tmp_path / "cache", root=root)
+    assert tools["greeter"].origin == "built from Go modules"
     assert str(bin_folder) not in output.getvalue()
 
 
@@ -53,8 +53,8 @@ def test_a_version_is_read_from_a_file_that_cannot_be_asked(bin_folder, version,
     text = f'x{{"name": "kubernetes", "version": "{version}", "displayName": 1}}'
     script(bin_folder / "pulumi-resource-kubernetes", text)
     entry = next(entry for entry in table.read()[1] if entry.name == "pulumi-resource-kubernetes")
-    found = on_path.find(entry)
-    assert (found is not None and found[0] == version) == fits
+    tool = on_path.find(entry)
+    assert (tool is not None and tool[0] == version) == fits
 
 
 def test_the_engine_on_path_counts_only_with_its_language_host_beside_it(bin_folder):
@@ -66,12 +66,13 @@ def test_the_engine_on_path_counts_only_with_its_language_host_beside_it(bin_fol
 
 
 def test_a_folder_of_commands_that_we_composed_is_not_taken_for_the_users_path(tmp_path, monkeypatch):
-    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours = tmp_path / "ours"
+    theirs = tmp_path / "theirs"
     for folder in (ours, theirs):
         folder.mkdir()
         (folder / "go").write_text("#!/bin/sh\necho go1.26.9\n")
         (folder / "go").chmod(0o755)
     (ours / on_path.OURS).touch()
     monkeypatch.setenv("PATH", f"{ours}{os.pathsep}{theirs}{os.pathsep}{os.defpath}")
-    found = on_path.find_go(table.read(table.ROOT)[0])
-    assert found == ("1.26.9", theirs / "go")
+    go = on_path.find_go(table.read(table.ROOT)[0])
+    assert go == ("1.26.9", theirs / "go")

@@ -56,7 +56,8 @@ class Judge:
         Istio may accept a route before it sends the route to proxies. So the configuration is read again until it has
         routes with all names in `rules`.
         """
-        listeners, ports = objects.listeners(manifests), objects.service_ports(manifests)
+        listeners = objects.listeners(manifests)
+        ports = objects.service_ports(manifests)
         server = addresses.Server(lambda: addresses.read(self._plane.api()))
         deadline = time.monotonic() + SECONDS
         try:
