@@ -13,7 +13,7 @@ from planning.ground.awaiting import SERVICE
 from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import ServicePlan, VariantPlan
-from planning.routes.records import Match, Mirror, ModelNames, PlannedRoute, RouteBackend, RouteRule, RouteTimeouts
+from planning.routes.records import Match, Mirror, ModelNames, PlannedRoute, RouteBackend, RouteRule, TimeLimits
 from planning.variant.canary import ALL
 
 
@@ -119,7 +119,7 @@ def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
     return rendered
 
 
-def _timeouts(timeouts: RouteTimeouts | None) -> dict[str, str]:
+def _timeouts(timeouts: TimeLimits | None) -> dict[str, str]:
     if timeouts is None:
         return {}
     return compact({"request": timeouts.request, "backendRequest": timeouts.backend_request})

@@ -26,9 +26,7 @@ def _empty(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
 
 
 def _unused_plugins(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
-    default_deciders = {
-        plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
-    }
+    default_deciders = {plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts.handler}
     used_names = {reference.name for reference in graph.references} | default_deciders
     # If a profile lists no plugin of the group `picker`, the endpoint picker takes a declared plugin of that group.
     # This plugin is then in use, although no reference names it.
@@ -38,7 +36,7 @@ def _unused_plugins(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for plugin in graph.plugins:
         groups = set(plugin.groups)
         in_every_profile = not graph.profiles and bool(groups & SCHEDULING)
-        is_implicit = plugin.facts is not None and plugin.facts.implicit and plugin.name == plugin.type
+        is_implicit = plugin.facts.implicit and plugin.name == plugin.type
         if not groups or groups & _ACTIVE or plugin.name in used_names or in_every_profile or is_implicit:
             continue
         if "picker" in groups and not every_profile_has_picker:
@@ -58,7 +56,7 @@ def _misplaced_entries(graph: Graph, setting: LoaderSetting) -> Iterator[Problem
     table = setting.facts.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
-        if declared is None or declared.facts is None or PRODUCER in declared.groups:
+        if declared is None or not declared.groups or PRODUCER in declared.groups:
             continue
         facts = declared.facts
         if set(reference.groups) >= SCHEDULING and not set(facts.groups) & SCHEDULING:
@@ -117,8 +115,6 @@ def _ineffective(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Yield plugins whose required plugin, parameter or feature gate is missing, and names that no plugin has."""
     enabled_gates = {name for name, value in feature_gates(graph.config).items() if value}
     for plugin in graph.plugins:
-        if plugin.facts is None:
-            continue
         for kind, need in plugin.facts.requires.items():
             if need.unless is None or not plugin.parameter(need.unless):
                 yield from _required_plugin(graph, plugin, kind, need)
@@ -136,7 +132,7 @@ def _ineffective(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
 def _is_reported(graph: Graph, path: Path) -> bool:
     """Tell whether a path holds the name of a producer whose data a plugin needs. `data_layer` checks such names."""
     for plugin in graph.plugins:
-        if plugin.facts is not None and path.is_within(plugin.at):
+        if path.is_within(plugin.at):
             scope = DemandScope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
             return any(
                 consumed.producer is not None
@@ -159,7 +155,7 @@ def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: 
 
 def _one_profile(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     for declared in graph.handlers[:1]:
-        handler = declared.handler
+        handler = declared.facts.handler
         if handler is not None and handler.takes_one and len(graph.profiles) > 1:
             what = f"takes only one of {len(graph.profiles)} profiles ({declared.type})"
             yield Problem(declared.at / "type", what, "keep one profile")
@@ -168,7 +164,7 @@ def _one_profile(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
 def _without_prefill(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     """Yield profile handlers that look for a profile that is missing, or never use the profile for prefill pods."""
     for declared in graph.handlers[:1]:
-        handler = declared.handler
+        handler = declared.facts.handler
         if handler is not None and handler.decider_parameters:
             has_prefill = any(profile.is_for("prefill") for profile in graph.profiles)
             yield from _decider(graph, declared, handler, setting.facts.plugins.table, has_prefill=has_prefill)
@@ -194,7 +190,7 @@ def _decider(
     if decider is None and not keys:
         what = f"names no decider, and the default decider is not declared ({name})"
         yield Problem(declared.at / "parameters", what, "declare it under plugins")
-    elif decider is not None and decider.facts is not None:
+    elif decider is not None:
         scope = DemandScope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
         for condition in decider.facts.never_prefills:
             if value_combinations.holds(condition, scope, otherwise=False):
@@ -225,9 +221,9 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
 def _other_roles(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     """Yield filters that select pods of another role than the role of their profile."""
     for declared in graph.handlers[:1]:
-        if declared.handler is None:
+        if declared.facts.handler is None:
             continue
-        for role, keys in declared.handler.profiles.items():
+        for role, keys in declared.facts.handler.profiles.items():
             name = next((value for key in keys if (value := declared.parameter(key))), role)
             for profile in graph.profiles:
                 if profile.name == name:
@@ -237,7 +233,7 @@ def _other_roles(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
 def _filters_of_other_roles(profile: SchedulingProfile, role: str) -> Iterator[Problem]:
     for entry in profile.entries:
         plugin = entry.plugin
-        if plugin is not None and plugin.facts is not None and plugin.facts.role not in (None, role):
+        if plugin is not None and plugin.facts.role not in (None, role):
             what = f"selects {plugin.facts.role} pods in the profile of {role} pods ({plugin.name})"
             yield Problem(entry.at, what, f"use {role}-filter")
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from models.paths import Path
 from models.problems import Problem
 from planning.picker import value_combinations
-from planning.picker.graph import DeclaredPlugin, Graph, mappings
+from planning.picker.graph import UNKNOWN, DeclaredPlugin, Graph, mappings
 from planning.picker.value_combinations import DemandScope
 from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
@@ -23,7 +23,7 @@ def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
     Producers that the picker adds to the configuration count, too.
     """
-    produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
+    produced = {(kind, plugin.name) for plugin in graph.plugins for kind in plugin.facts.produces}
     kinds = {kind for kind, _ in produced}
     for plugin in graph.plugins:
         for consumed in _consumptions(plugin.facts, plugin.parameters):
@@ -49,7 +49,7 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
     kinds = set[tuple[object, ...]]()
     for index, item in listed:
         source = _facts(graph, item.get("pluginRef"), facts)
-        if source is None or source.emits is None:
+        if source.emits is None:
             continue
         name = str(item.get("pluginRef"))
         if name in seen and not source.repeatable:
@@ -57,15 +57,13 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
         seen.add(name)
         yield from _repeated_kind(graph, at / index / "pluginRef", name, kinds)
         yield from _extractors(graph, at / index / "extractors", item, source, facts)
-    brings = any(plugin.facts is not None and plugin.facts.registers_source for plugin in graph.plugins)
+    brings = any(plugin.facts.registers_source for plugin in graph.plugins)
     if layer.get("injectDefaults") is False and not listed and not brings and not _adds_source(graph, facts):
         yield Problem(at, "is missing, and injectDefaults is false", "add a data source, or remove injectDefaults")
 
 
-def _consumptions(facts: Plugin | None, parameters: Mapping[str, Any]) -> Iterator[Consumption]:
+def _consumptions(facts: Plugin, parameters: Mapping[str, Any]) -> Iterator[Consumption]:
     """Yield the kinds of data that a plugin with these parameters consumes."""
-    if facts is None:
-        return
     scope = DemandScope(Path(), parameters, facts.defaults)
     for consumed in facts.consumes:
         if all(value_combinations.holds(condition, scope, otherwise=False) for condition in consumed.when):
@@ -93,7 +91,7 @@ def _missing(plugin: DeclaredPlugin, consumed: Consumption, known: Data, name: s
 def _repeated_kind(graph: Graph, at: Path, name: str, kinds: set[tuple[object, ...]]) -> Iterator[Problem]:
     """Reject a second source that watches the same kind of objects."""
     declared = graph.find(name)
-    if declared is None or declared.facts is None or declared.facts.emits != _OBJECTS:
+    if declared is None or declared.facts.emits != _OBJECTS:
         return
     kind = tuple(declared.parameter(key) or "" for key in ("group", "version", "kind"))
     if kind in kinds:
@@ -105,7 +103,7 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
     """Tell whether the picker adds a producer that registers a data source."""
     table = facts.plugins.table
     seen = set[str]()
-    pending = [(plugin.facts, plugin.parameters) for plugin in graph.plugins if plugin.facts is not None]
+    pending = [(plugin.facts, plugin.parameters) for plugin in graph.plugins]
     while pending:
         for consumed in _consumptions(*pending.pop()):
             known = facts.plugins.data[consumed.data]
@@ -115,15 +113,12 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
     return any(table[name].registers_source for name in seen)
 
 
-def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
-    """Return the facts about the plugin `name`, declared or added by the picker. None if there is no such plugin."""
+def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin:
+    """Return the facts about the plugin `name`, declared or added by the picker; `UNKNOWN` for any other plugin."""
     text = str(name)
-    declared = graph.find(text)
-    if declared is not None:
-        return declared.facts
-    if text in graph.added:
-        return facts.plugins.table.get(text)
-    return None
+    if graph.find(text) is None and text not in graph.added:
+        return UNKNOWN
+    return graph.facts_of(text, facts)
 
 
 def _extractors(
@@ -133,7 +128,7 @@ def _extractors(
     for index, entry in mappings(item.get("extractors")):
         name = str(entry.get("pluginRef"))
         extractor = _facts(graph, name, facts)
-        if extractor is None or "extractor" not in extractor.groups:
+        if "extractor" not in extractor.groups:
             continue
         declared = graph.find(name)
         kind = name

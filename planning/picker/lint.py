@@ -102,8 +102,6 @@ def _deprecated_keys(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
 def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[Problem]:
     plugin = declared.facts
-    if plugin is None:
-        return
     if plugin.stability == "alpha" and facts.flags.experimental is not None:
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
         yield warning(declared.at / "type", what, "it may change or disappear without notice")
@@ -123,8 +121,6 @@ def _lonely(graph: Graph) -> Iterator[Problem]:
     """Yield warnings about plugins that have no effect because a plugin of a required type is not declared."""
     types = {plugin.type for plugin in graph.plugins}
     for plugin in graph.plugins:
-        if plugin.facts is None:
-            continue
         for kind in plugin.facts.wants:
             if kind not in types:
                 what = f"has no effect without {kind}, which is not declared ({plugin.type})"
@@ -161,8 +157,6 @@ def _spellings(graph: Graph) -> Iterator[Problem]:
 def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
     """Yield warnings about parameters that are deprecated, and about values that the picker replaces."""
     facts = declared.facts
-    if facts is None:
-        return
     if declared.shape is not None and declared.shape is facts.former_parameters:
         what = f"is the deprecated form of the parameters of {declared.type}"
         yield warning(declared.at / "parameters", what, f"use {', '.join(facts.parameters or {})}")
@@ -177,8 +171,6 @@ def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
 def _unusable(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
     """Reject plugins and parameters that do not work with the objects that a stack deploys."""
     for plugin in graph.plugins:
-        if plugin.facts is None:
-            continue
         if plugin.facts.unusable_reason is not None:
             what = f"cannot be used ({plugin.type})"
             yield Problem(plugin.at / "type", what, f"remove it: {plugin.facts.unusable_reason}")
@@ -201,7 +193,7 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
         yield Problem(graph.path, what, "add a profile with decode-filter, or use a preset")
     for declared in graph.handlers[:1]:
-        if declared.handler is not None and prefill and not declared.handler.decider_parameters:
+        if declared.facts.handler is not None and prefill and not declared.facts.handler.decider_parameters:
             what = f"never asks prefill pods ({declared.type})"
             yield Problem(declared.at / "type", what, "use a preset, or another handler")
 
@@ -211,7 +203,7 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
     if variant_facts.block_size is None:
         return
     for plugin in graph.plugins:
-        if plugin.facts is None or not plugin.facts.block_size:
+        if not plugin.facts.block_size:
             continue
         keys = plugin.facts.block_size
         settings = {key: plugin.parameter(key) for key in keys if plugin.parameter(key) is not None}

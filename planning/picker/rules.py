@@ -103,11 +103,10 @@ def _judge(context: PickerContext) -> Iterator[Problem]:
 
 def _combination(context: PickerContext) -> Iterator[Problem]:
     """Yield the problems that `lint` finds in the configuration that this program makes of a preset and other keys."""
-    if context.spec.preset == CUSTOM or context.built is None:
+    if context.built is None:
         return
-    tree = context.built.tree
-    for problem in errors(lint.judge(Path(), tree, context.variant_facts)):
-        path = _key_of_plugin(context.path, tree, problem.path, context.spec)
+    for problem in context.combination_problems:
+        path = _key_of_plugin(context.path, context.built.tree, problem.path, context.spec)
         if problem.path[:1] == (FLOW_CONTROL,):
             path = Path(*context.path, *problem.path)
         yield Problem(path, problem.what, problem.remedy)

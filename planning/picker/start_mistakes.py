@@ -18,9 +18,9 @@ from planning.picker.graph import (
     FLOW_CONTROL,
     HEADER,
     KIND,
+    UNKNOWN,
     DeclaredPlugin,
     Graph,
-    default_references,
     feature_gates,
     used_parsers,
 )
@@ -124,25 +124,25 @@ def _shape(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
 
 def _types(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     for plugin in graph.plugins:
-        if plugin.facts is None and plugin.type:
+        if plugin.facts is UNKNOWN and plugin.type:
             yield unknown(plugin.at / "type", plugin.type, setting.release)
 
 
-def _names(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
+def _names(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     """Check that names of plugins differ, and that a plugin whose name the picker looks up is in the expected group."""
     seen = set[str]()
     types = set[str]()
-    expected = default_references(graph.config, setting.facts)
+    expected = graph.defaults
     for plugin in graph.plugins:
         at = plugin.at / "type"
         if plugin.named:
             at = plugin.at / "name"
         if plugin.name in seen:
             yield Problem(at, f"is the name of an earlier plugin ({plugin.name})", "give one of them another name")
-        elif plugin.facts is not None and expected.get(plugin.name, plugin.groups[0]) not in plugin.groups:
+        elif plugin.groups and expected.get(plugin.name, plugin.groups[0]) not in plugin.groups:
             what = f"is the name by which the picker looks for {with_article(expected[plugin.name])} ({plugin.name})"
             yield Problem(at, what, "give it another name")
-        if plugin.facts is not None and plugin.facts.once and plugin.type in types:
+        if plugin.facts.once and plugin.type in types:
             yield Problem(plugin.at / "type", f"can be declared only once ({plugin.type})", "keep one of them")
         seen.add(plugin.name)
         types.add(plugin.type)
@@ -151,7 +151,7 @@ def _names(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
 def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     names = {plugin.name for plugin in graph.plugins}
     for plugin in graph.plugins:
-        if plugin.facts is None or plugin.shape is None or plugin.facts.ignores_parameters:
+        if plugin.shape is None or plugin.facts.ignores_parameters:
             continue
         reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}", folds=True)
         written = plugin.written
@@ -162,9 +162,8 @@ def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
         seen = {problem.path for problem in problems}
         yield from problems
         if all(path != reading.path for path in seen):
-            yield from (
-                broken for broken in value_combinations.problems(scope, plugin.facts.rules) if broken.path not in seen
-            )
+            combinations = value_combinations.problems(scope, plugin.facts.rules)
+            yield from (problem for problem in combinations if problem.path not in seen)
 
 
 def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -179,7 +178,7 @@ def _references(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
             yield _missing_plugin(graph, reference, table)
             continue
         is_allowed = set(reference.groups) >= SCHEDULING or "any" in reference.groups
-        if plugin is not None and not is_allowed and not set(plugin.groups) & set(reference.groups):
+        if plugin.groups and not is_allowed and not set(plugin.groups) & set(reference.groups):
             yield wrong_group(reference, plugin, table)
         if declared is not None and setting.facts.config.ordered:
             yield from _declaration_order(graph, reference, declared)
@@ -231,12 +230,7 @@ def _handlers(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
         what = f"is a second profile handler beside {handlers[0].name} ({handler.name})"
         yield Problem(handler.at / "type", what, "keep one of them")
     for handler in handlers[:1]:
-        if (
-            handler.facts is not None
-            and handler.facts.handler is not None
-            and handler.facts.handler.single
-            and count > 1
-        ):
+        if handler.facts.handler is not None and handler.facts.handler.single and count > 1:
             remedy = "keep one profile"
             if several:
                 remedy = f"keep one profile, or use {several}"
@@ -301,7 +295,7 @@ def _stability(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     if setting.allows_experimental or flag is None:
         return
     for plugin in graph.plugins:
-        if plugin.facts is not None and plugin.facts.stability == "alpha":
+        if plugin.facts.stability == "alpha":
             yield Problem(plugin.at / "type", f"is experimental ({plugin.type})", f"start the picker with {flag}")
 
 

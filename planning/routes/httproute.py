@@ -9,7 +9,7 @@ from planning.ground import gateways
 from planning.ground.ports import ROUTED_PORT
 from planning.interceptor.edge import edge
 from planning.routes import model_names, templates
-from planning.routes.records import Match, Mirror, Parent, PlannedRoute, RouteBackend, RouteRule, RouteTimeouts
+from planning.routes.records import Match, Mirror, Parent, PlannedRoute, RouteBackend, RouteRule, TimeLimits
 from planning.variant.context import Contexts, VariantContext
 
 CATCH_ALL = "/"
@@ -173,13 +173,13 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
     return Mirror(spec.service, target.base, target.namespace, spec.percent)
 
 
-def timeouts(variant: VariantContext) -> RouteTimeouts | None:
+def timeouts(variant: VariantContext) -> TimeLimits | None:
     """Return the time limits of a service's route. None if the route has no limits, or the gateway ignores them."""
     spec = variant.service.route.timeouts
     gateway = variant.gateway
     if spec is None or spec.request is spec.backend_request is None or not takes_timeouts(gateway):
         return None
-    return RouteTimeouts(spec.request, spec.backend_request)
+    return TimeLimits(spec.request, spec.backend_request)
 
 
 def takes_timeouts(gateway: Gateway | None) -> bool:

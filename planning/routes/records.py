@@ -57,7 +57,7 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteTimeouts:
+class TimeLimits:
     """Maximum durations of a request, as the user wrote them. None for the gateway's default."""
 
     request: str | None
@@ -110,7 +110,7 @@ class PlannedRoute:
     set_headers: Mapping[str, str]
     remove_headers: tuple[str, ...]
     mirror: Mirror | None
-    timeouts: RouteTimeouts | None
+    timeouts: TimeLimits | None
     model_names: ModelNames | None = None
     """Names for payload processors. None if no match of the route has a model."""
 
