@@ -7,7 +7,7 @@ from typing import Any
 
 from cli import named_stack
 from composition import Composition
-from judging import giving, needs, rights
+from judging import needs, rights
 from judging.rights import Options, Purpose, Rights
 from manifests import rbac
 from planning.ground import yaml_text
@@ -42,7 +42,7 @@ def of_composition(composition: Composition, purpose: Purpose, options: Options)
     """Return the rights that a user needs for a purpose with a composed stack."""
     rendered = composition.objects
     needed = needs.of(rendered, composition.plan)
-    return rights.rights(purpose, giving.of_components(composition.components), needed, options)
+    return rights.rights(purpose, rights.of_components(composition.components), needed, options)
 
 
 def roles(required: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:

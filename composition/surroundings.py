@@ -105,6 +105,6 @@ def _live_objects(
     names = _Names()
     for rendered in objects(components):
         *_, namespace, name = rendered.place
-        if rendered.manifest["kind"] not in ownership.UNASKED:
+        if rendered.manifest["kind"] not in ownership.UNREAD:
             names.setdefault((rendered.api, namespace), []).append(name)
     return target.objects(stack.cluster, additions.kinds(components), names)

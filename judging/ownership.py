@@ -17,7 +17,7 @@ from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import Identity, Mark, StackName, Verdict
 
 _CLAIM = "PersistentVolumeClaim"
-UNASKED = frozenset({"Namespace", "Secret"})
+UNREAD = frozenset({"Namespace", "Secret"})
 """Kinds whose marks this check does not read.
 
 `judging.preflight.namespaces` checks namespaces. Secrets are not listed, because the right to list Secrets is also a
@@ -48,7 +48,7 @@ def of_components(components: Iterable[Component]) -> Iterator[NamedObject]:
     """Yield the objects whose marks this check reads."""
     for component in components:
         for rendered in component.objects:
-            if rendered.manifest["kind"] not in UNASKED:
+            if rendered.manifest["kind"] not in UNREAD:
                 yield NamedObject(
                     rendered.place,
                     resource_type(rendered.manifest),

@@ -64,14 +64,14 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
     for service in plan.services:
         route = service.route
         primary = service.primary
-        found = None
+        current = None
         if route is not None:
-            found = live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
-        if found is None or primary.metered_as is None:
+            current = live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
+        if current is None or primary.metered_as is None:
             continue
         backends = {
             f"{ref.get('kind', 'Service')} {ref.get('namespace', primary.names.namespace)}/{ref['name']}"
-            for rule in found.content["spec"].get("rules") or ()
+            for rule in current.content["spec"].get("rules") or ()
             for ref in rule.get("backendRefs") or ()
         }
         if backends - {target}:
@@ -102,10 +102,10 @@ def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
     for service in plan.services:
         for variant in service.variants:
             names = variant.names
-            found = live.objects.get((POOL_GROUP, "InferencePool", names.namespace, names.pool))
-            if found is None:
+            current = live.objects.get((POOL_GROUP, "InferencePool", names.namespace, names.pool))
+            if current is None:
                 continue
-            old = tuple(port["number"] for port in found.content["spec"].get("targetPorts", ()))
+            old = tuple(port["number"] for port in current.content["spec"].get("targetPorts", ()))
             if old and old != variant.target_ports:
                 changes = f"from {_range(old)} to {_range(variant.target_ports)}"
                 what = f"the pool's ports change {changes} before its pods are replaced"
@@ -124,13 +124,13 @@ def _range(numbers: Sequence[int]) -> str:
 def _replica_warnings(variant: VariantPlan, workload: Workload, live: LiveObjects) -> Iterator[Problem]:
     namespace = variant.names.namespace
     place = (workload.api_version.partition("/")[0], workload.kind, namespace, workload.name)
-    found = live.objects.get(place)
+    current = live.objects.get(place)
     writer = None
-    if found is not None:
-        writer = found.writer("spec", "replicas")
-    if workload.replicas is None or found is None or writer is None:
+    if current is not None:
+        writer = current.writer("spec", "replicas")
+    if workload.replicas is None or current is None or writer is None:
         return
-    number = found.content["spec"]["replicas"]
+    number = current.content["spec"]["replicas"]
     if number == workload.replicas:
         return
     name = f"{workload.kind} {namespace}/{workload.name}"

@@ -28,9 +28,9 @@ def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> It
         primary = service.primary
         if primary.search_id is None:
             continue
-        found = resolve(by_id.get(primary.search_id, ()), primary.search_id, primary.names.namespace)
-        if isinstance(found, Unresolved):
-            yield Problem(primary.path / "interceptor", f"leads to 404: {found.value} ({primary.search_id})")
+        address = resolve(by_id.get(primary.search_id, ()), primary.search_id, primary.names.namespace)
+        if isinstance(address, Unresolved):
+            yield Problem(primary.path / "interceptor", f"leads to 404: {address.value} ({primary.search_id})")
 
 
 def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
@@ -38,9 +38,9 @@ def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Probl
     if mode == "skip" or isinstance(facts.metered, Unknown):
         return
     holders = dict[tuple[str, str], list[MeteredService]]()
-    for each in facts.metered.metered:
-        if each.is_found:
-            holders.setdefault((each.namespace, each.resource_id), []).append(each)
+    for service in facts.metered.metered:
+        if service.is_found:
+            holders.setdefault((service.namespace, service.resource_id), []).append(service)
     for service in plan.services:
         names = service.primary.names
         identifier = service.primary.search_id

@@ -18,18 +18,18 @@ def classes(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     if mode == "skip":
         return
     if not isinstance(facts.storage_classes, Unknown):
-        found = facts.storage_classes.storage_classes
+        by_name = facts.storage_classes.storage_classes
         for reference in needs.storage_classes:
             if reference.name:
-                yield from _missing("StorageClass", reference, found, mode)
-            elif not any(found.values()):
+                yield from _missing("StorageClass", reference, by_name, mode)
+            elif not any(by_name.values()):
                 what = "takes the default StorageClass, but the cluster has none"
-                remedy = f"set storageClassName to {_alternatives(found)}"
+                remedy = f"set storageClassName to {_alternatives(by_name)}"
                 yield Problem(reference.origin, what, remedy, severity=SEVERITIES[mode])
     if not isinstance(facts.priority_classes, Unknown):
         for reference in needs.priority_classes:
-            found = facts.priority_classes.priority_classes
-            yield from _missing("PriorityClass", reference, found, mode)
+            by_name = facts.priority_classes.priority_classes
+            yield from _missing("PriorityClass", reference, by_name, mode)
 
 
 def secrets(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
@@ -47,15 +47,16 @@ def secrets(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
             yield warning(reference.origin, what, "create it, or correct its name")
 
 
-def _missing(kind: str, reference: Reference, found: Collection[str], mode: Mode) -> Iterator[Problem]:
-    if reference.name not in found:
+def _missing(kind: str, reference: Reference, by_name: Collection[str], mode: Mode) -> Iterator[Problem]:
+    if reference.name not in by_name:
         what = f"the cluster has no {kind} of this name ({reference.name})"
-        yield Problem(reference.origin, what, f"create it, or write {_alternatives(found)}", severity=SEVERITIES[mode])
+        remedy = f"create it, or write {_alternatives(by_name)}"
+        yield Problem(reference.origin, what, remedy, severity=SEVERITIES[mode])
 
 
-def _alternatives(found: Collection[str] | Mapping[str, object]) -> str:
+def _alternatives(by_name: Collection[str] | Mapping[str, object]) -> str:
     """Return the names that a user can write, as text."""
-    names = sorted(found)
+    names = sorted(by_name)
     more = ""
     if len(names) > _MOST_NAMES:
         more = f" and {len(names) - _MOST_NAMES} more"

@@ -122,12 +122,12 @@ def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: Cluste
 
 def _groups(changes: Iterable[Change], takers: Mapping[Place, _Nodes]) -> dict[tuple[str, bool], list[Change]]:
     """Return the changes whose nodes are known, grouped by resource, and by whether any node takes the pods."""
-    found = dict[tuple[str, bool], list[Change]]()
+    groups = dict[tuple[str, bool], list[Change]]()
     for change in changes:
         nodes = takers[change.place]
         if not isinstance(nodes, Unknown):
-            found.setdefault((_resource(change), bool(nodes)), []).append(change)
-    return found
+            groups.setdefault((_resource(change), bool(nodes)), []).append(change)
+    return groups
 
 
 def _resource(change: Change) -> str:
@@ -202,15 +202,15 @@ class _Takers:
 def _nodes_for(change: Change, facts: ClusterFacts) -> _Nodes:
     """Return the nodes that take the pods of a workload."""
     workload = change.workload
-    found = fleet.of_class(workload.accelerator, workload.placement, facts)
-    if isinstance(found, Unknown) or isinstance(facts.nodes, Unknown):
+    class_nodes = fleet.of_class(workload.accelerator, workload.placement, facts)
+    if isinstance(class_nodes, Unknown) or isinstance(facts.nodes, Unknown):
         if isinstance(facts.nodes, Unknown):
             return facts.nodes
-        return found
+        return class_nodes
     labels: Mapping[str, LiveNode] = {node.name: node for node in facts.nodes.nodes}
     return tuple(
         node
-        for node in found
+        for node in class_nodes
         if not node.obstacles and affinity.admits(workload.placement.affinity, labels[node.name].labels)
     )
 
@@ -287,14 +287,14 @@ def _peaks(change: Change, present: Range) -> Iterator[tuple[str | None, Range]]
 
 def _nodes(name: str, changes: Iterable[Change], takers: _Takers) -> dict[str, int] | None:
     """Return the number of free devices of each node that takes pods of a class; None if a number is unknown."""
-    found = dict[str, int]()
+    free = dict[str, int]()
     for change in changes:
         if change.accelerator == name:
             nodes = takers.of(change)
             if isinstance(nodes, Unknown) or any(node.requested is None for node in nodes):
                 return None
-            found |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in nodes}
-    return found
+            free |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in nodes}
+    return free
 
 
 def _free(nodes: Mapping[str, int] | None) -> int | None:
@@ -319,7 +319,7 @@ def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
     for quota in facts.quotas.quotas:
         for (namespace, resource), additional in sorted(needed.items()):
             if quota.namespace == namespace and resource in quota.hard:
-                hard, used = (_number(quota, resource, each) for each in ("hard", "used"))
+                hard, used = (_number(quota, resource, field) for field in ("hard", "used"))
                 if used + additional.high > hard:
                     yield Lack(namespace, quota.name, resource, hard, used, additional)
 

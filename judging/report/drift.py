@@ -1,4 +1,4 @@
-"""Drift: changes in the cluster since the last run, as a refresh found them."""
+"""Drift: changes in the cluster since the last run, as a refresh differences them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ def of_events(events: Events) -> tuple[Drift, ...]:
 
     `events.drift` has no updates without a difference, which a refresh reports for objects that are not ready.
     """
-    found = (_drift(step) for step in events.drift if step.is_custom)
-    return tuple(sorted(found, key=lambda each: each.object))
+    differences = (_drift(step) for step in events.drift if step.is_custom)
+    return tuple(sorted(differences, key=lambda difference: difference.object))
 
 
 def _drift(step: Step) -> Drift:
@@ -58,7 +58,7 @@ def _drift(step: Step) -> Drift:
 def _numbers(field: str, step: Step) -> str:
     if field != _REPLICAS:
         return ""
-    old, new = (_replicas(each) for each in (step.old, step.new))
+    old, new = (_replicas(inputs) for inputs in (step.old, step.new))
     if isinstance(old, int) and isinstance(new, int) and old != new:
         return f" {old} → {new}"
     return ""

@@ -97,7 +97,7 @@ class Events:
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
         """Return the errors of the run."""
-        return tuple(each for each in self.diagnostics if each.severity == "error")
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity == "error")
 
 
 class EventError(ValueError):
@@ -185,14 +185,14 @@ def read(lines: Iterable[str]) -> Events:
             steps.add(event)
             diagnostics += _diagnostics(event)
             is_complete = is_complete or event.summary_event is not None
-    return Events(steps.stack, tuple(steps.found.values()), tuple(dict.fromkeys(diagnostics)), is_complete)
+    return Events(steps.stack, tuple(steps.by_key.values()), tuple(dict.fromkeys(diagnostics)), is_complete)
 
 
 class _Steps:
     """The steps of the events that were added so far."""
 
     def __init__(self) -> None:
-        self.found = dict[tuple[str, str, bool], Step]()
+        self.by_key = dict[tuple[str, str, bool], Step]()
         """Steps by `urn`, `operation` and `is_drift`."""
         self.stack = ""
         self._refreshed = set[str]()
@@ -212,9 +212,9 @@ class _Steps:
             self._refreshed.discard(metadata.urn)
         step = _step(metadata, is_drift=metadata.urn in self._refreshed)
         key = (step.urn, step.operation, step.is_drift)
-        earlier = self.found.get(key)
+        earlier = self.by_key.get(key)
         # The event at the end of a step may lack the differences that the event before the step had.
-        self.found[key] = step if earlier is None or step.differences else earlier
+        self.by_key[key] = step if earlier is None or step.differences else earlier
         self.stack = self.stack or step.urn.removeprefix("urn:pulumi:").partition("::")[0]
 
 

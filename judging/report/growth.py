@@ -130,7 +130,7 @@ class Change:
 
 def changes(plan: StackPlan, running: Mapping[Place, Running], restarted: Mapping[Place, bool]) -> list[Change]:
     """Return the changes of all workloads. `restarted` tells, by place, whether running pods are replaced."""
-    found = list[Change]()
+    all_changes = list[Change]()
     for service in plan.services:
         for variant in service.variants:
             for workload in variant.workloads:
@@ -138,8 +138,8 @@ def changes(plan: StackPlan, running: Mapping[Place, Running], restarted: Mappin
                 accelerator = variant.accelerators[workload.role]
                 old = running.get(at)
                 restarts = restarted.get(at, old is not None)
-                found.append(Change(at, service.key, variant, workload, accelerator, old, restarts))
-    return found
+                all_changes.append(Change(at, service.key, variant, workload, accelerator, old, restarts))
+    return all_changes
 
 
 def place(variant: VariantPlan, workload: Workload) -> Place:
@@ -156,10 +156,10 @@ def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
     """
     for key, below in fields.items():
         kind, _, name = key.partition(":")
-        found = rendered
+        part = rendered
         if name:
-            found = _child(rendered, kind, name)
-        if found is None or (below and lacks(found, below)):
+            part = _child(rendered, kind, name)
+        if part is None or (below and lacks(part, below)):
             return True
     return False
 
@@ -180,18 +180,20 @@ def _child(rendered: object, kind: str, name: str) -> object:
     if kind == "v":
         return next((item for item in items if item == json.loads(name)), None)
     keys = json.loads(name)
-    found = (cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping))
-    return next((item for item in found if all(item.get(key, value) == value for key, value in keys.items())), None)
+    mappings = (cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping))
+    return next((item for item in mappings if all(item.get(key, value) == value for key, value in keys.items())), None)
 
 
 def is_contained(rendered: object, live: object) -> bool:
     """Tell whether a live value equals the rendered value, except for keys that the API server and its hooks add."""
     if isinstance(rendered, Mapping):
-        found = None
+        live_fields = None
         if isinstance(live, Mapping):
-            found = cast("Mapping[str, object]", live)
+            live_fields = cast("Mapping[str, object]", live)
         items = cast("Mapping[str, object]", rendered).items()
-        return found is not None and all(key in found and is_contained(value, found[key]) for key, value in items)
+        return live_fields is not None and all(
+            key in live_fields and is_contained(value, live_fields[key]) for key, value in items
+        )
     if isinstance(rendered, list | tuple):
         expected = cast("Sequence[object]", rendered)
         values = ()

@@ -60,7 +60,9 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
     """
     after = workload.fit
     spec = running.template(workload.kind, old).get("spec", _NONE)
-    containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]
+    containers = [
+        container for container in spec.get("containers", ()) if container.get("name") == workload.engine.name
+    ]
     if isinstance(after, Unknown) or not containers:
         return ()
     before = memory.fits(served.with_arguments(after.request, tuple(containers[0].get("args") or ())))
@@ -72,5 +74,5 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
 
 def is_comparable(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Tell whether pods have the same weights and devices before and after a change."""
-    before, after = (running.template(kind, each).get("spec", _NONE) for each in (old, new))
+    before, after = (running.template(kind, workload).get("spec", _NONE) for workload in (old, new))
     return all(before.get(name) == after.get(name) for name in _PLACES)

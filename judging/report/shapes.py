@@ -85,15 +85,15 @@ def _fitting(value: object, shape: Shape) -> object:
 
 def _mapping(value: Mapping[str, object], shape: Mapping[str, Shape]) -> Mapping[str, object]:
     every = shape.get("*")
-    found = dict[str, object]()
+    readable_fields = dict[str, object]()
     for key, child in value.items():
         of_key = shape.get(key, every)
         fitting = child
         if of_key is not None:
             fitting = _fitting(child, of_key)
         if fitting is not _ABSENT:
-            found[key] = fitting
-    return found
+            readable_fields[key] = fitting
+    return readable_fields
 
 
 def _list(values: list[object], shape: Shape) -> list[object]:

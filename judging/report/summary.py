@@ -160,12 +160,12 @@ def summarize(events: Events, composed: Composed) -> Summary:
 
 def _profiles(plan: StackPlan) -> dict[str, str]:
     """Return the profiles by service. The profile of a canary or prefill is added if it is not the service's."""
-    found = dict[str, str]()
+    profiles = dict[str, str]()
     for service in plan.services:
         texts = [profile.text for variant in service.variants for profile in variant.profiles.values()]
         if texts:
-            found[service.primary.names.base] = "; ".join(dict.fromkeys(texts))
-    return found
+            profiles[service.primary.names.base] = "; ".join(dict.fromkeys(texts))
+    return profiles
 
 
 class _Diagnostics(TypedDict):
@@ -182,21 +182,25 @@ def _public_texts(plan: StackPlan) -> frozenset[str]:
 
 
 def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, ...]) -> _Diagnostics:
-    """Return the errors and warnings of a run, each once, without texts that reports must hide.
+    """Return the errors and warnings of a run, diagnostic once, without texts that reports must hide.
 
     Names of objects and the texts in `public` are not hidden. Warnings about checks that did not run become items of
     `unchecked`, after those of the parameter, and are left out of `warnings`.
     """
-    texts = frozenset(text for step in events.steps for each in (step.old, step.new) for text in edits.sensitive(each))
+    texts = frozenset(
+        text for step in events.steps for inputs in (step.old, step.new) for text in edits.sensitive(inputs)
+    )
     hidden = texts - public - {name for step in events.steps for name in (step.name, *step.place)}
     masked = dict.fromkeys(
-        _without_values(each, hidden) for each in events.diagnostics if not each.message.startswith(_NOISE)
+        _without_values(diagnostic, hidden)
+        for diagnostic in events.diagnostics
+        if not diagnostic.message.startswith(_NOISE)
     )
-    warnings = [each for each in masked if each.severity == "warning"]
+    warnings = [diagnostic for diagnostic in masked if diagnostic.severity == "warning"]
     gaps = dict.fromkeys((*unchecked, *filter(None, map(_gap, warnings))))
     return {
-        "errors": tuple(each for each in masked if each.severity == "error"),
-        "warnings": tuple(each for each in warnings if _gap(each) is None),
+        "errors": tuple(diagnostic for diagnostic in masked if diagnostic.severity == "error"),
+        "warnings": tuple(diagnostic for diagnostic in warnings if _gap(diagnostic) is None),
         "unchecked": tuple(gaps),
         "is_complete": events.is_complete,
     }
@@ -210,14 +214,14 @@ def _gap(diagnostic: Diagnostic) -> str | None:
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
     """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
     classes = accelerators.classes(composed.stack.accelerators)
-    found = dict[Place, Running]()
+    old_pods = dict[Place, Running]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
         if step is None or _moves(step):
             continue
         old = running.of_object(step.kind, step.old, classes, change.accelerator)
-        found |= {} if old is None else {change.place: old}
-    return growth.changes(composed.plan, found, {place: _restarts(steps[place]) for place in found})
+        old_pods |= {} if old is None else {change.place: old}
+    return growth.changes(composed.plan, old_pods, {place: _restarts(steps[place]) for place in old_pods})
 
 
 def _restarts(step: Step) -> bool:
@@ -230,8 +234,8 @@ def _gone(steps: Mapping[Place, Step], composed: Composed) -> dict[Place, Runnin
     """Return the deleted workloads that serve models. Endpoint pickers, which lack a service's label, are left out."""
     classes = accelerators.classes(composed.stack.accelerators)
     deleted = ((place, step) for place, step in steps.items() if _OPERATIONS.get(step.operation) == "delete")
-    found = ((place, running.of_object(step.kind, step.old, classes)) for place, step in deleted if _owner(step)[0])
-    return {place: old for place, old in found if old is not None}
+    workloads = ((place, running.of_object(step.kind, step.old, classes)) for place, step in deleted if _owner(step)[0])
+    return {place: old for place, old in workloads if old is not None}
 
 
 def _predecessors(steps: Mapping[Place, Step], composed: Composed) -> Iterator[Running]:
@@ -258,16 +262,16 @@ def _lines(
             continue
         beside = (operation == "create" and _owner(step) in old_owners) or (operation == "replace" and _moves(step))
         fate = words.fate(operation, change, _size(change, composed.stack), beside=beside)
-        found = ()
+        edited_pods = ()
         if step.old and step.new:
-            found = edits.edits(step.kind, step.old, step.new)
+            edited_pods = edits.edits(step.kind, step.old, step.new)
         scaled = ()
         if operation == "update":
             scaled = _replica_edits(change)
         room = ()
-        if found:
+        if edited_pods:
             room = _headroom(change, step)
-        edited = (*found, *scaled, *room)
+        edited = (*edited_pods, *scaled, *room)
         yield WorkloadLine(change.workload.name, change.service, operation, edited, fate.text, fate.outage, fate.remedy)
 
 
@@ -281,7 +285,7 @@ def _headroom(change: Change, step: Step) -> tuple[str, ...]:
 
 def _moves(step: Step) -> bool:
     """Tell whether the new object has another name or namespace, so that the engine deletes the old object later."""
-    old, new = (each.get("metadata", {}) for each in (step.old, step.new))
+    old, new = (inputs.get("metadata", {}) for inputs in (step.old, step.new))
     return bool(old and new) and any(old.get(key) != new.get(key) for key in ("name", "namespace"))
 
 
@@ -305,8 +309,12 @@ def _gone_lines(
 
 def _owner(step: Step) -> tuple[str, str, str]:
     """Return service, variant and role of a workload, from its labels."""
-    found = running.leader_labels(step.kind, step.new or step.old)
-    return found.get(labels.SERVICE, ""), found.get(labels.VARIANT, ""), found.get(labels.ROLE, "")
+    leader_labels = running.leader_labels(step.kind, step.new or step.old)
+    return (
+        leader_labels.get(labels.SERVICE, ""),
+        leader_labels.get(labels.VARIANT, ""),
+        leader_labels.get(labels.ROLE, ""),
+    )
 
 
 def _size(change: Change, stack: Stack) -> str | None:
@@ -334,15 +342,15 @@ def _devices_before(changes: list[Change], ending: Iterable[Running]) -> Iterato
 
 def _others(events: Events) -> dict[str, dict[str, int]]:
     """Return the number of changed objects by operation and kind, without serving workloads and routes."""
-    found = dict[str, dict[str, int]]()
+    numbers = dict[str, dict[str, int]]()
     # The engine may report one replacement as several steps. Here, these steps have one key and count once.
     steps = {(_OPERATIONS.get(step.operation, step.operation), step.urn): step for step in events.changes}
     for (operation, _), step in steps.items():
         is_server = step.kind in WORKLOADS and bool(_owner(step)[0])
         if not is_server and step.kind != "HTTPRoute" and not step.type.startswith("pulumi:"):
-            kinds = found.setdefault(operation, {})
+            kinds = numbers.setdefault(operation, {})
             kinds[step.kind] = kinds.get(step.kind, 0) + 1
-    return found
+    return numbers
 
 
 def _without_values(diagnostic: Diagnostic, hidden: frozenset[str]) -> Diagnostic:

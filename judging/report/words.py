@@ -75,8 +75,8 @@ class Fate:
 
 def rates() -> Rates:
     """Return the rates of the table."""
-    found = _table().rates
-    return Rates(int(amount(found.fetch)), int(amount(found.load)), found.begin)
+    rates = _table().rates
+    return Rates(int(amount(rates.fetch)), int(amount(rates.load)), rates.begin)
 
 
 def rows() -> list[Row]:
