@@ -18,7 +18,7 @@ from planning.ground import marks
 from tests.support.stacks import NAME
 
 Request = resource_pb2.RegisterResourceRequest
-PROGRAM = Path("__main__.py").resolve()
+PROGRAM = Path(__file__).parents[2] / "__main__.py"
 FORCED = {"pulumi.com/patchForce": "true"}
 """The annotation that the program adds to every object when it registers it."""
 
