@@ -184,9 +184,9 @@ def gateway_ends(stack: Stack, spec: NetworkPolicies, service: Service) -> Itera
 def _proxies(service: Service, stack: Stack) -> Proxies | None:
     """Return the facts of the proxies of a service's gateway. None if the proxies are pods."""
     service_gateway = gateway(service, stack)
-    facts = None
-    if service_gateway is not None:
-        facts = gateways.facts(service_gateway)
+    if service_gateway is None:
+        return None
+    facts = gateways.facts(service_gateway)
     if facts is None:
         return None
     return facts.proxies

@@ -58,12 +58,10 @@ def plan(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> 
 
     The `servers` of a predictor follow. `servers` is None if no predictor is deployed.
     """
-    deployment = None
-    if picker.latency_predictor is not None:
-        deployment = picker.latency_predictor.deploy
     predictor = ()
-    if not (servers is None or deployment is None):
-        predictor = _predictor(deployment, servers)
+    spec = picker.latency_predictor
+    if servers is not None and spec is not None and spec.deploy is not None:
+        predictor = _predictor(spec.deploy, servers)
     explicit = (_companion(at / name, name, picker.containers[name]) for name in sorted(picker.containers))
     return (*explicit, *predictor)
 

@@ -71,9 +71,7 @@ def _consumptions(facts: Plugin, parameters: Mapping[str, Any]) -> Iterator[Cons
 
 
 def _name_of_producer(plugin: DeclaredPlugin, consumed: Consumption, known: Data) -> str:
-    name = None
-    if consumed.producer is not None:
-        name = plugin.parameter(consumed.producer)
+    name = plugin.parameter(consumed.producer or "")
     if isinstance(name, str) and name:
         return name
     return known.producer

@@ -265,10 +265,10 @@ def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
     if spec.sidecar is not None:
         images["sidecar"] = spec.sidecar.image
     for key, image in images.items():
-        lines = None
-        if image is not None:
-            lines = other_line(release, image)
-        if image is None or lines is None:
+        if image is None:
+            continue
+        lines = other_line(release, image)
+        if lines is None:
             continue
         short = f"…/{image.partition('@')[0].rpartition('/')[2]}"
         remedy = "remove it"

@@ -185,7 +185,7 @@ def _message(condition: Condition, scope: DemandScope) -> tuple[str, str]:
     if fitting is not None:
         value = next(iter(scope.all(condition.at)), None)
         problem = None
-        if not (value is None or condition.items):
+        if value is not None and not condition.items:
             problem = value_shapes.leaf_problem(scope.path, value, fitting)
         if problem is None and condition.fits:
             return ("is missing", "add it")

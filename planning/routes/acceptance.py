@@ -64,9 +64,9 @@ def decide(routes: Iterable[PlannedRoute], live: Gateways | Unknown, locked: Col
     warnings = chain.from_iterable(
         _gateway_warnings(ref, _service_list(keys[ref]), live, live_gateways.get(ref)) for ref in sorted(keys)
     )
-    since = ()
+    since = list[Problem]()
     if locked is not None:
-        since = (_since_lock(ref) for ref in sorted(accepted - {*accepting}))
+        since += map(_since_lock, sorted(accepted - {*accepting}))
     return Waits(awaited_keys, accepting, (*warnings, *since))
 
 

@@ -184,7 +184,7 @@ def timeouts(variant: VariantContext) -> TimeLimits | None:
 
 def takes_timeouts(gateway: Gateway | None) -> bool:
     """Tell whether a gateway applies the time limits of routes. Without facts about this, the answer is yes."""
-    facts = None
-    if gateway is not None:
-        facts = gateways.facts(gateway)
+    if gateway is None:
+        return True
+    facts = gateways.facts(gateway)
     return facts is None or facts.timeouts is None or facts.timeouts.route

@@ -66,10 +66,9 @@ def _base_model(variant: VariantContext) -> str | None:
 
 def _other_names(variant: VariantContext) -> set[str]:
     lora = variant.spec.model.lora
-    rewrites = ()
+    names = set[str]()
     if variant.has_picker:
-        rewrites = variant.service.rewrites
-    names = {rewrite.model for rewrite in rewrites}
+        names |= {rewrite.model for rewrite in variant.service.rewrites}
     if lora is not None:
         names |= lora.adapters.keys()
     return names
