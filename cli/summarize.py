@@ -73,7 +73,9 @@ def _print_drift(log: Events, form: str) -> int:
     changes = drift.of_events(log)
     text = _WRITERS[form](tuple(_drift_blocks(changes)))
     sys.stdout.write(documents.cut(text, summary_blocks.LONGEST))
-    return DRIFTED if changes else 0
+    if changes:
+        return DRIFTED
+    return 0
 
 
 def _problems(log: Events) -> tuple[Problem, ...]:
@@ -87,14 +89,15 @@ def _drift_blocks(changes: tuple[Drift, ...]) -> Iterator[Block]:
     if not changes:
         yield Heading("as deployed")
         return
-    yield Heading(f"{len(changes)} object{'' if len(changes) == 1 else 's'} changed by hand")
-    yield Items(tuple(("-" if change.is_gone else "~", str(change)) for change in changes))
+    yield Heading(f"{summary_blocks.number_of(len(changes), 'object')} changed by hand")
+    yield Items(tuple((change.sign, str(change)) for change in changes))
 
 
 def _events(log: str) -> Events:
     try:
-        text = sys.stdin.read() if log == "-" else Path(log).read_text(encoding="utf-8")
-        return events.read(text.splitlines())
+        if log == "-":
+            return events.read(sys.stdin.read().splitlines())
+        return events.read(Path(log).read_text(encoding="utf-8").splitlines())
     except OSError as error:
         what = f"could not be read ({type(error).__name__})"
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ from composition.surroundings import cluster_name
 from facts.cluster import Access
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
-from models.problems import ConfigError, Problem, errors, warnings
+from models.problems import ConfigError, LogLine, Problem, errors, warnings
 from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
@@ -25,7 +25,7 @@ _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StackSettings:
     """Settings that an inference stack gets in addition to its configuration."""
 
     kubeconfig: str | None = None
@@ -57,7 +57,7 @@ class Draft:
 def draft(
     instance: Instance,
     configuration: Configuration,
-    settings: Settings,
+    settings: StackSettings,
     opts: pulumi.ResourceOptions | None,
     run: Program,
 ) -> Draft | None:
@@ -78,7 +78,7 @@ def draft(
     return None
 
 
-def _draft(instance: Instance, configuration: Configuration, settings: Settings, run: Program) -> Draft | None:
+def _draft(instance: Instance, configuration: Configuration, settings: StackSettings, run: Program) -> Draft | None:
     """Return a draft; None if the preflight has errors.
 
     Raises the error of a refused configuration, or a `ConfigError` about conflicts with earlier inference stacks.
@@ -112,7 +112,7 @@ def _draft(instance: Instance, configuration: Configuration, settings: Settings,
     return Draft(composition, target.access(spec), cluster)
 
 
-def _kubeconfig(configuration: Configuration, settings: Settings) -> str | None:
+def _kubeconfig(configuration: Configuration, settings: StackSettings) -> str | None:
     """Return the given kubeconfig, or else the kubeconfig of the platform.
 
     Raises `ConfigError` if the stack names a platform whose outputs are not given.
@@ -161,8 +161,8 @@ def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
 
 
 def _warn(problems: Iterable[Problem], instance: Instance) -> None:
-    for line in _lines(warnings(problems), instance):
-        pulumi.log.warn(line)
+    for problem in instance.locate(warnings(problems)):
+        pulumi.log.warn(LogLine.write(problem))
 
 
 def _lines(problems: Iterable[Problem], instance: Instance) -> list[str]:

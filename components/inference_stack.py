@@ -7,11 +7,11 @@ from typing import Any
 import pulumi
 
 from components import program, state
-from components.drafts import Draft, Settings, draft
+from components.drafts import Draft, StackSettings, draft
 from components.epp import EPPArgs, EPPStack
 from components.model_service import ModelServiceArgs, ModelServiceStack
 from components.provider import ClusterProvider
-from components.registration import Registered, register
+from components.registration import ResourcesById, register
 from components.routing import RoutingArgs, RoutingStack
 from composition import Composition
 from composition.sources import Configuration
@@ -67,7 +67,7 @@ class InferenceStack(pulumi.ComponentResource):
         outputs = platform
         if not isinstance(outputs, Outputs | None):
             outputs = Outputs(outputs)
-        settings = Settings(kubeconfig, outputs, previewed, tuple(problems), lock)
+        settings = StackSettings(kubeconfig, outputs, previewed, tuple(problems), lock)
         drafted = draft(self._instance, Configuration.of(tree), settings, opts, run)
         inputs = dict[str, str]()
         continuity = Continuity()
@@ -87,7 +87,7 @@ class InferenceStack(pulumi.ComponentResource):
     def _register(self, drafted: Draft) -> Mapping[str, Any]:
         """Register provider, components and objects, and return the outputs."""
         composition = drafted.composition
-        registered = Registered(composition.continuity.aliases)
+        registered = ResourcesById(composition.continuity.aliases)
         provider = self._cluster(drafted)
         for component in composition.components:
             self._register_component(component, registered, provider)
@@ -111,7 +111,7 @@ class InferenceStack(pulumi.ComponentResource):
             aliases.append(pulumi.Alias(parent=pulumi.ROOT_STACK_RESOURCE))
         return pulumi.ResourceOptions(parent=self, aliases=aliases, **more)
 
-    def _register_component(self, component: Component, registered: Registered, provider: ClusterProvider) -> None:
+    def _register_component(self, component: Component, registered: ResourcesById, provider: ClusterProvider) -> None:
         name = component.name
         objects = component.objects
         opts = self._child(providers=[provider])
@@ -126,7 +126,7 @@ class InferenceStack(pulumi.ComponentResource):
                 register(name, objects, registered, self._child(provider=provider))
 
 
-def _outputs(composition: Composition, registered: Registered) -> dict[str, Any]:
+def _outputs(composition: Composition, registered: ResourcesById) -> dict[str, Any]:
     """Return the outputs. `awaited` of a service resolves when all awaited objects of the service are up.
 
     If a run fails before that, the stack keeps the outputs of the previous run.

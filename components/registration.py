@@ -18,7 +18,7 @@ Fields that the manifest lacks, such as the replicas of an autoscaled workload, 
 """
 
 
-class Registered(dict[Id, pulumi.Resource]):
+class ResourcesById(dict[Id, pulumi.Resource]):
     """Registered resources by id.
 
     All components of a stack share one mapping, because an object may depend on an object of another component.
@@ -51,7 +51,7 @@ class KubernetesObject(pulumi.CustomResource):
         super().__init__(resource_type(manifest), name, fields, opts)
 
 
-def register(name: str, objects: Iterable[Rendered], registered: Registered, opts: pulumi.ResourceOptions) -> None:
+def register(name: str, objects: Iterable[Rendered], registered: ResourcesById, opts: pulumi.ResourceOptions) -> None:
     """Register the objects of the component `name`, and add them to `registered`.
 
     The predecessors of an object must come earlier in `objects`, or be in `registered` already.

@@ -8,14 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from composition.results import Composition
-from manifests.objects import Rendered
 from models.paths import Path
 from models.problems import Problem
-from planning import interceptor
 from planning.ground import instances, parts
 from planning.ground.instances import Instance
 from planning.ground.recorded import Identity
-from planning.plans import StackPlan
 from planning.routes import collisions
 
 
@@ -72,21 +69,11 @@ def _shared_objects(new: Sibling, other: Sibling) -> Iterator[Problem]:
     found = set[tuple[Path, Path]]()
     for rendered in new.composition.objects:
         if rendered.place in taken:
-            at = _path(rendered, new.composition.plan)
-            holder = Path(*other.instance.path, *_path(taken[rendered.place], other.composition.plan))
+            at = new.composition.plan.section(rendered.id)
+            holder = Path(*other.instance.path, *other.composition.plan.section(taken[rendered.place].id))
             if (at, holder) not in found:
                 found.add((at, holder))
                 _, kind, *name = rendered.place
                 what = f"would make the same object as {holder} ({kind} {'/'.join(filter(None, name))})"
                 field = "namespace" if rendered.id.part is parts.NAMESPACE else "name or namespace"
                 yield Problem(at, what, f"choose another {field} for one of them")
-
-
-def _path(rendered: Rendered, plan: StackPlan) -> Path:
-    """Return the path of an object's owner in the configuration."""
-    if rendered.id.part is parts.NAMESPACE:
-        return Path("namespaceOptions", "create")
-    variants = {variant.owner: variant.path for service in plan.services for variant in service.variants}
-    caches = {cache.owner: cache.fill.path for cache in plan.caches}
-    grants = {grant.owner: Path("interceptor") for grant in plan.grants}
-    return {**variants, **caches, **grants, interceptor.OWNER: Path("interceptor")}.get(rendered.id.owner, Path())

@@ -18,7 +18,6 @@ from composition.target import Target
 from facts.lock_file import LockFile
 from judging import additions, needs, validation
 from judging.losses.continuity import State, nothing_recorded
-from judging.preflight.owners import Owners
 from judging.validation import SchemaError
 from manifests import marking
 from manifests.assembly import Component, await_routes, objects, render
@@ -72,11 +71,11 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         # 7: render and order
         rendered = render(plan)
         # 8: read the facts that the objects need, decide waits, set marks, check against schemas
-        needed = needs.of(objects(rendered), acceptance.gateways(plan.routes))
+        needed = needs.of(objects(rendered), plan)
         facts = target.facts(loaded.stack.cluster, needed)
         waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
         components = _prefix(marking.mark(await_routes(rendered, plan, waits.routes), name), instance)
-        validation.check(objects(components), Owners.of(loaded.merged.tree, plan).paths)
+        validation.check(objects(components), plan.sections)
     except (ConfigError, SchemaError) as error:
         return Refusal(files.complete(error), source_warnings, plan_warnings)
     rendering = Rendering(loaded, source_warnings, plan, needed, facts, waits, components)

@@ -50,7 +50,9 @@ class Configuration:
     @classmethod
     def of(cls, tree: object) -> "Configuration":
         """Return the configuration with a tree. A `tree` that is a configuration is returned itself."""
-        return tree if isinstance(tree, Configuration) else cls(tree)
+        if isinstance(tree, Configuration):
+            return tree
+        return cls(tree)
 
     @property
     def bases(self) -> Sources:

@@ -65,7 +65,8 @@ def read(
 
 def announce(situation: Situation, target: Target) -> Iterator[Problem]:
     """Read rights and pools, and return the warnings about effects of a deployment that its preview does not show."""
-    stack, needed = situation.stack, situation.needs
+    stack = situation.stack
+    needed = situation.needs
     namespaces = {*needed.namespaces, *(at.namespace for at in needed.gateways)}
     permissions = target.permissions(stack.cluster, namespaces)
     return judging.announce(situation, permissions, _pools(situation, target))
@@ -81,7 +82,8 @@ def _pools(situation: Situation, target: Target) -> Pools | Unknown:
 
     If the pools cannot be read from the cluster, the pools in the facts are used.
     """
-    plan, facts = situation.plan, situation.facts
+    plan = situation.plan
+    facts = situation.facts
     if not transition.has_generations(plan):
         return Pools({})
     namespaces = frozenset(service.primary.names.namespace for service in plan.services)
@@ -103,6 +105,6 @@ def _live_objects(
     names = _Names()
     for rendered in objects(components):
         *_, namespace, name = rendered.place
-        if rendered.manifest["kind"] not in ownership.UNASKED:
+        if rendered.manifest["kind"] not in ownership.UNREAD:
             names.setdefault((rendered.api, namespace), []).append(name)
     return target.objects(stack.cluster, additions.kinds(components), names)

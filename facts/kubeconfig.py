@@ -113,7 +113,9 @@ class _Entry:
             except ValueError:
                 raise KubeconfigError(f"{name}-data is not base64") from None
         path = self.fields.get(name)
-        return self.folder / path if path else None
+        if path:
+            return self.folder / path
+        return None
 
 
 def endpoint(access: Access) -> Endpoint:

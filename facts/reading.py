@@ -40,7 +40,8 @@ def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -
             results.put(result)
 
     threading.Thread(target=run, daemon=True).start()
-    values, end = dict[str, Any](), time.monotonic() + seconds
+    values = dict[str, Any]()
+    end = time.monotonic() + seconds
     while len(values) < len(readers):
         try:
             name, value = results.get(timeout=max(0.0, end - time.monotonic()))
@@ -87,7 +88,9 @@ def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> I
     If the first read fails, or no connection can be made, all results that are still missing are `Unknown` for the same
     reason.
     """
-    pending, attempts, is_connected = list(readers), 0, False
+    pending = list(readers)
+    attempts = 0
+    is_connected = False
     while pending:
         try:
             with connect(access, seconds) as api:
@@ -104,7 +107,8 @@ def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> I
             is_general = not is_connected or isinstance(error, UnreachableError) or len(pending) == len(readers)
             failed = pending if is_general else pending[:1]
             yield from ((name, Unknown(f"the cluster could not be read ({_reason(error)})")) for name in failed)
-            pending, attempts = pending[len(failed) :], 0
+            pending = pending[len(failed) :]
+            attempts = 0
 
 
 def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, any fact

@@ -146,7 +146,8 @@ def _item_fields(
     value: Sequence[Mapping[str, Any]],
     at: str,
 ) -> Iterator[tuple[str, Any, Any]]:
-    stated_item, item = _item(stated, keys), _item(value, keys)
+    stated_item = _item(stated, keys)
+    item = _item(value, keys)
     if item is None:
         return
     if stated_item is not None:
@@ -170,7 +171,8 @@ def _item(items: Iterable[Mapping[str, Any]], keys: Mapping[str, Any]) -> Mappin
 def _exceeds(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
     """Tell whether a value of the cluster has keys or items that the manifest does not state."""
     if isinstance(value, Mapping) and isinstance(stated, Mapping):
-        keys, stated_keys = cast("_Tree", value), cast("_Tree", stated)
+        keys = cast("_Tree", value)
+        stated_keys = cast("_Tree", stated)
         return bool(keys.keys() - stated_keys.keys()) or any(_exceeds(keys[key], stated_keys[key]) for key in keys)
     return _has_more_items(value, stated)
 
@@ -181,11 +183,13 @@ def _has_more_items(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
     Keys of items do not count, because the API server adds some.
     """
     if isinstance(value, list) and isinstance(stated, list):
-        items, stated_items = cast("list[Any]", value), cast("list[Any]", stated)
+        items = cast("list[Any]", value)
+        stated_items = cast("list[Any]", stated)
         if len(items) == len(stated_items):
             return any(map(_has_more_items, items, stated_items))
         return len(items) > len(stated_items)
     if isinstance(value, Mapping) and isinstance(stated, Mapping):
-        keys, stated_keys = cast("_Tree", value), cast("_Tree", stated)
+        keys = cast("_Tree", value)
+        stated_keys = cast("_Tree", stated)
         return any(_has_more_items(keys[key], stated_keys[key]) for key in keys.keys() & stated_keys.keys())
     return False

@@ -65,7 +65,7 @@ class Folder:
         is_plain = any(self._directory.glob(".pulumi/stacks/*/*.json"))
         return {
             "PULUMI_BACKEND_URL": f"file://{self._directory}",
-            "PULUMI_DIY_BACKEND_GZIP": "false" if is_plain else "true",
+            "PULUMI_DIY_BACKEND_GZIP": str(not is_plain).lower(),
         }
 
     def latest(self, project: str, stack: str) -> dict[str, Any] | None:
@@ -85,7 +85,9 @@ class Folder:
 
     def _checkpoint(self, project: str, stack: str) -> Path:
         plain = self._directory / ".pulumi" / "stacks" / project / f"{stack}.json"
-        return plain if plain.exists() else plain.with_name(f"{plain.name}.gz")
+        if plain.exists():
+            return plain
+        return plain.with_name(f"{plain.name}.gz")
 
     def _restore(self, checkpoint: Path, report: Report) -> None:
         """Replace a damaged checkpoint by its backup. Raises LocalError if the backup is damaged, too."""
@@ -115,7 +117,8 @@ def _remove_stale_lock(path: Path, report: Report) -> None:
     """Remove the lock of a process that has ended. Raises LocalError if that process may still run."""
     try:
         lock = json.loads(path.read_text(encoding="utf-8"))
-        holder, host = int(lock["pid"]), str(lock["hostname"])
+        holder = int(lock["pid"])
+        host = str(lock["hostname"])
         locked_at = _timestamp(lock["timestamp"])
     except FileNotFoundError:
         return

@@ -125,7 +125,8 @@ def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterator[Rendered
 def _namespace(plan: StackPlan, name: str) -> Rendered:
     namespace_labels = {**labels.standard(name, "namespace", plan.labels), **labels.POD_SECURITY}
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, None, namespace_labels)}
-    retain, protect = plan.retain_namespaces, plan.protect_namespaces
+    retain = plan.retain_namespaces
+    protect = plan.protect_namespaces
     return Rendered(Id(name, parts.NAMESPACE), manifest, name, retain=retain, protect=protect)
 
 

@@ -120,7 +120,7 @@ class Loaded:
         problem gets the path at which the value was written. If not, the value is wrong only together with other values
         of the canary, and the problem keeps its path in the canary.
         """
-        located = [(problem, *self._locate(problem)) for problem in problems]
+        located = list(map(self._locate, problems))
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
         places = dict[tuple[Path, Place, str], Place]()
         services = self._affected_services(located)
@@ -139,24 +139,28 @@ class Loaded:
         The text names the services with the problem. There is no text if all services have the problem, or if the
         message itself names a service with the problem.
         """
-        found = dict[tuple[Path, str], dict[str, None]]()
+        affected = dict[tuple[Path, str], dict[str, None]]()
         for problem, origin, _ in located:
-            if origin.path[:1] == ("defaults",):
-                found.setdefault((origin.path, problem.what), {})[str(Path(*problem.path[:2]))] = None
+            if origin.path[:1] == ("defaults",) and not problem.names_service:
+                affected.setdefault((origin.path, problem.what), {})[str(Path(*problem.path[:2]))] = None
         return {
             key: f", for {_enumeration(list(services))}"
-            for key, services in found.items()
-            if len(services) < len(self.stack.services) and not any(_names(key[1], service) for service in services)
+            for key, services in affected.items()
+            if len(services) < len(self.stack.services)
         }
 
-    def _locate(self, problem: Problem) -> tuple[Place, Path]:
-        """Return the place at which the value of a problem was written, and the path of the canary with the problem.
+    def _locate(self, problem: Problem) -> tuple[Problem, Place, Path]:
+        """Return a problem, the place at which its value was written, and the path of the canary that has the problem.
 
-        The second path is empty if the problem is not in a canary.
+        The path is empty if the problem is not in a canary. A problem with another wording for inherited values is
+        replaced if the value is inherited.
         """
         path = problem.path
         canary = Path(*path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else Path()
-        return self.merged.locate(path, absent=not self.merged.holds(path)), canary
+        place = self.merged.locate(path, absent=not self.merged.holds(path))
+        if problem.when_inherited is not None and place.path != path:
+            return replace(problem.when_inherited, explicit_only=problem.explicit_only), place, canary
+        return problem, place, canary
 
 
 def load(
@@ -241,11 +245,6 @@ def _credentials(merged: Layer) -> dict[Path, Problem]:
 def _distinct(problems: Iterable[Problem]) -> list[Problem]:
     """Drop repeated problems, which come from values that several services inherit."""
     return list({(problem.path, problem.what, problem.remedy, problem.file): problem for problem in problems}.values())
-
-
-def _names(message: str, path: str) -> bool:
-    """Return whether a message names a path itself, and not only a path that begins with the same text."""
-    return re.search(rf"{re.escape(path)}(?![-\w])", message) is not None
 
 
 def _enumeration(names: Sequence[str]) -> str:

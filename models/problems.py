@@ -6,7 +6,7 @@ Exception
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from models import credentials
@@ -49,6 +49,10 @@ class Problem:
 
     For example, a service may inherit from `defaults` a value that has no effect on the service.
     """
+    when_inherited: "Problem | None" = field(default=None, compare=False)
+    """The problem that is reported instead if the service inherits the value at the path."""
+    names_service: bool = field(default=False, compare=False)
+    """Whether `what` names the service that has the problem."""
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""
     kind: Literal["mistake", "unchecked"] = "mistake"
@@ -101,15 +105,28 @@ def gap(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Pro
     return Problem(path, f"{what}: {reason}", severity="warning", kind="unchecked")
 
 
-def gap_words(line: str) -> str | None:
-    """Return check and reason from the text of a warning that `gap` made; None for any other text.
+class LogLine:
+    """The line of a problem in the engine's log, which holds nothing but texts.
 
-    Reports read warnings from the engine's event log, which has nothing but their texts.
+    The line of a check that did not run begins with a character that nobody sees. `str(problem)` never has this
+    character, because `printable` replaces it. So whatever a user or another program writes, reports tell such a line
+    from all others.
     """
-    parts = _UNCHECKED_LINE.fullmatch(line)
-    if parts is None:
-        return None
-    return f"{parts['check']}{parts['objects'] or ''} ({parts['reason']})"
+
+    _MARK = "\N{WORD JOINER}"
+
+    @classmethod
+    def write(cls, problem: Problem) -> str:
+        """Return the line of a problem."""
+        return f"{cls._MARK}{problem}" if problem.kind == "unchecked" else str(problem)
+
+    @classmethod
+    def gap_words(cls, line: str) -> str | None:
+        """Return check and reason of a check that did not run; None for any other line."""
+        if not line.startswith(cls._MARK):
+            return None
+        parts = _UNCHECKED_LINE.fullmatch(line.removeprefix(cls._MARK))
+        return None if parts is None else f"{parts['check']}{parts['objects'] or ''} ({parts['reason']})"
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

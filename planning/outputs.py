@@ -38,7 +38,8 @@ def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str]
 
 
 def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> contract.Service:
-    route, primary = service.route, service.primary
+    route = service.route
+    primary = service.primary
     return {
         "name": primary.names.base,
         "namespace": primary.names.namespace,
@@ -117,7 +118,8 @@ def _interceptor(variant: VariantPlan, interceptor: InterceptorPlan | None) -> c
 
 
 def _variant(variant: VariantPlan) -> contract.Variant:
-    names, picker = variant.names, variant.endpoint_picker
+    names = variant.names
+    picker = variant.endpoint_picker
     return {
         "pool": None if picker is None else {"group": POOL_GROUP, "name": names.pool},
         "objectives": sorted(objective.name for objective in variant.requests.objectives),

@@ -204,6 +204,8 @@ class StackPlan:
     """Labels that users wrote for the whole stack."""
     namespaces: tuple[str, ...]
     """Namespaces to create."""
+    namespace_origins: Mapping[str, Path]
+    """Path in the configuration of the name of each namespace that has objects of the stack."""
     retain_namespaces: bool
     """Whether the namespaces stay in the cluster after they are removed from the stack."""
     protect_namespaces: bool
@@ -233,6 +235,20 @@ class StackPlan:
     def warnings_of(self, service: str) -> tuple[Problem, ...]:
         """Return the warnings about a service. `service` is the key of the service."""
         return tuple(judgement.problem for judgement in self.judgements if judgement.service == service)
+
+    def section(self, object_id: Id) -> Path:
+        """Return the path of the section of the configuration that decides about an object."""
+        if object_id.part is parts.NAMESPACE:
+            return Path("namespaceOptions", "create")
+        return self.sections.get(object_id.owner, Path())
+
+    @property
+    def sections(self) -> Mapping[str, Path]:
+        """Return the path of the section of the configuration of each owner of objects."""
+        variants = {variant.owner: variant.path for service in self.services for variant in service.variants}
+        caches = {cache.owner: cache.fill.path for cache in self.caches}
+        metering = dict.fromkeys((interceptor.OWNER, *(grant.owner for grant in self.grants)), Path("interceptor"))
+        return {**variants, **caches, **metering}
 
     @property
     def relations(self) -> Relations:
@@ -291,6 +307,7 @@ def decide(
         release=stack.release,
         labels=stack.labels,
         namespaces=_created_namespaces(stack, services, caches, metering),
+        namespace_origins=_namespace_origins(stack),
         retain_namespaces=stack.namespace_options.retain,
         protect_namespaces=stack.namespace_options.protect,
         services=services,
@@ -299,6 +316,18 @@ def decide(
         grants=tuple(_grants(stack, services, name)),
         caches=caches,
     )
+
+
+def _namespace_origins(stack: Stack) -> dict[str, Path]:
+    """Return the path of the name of each namespace: of the first service that has it, else of the stack's key."""
+    origins = dict[str, Path]()
+    for key, service in stack.services.items():
+        if service.namespace is not None:
+            origins.setdefault(service.namespace, Path("services", key, "namespace"))
+    origins.setdefault(stack.namespace, Path("namespace"))
+    if stack.interceptor is not None:
+        origins.setdefault(stack.interceptor.namespace, Path("interceptor", "namespace"))
+    return origins
 
 
 def _created_namespaces(
@@ -318,8 +347,8 @@ def judge(plan: StackPlan, resolved: Resolved, release: Release) -> Iterator[Jud
     vendors = {workload.accelerator.vendor for service in plan.services for workload in service.workloads}
     yield from about("", _unproven_facts(release, vendors))
     yield from about("", claims.judge(resolved.contexts.variants.values(), plan.caches))
-    yield from about("", network.warnings(resolved.stack, _policies(plan)))
-    yield from about("", interceptor.warnings(resolved.stack, plan.interceptor))
+    yield from about("", network.judge_plan(resolved.stack, _policies(plan)))
+    yield from about("", interceptor.judge_plan(resolved.stack, plan.interceptor))
 
 
 def _policies(plan: StackPlan) -> Iterator[Policy]:
@@ -346,7 +375,8 @@ def _service(
     contexts = resolved.contexts
     primary_context = contexts.primary(key)
     primary = _variant(primary_context, resolved, profiles)
-    canary_context, canary = contexts.canary(key), None
+    canary_context = contexts.canary(key)
+    canary = None
     if canary_context is not None:
         canary = _with_shared_weights(primary, _variant(canary_context, resolved, profiles))
     return ServicePlan(
@@ -360,7 +390,8 @@ def _service(
 
 
 def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path, ChosenProfile]) -> VariantPlan:
-    spec, stack = context.spec, context.stack
+    spec = context.spec
+    stack = context.stack
     location = claims.location(context, resolved.fill_requests)
     roles = {name: serving.plan(engine, location) for name, engine in resolved.engines_of(context).items()}
     picker_plan = None
@@ -423,7 +454,8 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
     The canary then uses the primary's weights. Two Jobs are the same if they fill the same claim and have the same
     name. The name contains a hash of the source.
     """
-    canary_storage, primary_storage = canary.storage, primary.storage
+    canary_storage = canary.storage
+    primary_storage = primary.storage
     if (
         canary_storage is None
         or primary_storage is None

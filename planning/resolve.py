@@ -65,7 +65,7 @@ def resolve(stack: Stack) -> Resolved:
         release,
         contexts,
         {identity: EngineContext(role) for identity, role in contexts.roles.items()},
-        {identity: picker.resolve(context) for identity, context in contexts.variants.items() if context.has_picker},
+        picker.resolve(contexts.variants.values()),
         weights.fill_requests(stack, contexts.variants.values()),
         routes.resolve(contexts),
     )

@@ -40,7 +40,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(key, variant.judge(Path("services", key), service, stack))
     for configured in resolved.configured_variants:
         yield from about(configured.key, weights.judge_variant(configured))
-        yield from about(configured.key, network.variant_problems(configured))
+        yield from about(configured.key, network.judge_variant(configured))
         yield from about(configured.key, _variant_resource_problems(configured, devices))
     if resolved.release is None:
         return
@@ -50,18 +50,19 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(key, problems)
     yield from about("", resolved.routing.between_services)
     yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
-    yield from about("", tracing.warnings(stack.observability.tracing, resolved.release))
+    yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
 
 
 def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:
     """Yield the problems of a stack that can be found without the facts of the release channel."""
-    stack, variants = resolved.stack, resolved.configured_variants
+    stack = resolved.stack
+    variants = resolved.configured_variants
     yield from _release_problems(stack)
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
-    yield from interceptor.problems(stack)
+    yield from interceptor.judge(stack)
     yield from hardware.judge(stack.accelerators)
     for key, profile in stack.catalogue.profiles.items():
         at = Path("catalogue", "profiles", key, "service")
@@ -69,11 +70,12 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     yield from _reserved_label_problems(stack, variants)
     yield from _reserved_annotation_problems(stack, variants)
     yield from _annotation_size_problems(stack, variants)
-    yield from network.problems(stack)
+    yield from network.judge(stack)
     yield from _mutable_image_problems(stack, variants)
     yield from pins.judge(stack, variants)
     if stack.interceptor is not None and stack.interceptor.deploy is not None:
-        at, resources = Path("interceptor", "deploy", "resources"), stack.interceptor.deploy.resources
+        at = Path("interceptor", "deploy", "resources")
+        resources = stack.interceptor.deploy.resources
         yield from _container_problems(at, resources, devices, device_remedy="remove it")
     for at, fill in weights.fills(stack, variants):
         yield from _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
@@ -81,7 +83,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
 
 def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Problem]:
     if context.variant_name == PRIMARY:
-        yield from interceptor.service_warnings(context)
+        yield from interceptor.judge_service(context)
     yield from pins.judge_variant(context)
     yield from serving.judge(context, resolved.contexts, resolved.engines)
     yield from picker.judge(context, resolved.pickers.get(context.id))
@@ -89,7 +91,8 @@ def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Prob
 
 def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
     """Check the resources of all containers of a variant. Those of the picker and the sidecar never have devices."""
-    path, spec = configured.path, configured.spec
+    path = configured.path
+    spec = configured.spec
     yield from _container_problems(
         path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, device_remedy="remove it"
     )
@@ -145,7 +148,8 @@ def _release_problems(stack: Stack) -> Iterator[Problem]:
 
 def _namespace_problems(stack: Stack) -> Iterator[Problem]:
     """Reject options of namespaces that the stack does not create."""
-    options, at = stack.namespace_options, Path("namespaceOptions")
+    options = stack.namespace_options
+    at = Path("namespaceOptions")
     for key in ("retain", "protect"):
         if getattr(options, key) and not options.create:
             remedy = "add create: true, or remove it"
@@ -174,7 +178,8 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
         ((Path("observability", "metrics", "labels"), ()), stack.observability.metrics.labels),
     ]
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         label_sets.append(((path, ("labels",)), spec.labels))
         label_sets += [((role.path, ("pod", "labels")), role.spec.pod.labels) for role in configured.roles]
         label_sets.append(((path, ("endpointPicker", "pod", "labels")), spec.endpoint_picker.pod.labels))
@@ -195,7 +200,8 @@ def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVar
         for key, profile in stack.catalogue.profiles.items()
     ]
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         annotation_sets.append(((path, ("annotations",)), spec.annotations))
         annotation_sets.append(((path, ("endpointPicker", "pod", "annotations")), spec.endpoint_picker.pod.annotations))
         annotation_sets += [
@@ -213,7 +219,8 @@ def _annotation_size_problems(stack: Stack, variants: Iterable[ConfiguredVariant
         at = Path("services", key, "route", "annotations")
         yield from sizes.annotations(at, service.route.annotations, inherited=service.annotations)
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         yield from sizes.annotations(path / "annotations", spec.annotations)
         yield from sizes.annotations(
             path / "endpointPicker" / "pod" / "annotations", spec.endpoint_picker.pod.annotations
@@ -276,7 +283,9 @@ def _image_fields(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterat
     yield (Path("images"), ("kit",)), stack.images.kit
     yield (Path("images"), ("downloader",)), stack.images.downloader
     for configured in variants:
-        path, spec, picker_spec = configured.path, configured.spec, configured.spec.endpoint_picker
+        path = configured.path
+        spec = configured.spec
+        picker_spec = configured.spec.endpoint_picker
         yield (path, ("endpointPicker", "image")), picker_spec.image
         for name, container in picker_spec.containers.items():
             yield (path, ("endpointPicker", "containers", name, "image")), container.image

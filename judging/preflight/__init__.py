@@ -21,7 +21,6 @@ from judging.preflight import (
     references,
     unread_facts,
 )
-from judging.preflight.owners import Owners
 from judging.situation import Situation
 from manifests.assembly import objects
 from models.problems import Problem
@@ -35,7 +34,10 @@ def judge(situation: Situation) -> Iterator[Problem]:
     The order is: age and changes of the facts; kinds, versions and metrics that the cluster lacks; missing objects;
     routes of others that collide with routes of the stack; facts that could not be read; resource ids.
     """
-    plan, needs, facts, mode = situation.plan, situation.needs, situation.facts, situation.mode
+    plan = situation.plan
+    needs = situation.needs
+    facts = situation.facts
+    mode = situation.mode
     yield from facts_age.judge(facts, situation.cluster, situation.now)
     yield from facts_age.judge(situation.earlier, situation.cluster, situation.now, earlier_preview.FILE)
     yield from earlier_preview.judge(situation.earlier, facts, needs, situation.identity)
@@ -54,11 +56,13 @@ def judge(situation: Situation) -> Iterator[Problem]:
 
 def _references(situation: Situation) -> Iterator[Problem]:
     """Yield the problems of names in the configuration that lead to objects of the cluster."""
-    plan, needs, facts, mode = situation.plan, situation.needs, situation.facts, situation.mode
-    owners = Owners.of(situation.loaded.merged.tree, plan)
-    yield from namespaces.judge(needs, facts, owners, situation.identity, mode)
-    yield from admission.judge(needs, facts, owners, mode)
-    yield from listeners.judge(plan.routes, needs, facts, owners, mode)
-    yield from references.classes(needs, facts, owners, mode)
-    yield from references.secrets(needs, facts, owners, mode)
+    plan = situation.plan
+    needs = situation.needs
+    facts = situation.facts
+    mode = situation.mode
+    yield from namespaces.judge(needs, facts, plan.namespace_origins, situation.identity, mode)
+    yield from admission.judge(needs, facts, mode)
+    yield from listeners.judge(plan.routes, needs, facts, mode)
+    yield from references.classes(needs, facts, mode)
+    yield from references.secrets(needs, facts, mode)
     yield from nodes.judge(plan, facts, mode)

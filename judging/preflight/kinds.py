@@ -136,7 +136,9 @@ def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
 def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem:
     """Return the warning about a metric that the cluster does not offer for a kind of object."""
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
-    place = f"of {', '.join(others)} alone" if others else "of no kind of object"
+    place = "of no kind of object"
+    if others:
+        place = f"of {', '.join(others)} alone"
     what = f"the cluster offers {name} {place} ({METRICS_GROUP}), but the autoscaler asks for the metric of {kind}"
     remedy = "give the metrics adapter the rule in docs/run.md; an adapter offers only metrics that pods reported"
     return warning(at, what, remedy)

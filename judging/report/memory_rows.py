@@ -58,8 +58,11 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
     `old` is the workload object before the change. Only the engine's arguments are read from `old`, so the pods must
     have the same weights and devices before and after the change (`is_comparable`).
     """
-    after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
-    containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]
+    after = workload.fit
+    spec = running.template(workload.kind, old).get("spec", _NONE)
+    containers = [
+        container for container in spec.get("containers", ()) if container.get("name") == workload.engine.name
+    ]
     if isinstance(after, Unknown) or not containers:
         return ()
     before = memory.fits(served.with_arguments(after.request, tuple(containers[0].get("args") or ())))
@@ -71,5 +74,5 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
 
 def is_comparable(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Tell whether pods have the same weights and devices before and after a change."""
-    before, after = (running.template(kind, each).get("spec", _NONE) for each in (old, new))
+    before, after = (running.template(kind, workload).get("spec", _NONE) for workload in (old, new))
     return all(before.get(name) == after.get(name) for name in _PLACES)

@@ -51,26 +51,28 @@ def decide(routes: Iterable[PlannedRoute], live: Gateways | Unknown, locked: Col
     keys = dict[GatewayRef, list[str]]()
     for route in routes:
         keys.setdefault(reference(route).gateway, []).append(route.key)
-    live_gateways = {} if isinstance(live, Unknown) else {gateway.ref: gateway for gateway in live.gateways}
+    live_gateways = dict[GatewayRef, LiveGateway]()
+    if not isinstance(live, Unknown):
+        live_gateways = {gateway.ref: gateway for gateway in live.gateways}
     accepted = {ref for ref in keys if ref in live_gateways and live_gateways[ref].accepted}
-    accepting = tuple(sorted(accepted if locked is None else (ref for ref in keys if _is_locked(ref, locked))))
+    accepting = tuple(sorted(accepted))
+    if locked is not None:
+        accepting = tuple(sorted(ref for ref in keys if is_gateway(ref) and str(ref) in locked))
     awaited_keys = frozenset(key for ref in accepting for key in keys[ref])
     if locked is not None and isinstance(live, Unknown):
         return Waits(awaited_keys, accepting, ())
     warnings = chain.from_iterable(
         _gateway_warnings(ref, _service_list(keys[ref]), live, live_gateways.get(ref)) for ref in sorted(keys)
     )
-    since = () if locked is None else (_since_lock(ref) for ref in sorted(accepted - {*accepting}))
+    since = list[Problem]()
+    if locked is not None:
+        since += map(_since_lock, sorted(accepted - {*accepting}))
     return Waits(awaited_keys, accepting, (*warnings, *since))
 
 
 def is_gateway(ref: GatewayRef) -> bool:
     """Tell whether a reference is to a Gateway, and not to another kind of parent."""
     return (ref.group, ref.kind) == (GATEWAY_GROUP, _KIND)
-
-
-def _is_locked(ref: GatewayRef, locked: Collection[str]) -> bool:
-    return is_gateway(ref) and str(ref) in locked
 
 
 def _since_lock(ref: GatewayRef) -> Problem:
@@ -107,16 +109,21 @@ def _gateway_warnings(
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
     elif not gateway.accepted:
-        reason = f" ({gateway.reason})" if gateway.reason else ""
-        yield warning(
-            at, f"no controller has accepted this Gateway{reason}, so nobody will accept the routes of {services}"
-        )
+        what = f"no controller has accepted this Gateway{_reason(gateway)}, so nobody will accept the routes of"
+        yield warning(at, f"{what} {services}")
     elif not gateway.programmed:
-        reason = f" ({gateway.reason})" if gateway.reason else ""
-        yield warning(at, f"this Gateway is not in effect yet{reason}, nor are the routes of {services}")
+        yield warning(at, f"this Gateway is not in effect yet{_reason(gateway)}, nor are the routes of {services}")
+
+
+def _reason(gateway: LiveGateway) -> str:
+    if not gateway.reason:
+        return ""
+    return f" ({gateway.reason})"
 
 
 def _service_list(keys: list[str]) -> str:
     names = ", ".join(f"services.{key}" for key in sorted(keys)[:_MAX_NAMES])
     more = len(keys) - _MAX_NAMES
-    return f"{names} and {more} more" if more > 0 else names
+    if more > 0:
+        return f"{names} and {more} more"
+    return names

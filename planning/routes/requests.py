@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from models.problems import Problem, warning
 from planning.ground.names import CANARY
-from planning.routes.records import Alias, Objective, PoolRequests
+from planning.routes.records import Alias, PoolObjective, PoolRequests
 from planning.variant.context import VariantContext
 
 _VERSION = "v1alpha2"
@@ -19,7 +19,7 @@ def plan(variant: VariantContext) -> PoolRequests:
     if not variant.has_picker:
         return PoolRequests("", (), ())
     objectives = (
-        Objective(key, variant.names.objective(key), spec.priority)
+        PoolObjective(key, variant.names.objective(key), spec.priority)
         for key, spec in sorted(variant.spec.objectives.items())
     )
     aliases = (

@@ -29,7 +29,8 @@ from planning.releases import EngineMetric, PickerSeries
 from planning.serving import formulas
 from planning.variant.context import RoleContext, RoleSpecAt, VariantContext
 
-_QUEUE, _SATURATION = "picker-queue-size", "pool-saturation"
+_QUEUE = "picker-queue-size"
+_SATURATION = "pool-saturation"
 _WHOLE_POOL = "effective"
 """Value of the stage label in the picker's saturation series for a pool whose pods all have the same role."""
 
@@ -216,7 +217,7 @@ def judge_role(role: RoleSpecAt, variant: VariantContext) -> Iterator[Problem]:
     if spec is None:
         return
     at = role.path / "autoscaling"
-    if "replicas" in role.spec.model_fields_set:
+    if "replicas" in role.spec.explicit_fields:
         what = f"has no effect, because autoscaling decides the number ({role.spec.replicas})"
         remedy = "delete it, or write replicas: null here to drop the inherited value"
         yield Problem(role.path / "replicas", what, remedy, (at,))

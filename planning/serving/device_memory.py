@@ -18,12 +18,15 @@ def fit(context: RoleContext) -> Fit | Unknown:
         return Unknown("the memory of a custom engine is unknown")
     devices = _devices(context)
     found = devices if isinstance(devices, Unknown) else _request(context, devices)
-    return found if isinstance(found, Unknown) else memory.fits(found)
+    if isinstance(found, Unknown):
+        return found
+    return memory.fits(found)
 
 
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
     """Return what the calculation of a role's memory needs: model, devices and settings; or why these are unknown."""
-    layout, has_devices = context.layout, context.layout.devices_per_pod > 0
+    layout = context.layout
+    has_devices = context.layout.devices_per_pod > 0
     cache = context.variant.kv_cache
     return served.request(
         Served(
@@ -45,7 +48,8 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
 
 def _devices(context: RoleContext) -> Devices | Unknown:
     """Return the devices of a role, or why they are unknown. On CPUs, each worker process of vLLM is a device."""
-    cls, name = context.accelerator, context.role.accelerator
+    cls = context.accelerator
+    name = context.role.accelerator
     if cls.allocation is None:
         return Devices(cls.vendor, cls.product, max(0, _cpu_memory(context) // workers(context)))
     if cls.memory is None:
@@ -61,7 +65,8 @@ def workers(context: RoleContext) -> int:
 
 def host_memory(context: RoleContext) -> int:
     """Return the bytes of a pod's memory that are reserved for /dev/shm and for the offloaded KV cache."""
-    offload, role = context.variant.spec.kv_cache.cpu_offload, context.role
+    offload = context.variant.spec.kv_cache.cpu_offload
+    role = context.role
     shared = resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod)
     return int(amount(shared) + amount(offload or "0"))
 
@@ -79,10 +84,14 @@ def _cpu_space(context: RoleContext) -> int | None:
     """
     explicit = environment.values(context.role.engine.env)
     value = explicit.get(_CPU_SPACE, context.environment.get(_CPU_SPACE))
-    return served.from_gibibytes(value) if isinstance(value, str) else None
+    if isinstance(value, str):
+        return served.from_gibibytes(value)
+    return None
 
 
 def gibibytes(size: int) -> str:
     """Return bytes as text in Gi: with one decimal, or below 1 Gi with two significant digits."""
     number = size / _GI
-    return f"{number:.1f}Gi" if abs(number) >= 1 else f"{number:.2g}Gi"
+    if abs(number) >= 1:
+        return f"{number:.1f}Gi"
+    return f"{number:.2g}Gi"

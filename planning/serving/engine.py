@@ -59,7 +59,9 @@ class EnginePlan:
 def plan(engine: EngineContext) -> EnginePlan:
     """Return the engine of a role."""
     context = engine.role
-    spec, role, layout = context.variant.spec, context.role, context.layout
+    spec = context.variant.spec
+    role = context.role
+    layout = context.layout
     image = images.engine(spec, role, context.accelerator.vendor, context.variant.release)
     if image is None:
         raise ValueError("this class has no engine image")
@@ -67,9 +69,11 @@ def plan(engine: EngineContext) -> EnginePlan:
     devices = dict[str, str]()
     if isinstance(context.accelerator.allocation, ExtendedResource):
         devices = {context.accelerator.allocation.resource_name: str(layout.chips_per_pod)}
-    name, command = "vllm", ("vllm", "serve")
+    name = "vllm"
+    command = ("vllm", "serve")
     if context.is_custom:
-        name, command = "engine", ()
+        name = "engine"
+        command = ()
     return EnginePlan(
         name=name,
         image=image,
@@ -77,7 +81,9 @@ def plan(engine: EngineContext) -> EnginePlan:
         command=command,
         arguments=_merge_arguments(engine.arguments, role.engine.args),
         worker_arguments=_worker_arguments(engine),
-        env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
+        env=environment.container_variables(
+            _environment(context), environment.values(role.engine.env), context.path / "engine" / "env"
+        ),
         ports=context.engine_ports,
         probe_port=context.supervisor_port or context.engine_port,
         probes=lifecycle.probes(

@@ -127,7 +127,9 @@ def _arguments(context: RoleContext) -> Iterator[str]:
 
 def _flag_values(context: RoleContext) -> Iterator[tuple[str, object]]:
     """Yield the flags of the form `--flag=value`, each with its value; None for a flag that is left out."""
-    spec, role, layout = context.variant.spec, context.role, context.layout
+    spec = context.variant.spec
+    role = context.role
+    layout = context.layout
     yield "port", context.engine_port
     name = served_name(spec.model.name, spec.model.source)
     if name is not None:

@@ -78,7 +78,8 @@ def _sufficient_limit(context: RoleContext, found: Fit) -> str:
     The limit has room for twice the KV cache, because `engine_environment.cpu_memory` gives the cache only half of the
     memory that remains after the weights, in whole GiB per worker.
     """
-    workers, whole = device_memory.workers(context), -(-found.cache // _GI) * _GI
+    workers = device_memory.workers(context)
+    whole = -(-found.cache // _GI) * _GI
     needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)
     size = amount(context.variant.spec.model.size or "0") * context.layout.data_local
     needed = max(needed, int(size) + 2 * whole * workers)
@@ -91,9 +92,11 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
     None if the search ends at `_MOST_DEVICES` without a fit, or if a role with data parallelism would need pipeline
     parallelism as well.
     """
-    layout, heads = context.layout, found.request.architecture.heads
+    layout = context.layout
+    heads = found.request.architecture.heads
     node = context.accelerator.devices_per_node or _NODE
-    tensor, pipeline = layout.tensor, layout.pipeline
+    tensor = layout.tensor
+    pipeline = layout.pipeline
     while tensor * pipeline < _MOST_DEVICES:
         is_wider = tensor * 2 * layout.data_local <= node and (heads is None or heads % (tensor * 2) == 0)
         tensor, pipeline = (tensor * 2, pipeline) if is_wider else (tensor, pipeline * 2)
@@ -127,7 +130,9 @@ def _other_classes(context: RoleContext, found: Fit) -> str | None:
     if not fitting_classes:
         return None
     *others, last = fitting_classes[:_MOST_CLASSES]
-    return f"use {', '.join(others)} or {last}" if others else f"use {last}"
+    if others:
+        return f"use {', '.join(others)} or {last}"
+    return f"use {last}"
 
 
 def _products(
@@ -146,7 +151,8 @@ def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
     canaries and for services with prefill, too, because keys that a canary or prefill inherits win over keys of a
     profile.
     """
-    variant, cls = context.variant, context.accelerator
+    variant = context.variant
+    cls = context.accelerator
     name = served_name(variant.spec.model.name, variant.spec.model.source)
     if name is None or variant.variant_name != PRIMARY or variant.spec.prefill is not None:
         return None
@@ -184,7 +190,8 @@ def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: Accelera
     profile's engine wins. `context.role.engine` does not tell which of them set it, so the profile must fit with both
     engines: its own, and the role's.
     """
-    model, tokens = context.variant.spec.model, context.variant.spec.model.max_model_len
+    model = context.variant.spec.model
+    tokens = context.variant.spec.model.max_model_len
     changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}
     served_model = profile.service.model.model_copy(update=changed)
     fits = [profile_memory.fit(profile, cls, served_model, engine) for engine in (None, context.role.engine)]
@@ -196,7 +203,8 @@ def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: Accelera
 
 def _dependencies(context: RoleContext) -> tuple[Path, ...]:
     """Return the paths of the keys on which the fit of a role depends."""
-    top, at = context.variant.path, context.path
+    top = context.variant.path
+    at = context.path
     keys = ("accelerator", "acceleratorMemory", "parallelism", "engine", "resources")
     return (
         *(at / key for key in keys),

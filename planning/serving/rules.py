@@ -158,8 +158,10 @@ def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
 
 def _check_custom(context: RoleContext) -> Iterator[Problem]:
     """Reject settings that reach an engine only by generated flags, which a custom engine does not get."""
-    spec, top = context.variant.spec, context.variant.path
-    role, path = context.role, context.path
+    spec = context.variant.spec
+    top = context.variant.path
+    role = context.role
+    path = context.path
     fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
     fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
     if context.name == labels.DECODE:
@@ -180,14 +182,15 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
 
 def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
     """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
-    for name in sorted(spec.model_fields_set.intersection(names)):
+    for name in sorted(spec.explicit_fields.intersection(names)):
         field = type(spec).model_fields[name]
         if getattr(spec, name) != field.default:
             yield at / (field.alias or name)
 
 
 def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: AcceleratorClass) -> Iterator[Problem]:
-    engine_spec, at = role.spec.engine, role.path / "engine" / "image"
+    engine_spec = role.spec.engine
+    at = role.path / "engine" / "image"
     is_in_image = scheme(variant.spec.model.source) == "image"
     if is_in_image and engine_spec.image is not None:
         what = "is a second image: the image that holds the weights runs the engine, too"
@@ -204,7 +207,8 @@ def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: Acceler
 
 def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
-    spec, path = variant.spec, variant.path
+    spec = variant.spec
+    path = variant.path
     if spec.prefill is None:
         if spec.sidecar is not None:
             what = "has nothing to route to (no prefill)"
@@ -240,7 +244,8 @@ def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator
         what = f"is of another vendor than the service's accelerator ({names}), and the roles exchange their cache"
         depends_on = (decode.path / "accelerator",)
         yield Problem(prefill.path / "accelerator", what, f"use a class of {vendor}", depends_on)
-    tensor, prefill_tensor = decode.layout.tensor, prefill.layout.tensor
+    tensor = decode.layout.tensor
+    prefill_tensor = prefill.layout.tensor
     if max(tensor, prefill_tensor) % min(tensor, prefill_tensor):
         what = f"does not fit the service's ({prefill_tensor}, {tensor}), and the roles exchange their cache"
         yield Problem(prefill.path / "parallelism" / "tensor", what, f"write a divisor or a multiple of {tensor}")
@@ -253,7 +258,8 @@ def _cache_flags(context: RoleContext) -> dict[str, str | None]:
 
 
 def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
-    spec, path = variant.spec, variant.path
+    spec = variant.spec
+    path = variant.path
     connector = spec.kv_cache.connector
     if connector not in variant.release.engine.kv_transfer:
         connectors = ", ".join(variant.release.engine.kv_transfer)
@@ -290,7 +296,8 @@ def _check_repeated_fetches(variant: VariantContext, roles: Iterable[RoleContext
 def _check_device_groups(roles: Iterable[RoleContext]) -> Iterator[Problem]:
     """Warn of the first role whose containers may have no group that can open the devices."""
     for role in roles:
-        files, groups = role.accelerator.device_files, role.role.pod.supplemental_groups
+        files = role.accelerator.device_files
+        groups = role.role.pod.supplemental_groups
         if files and role.layout.devices_per_pod and groups is None:
             what = f"is not set, and on Debian and Ubuntu only the group render may open {' and '.join(files)}"
             remedy = "write the group's number on the nodes (getent group render), or [] if all users may open them"

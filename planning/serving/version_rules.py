@@ -115,7 +115,8 @@ def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]
 
     Settings that a role inherits from the service's own role get no second warning.
     """
-    spec, inherited = context.role.engine, context.variant.service.engine
+    spec = context.role.engine
+    inherited = context.variant.service.engine
     is_heir = (context.variant.variant_name, context.name) != (PRIMARY, labels.DECODE)
     if not version.is_known and not (is_heir and spec.image == inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"

@@ -125,7 +125,8 @@ def port_names(first: str, count: int) -> tuple[str, ...]:
 def plan(serving: EngineContext, location: Location) -> Workload:
     """Return the workload of a role. The rules have checked the role's class, image and layout."""
     context = serving.role
-    variant, role = context.variant, context.role
+    variant = context.variant
+    role = context.role
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context)
@@ -186,6 +187,7 @@ def _weights(context: RoleContext, location: Location) -> Weights:
     variant = context.variant
     source = sources.Source(
         variant.spec.model,
+        variant.path / "model",
         variant.stack.images,
         variant.release,
         identity=context.role.pod.service_account_name is not None,

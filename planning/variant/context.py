@@ -329,7 +329,9 @@ def resolve(
 
 
 def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
-    stack, spec, service = variant.stack, variant.spec, variant.service
+    stack = variant.stack
+    spec = variant.spec
+    service = variant.service
     cache_generation = generation.name_of(spec, stack, release, classes)
     return VariantContext(
         key=variant.key,

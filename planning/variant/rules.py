@@ -35,9 +35,11 @@ def _check_share(path: Path, service: Service, canary: Canary, stack: Stack) -> 
     gateway = context.gateway(service, stack)
     if gateway is not None and service.route.enabled:
         return
-    reason, remedy = "a gateway", "add gateway"
+    reason = "a gateway"
+    remedy = "add gateway"
     if gateway is not None:
-        reason, remedy = "a route", "set route.enabled: true"
+        reason = "a route"
+        remedy = "set route.enabled: true"
     if canary.weight:
         what = f"has no effect without {reason} ({canary.weight})"
         yield Problem(path / "canary" / "weight", what, f"{remedy}, or write 0", (Path("gateway"), path / "route"))

@@ -45,6 +45,8 @@ class ClaimPlan:
 
     name: str
     storage_class: str | None
+    storage_class_at: Path
+    """Path of `storage_class` in the configuration; for the default class, path of the storage."""
     access_mode: str
     size: str
     """A Kubernetes quantity; whole Gi if it is computed."""
@@ -71,6 +73,8 @@ class FillPlan:
     limits: Mapping[str, str]
     service_account: str | None
     image_pull_secrets: tuple[str, ...]
+    pod_at: Path
+    """Path of the settings of pods in the configuration, which have `image_pull_secrets`."""
     user: int
     group: int
     retries: int
@@ -112,8 +116,13 @@ class FillRequest:
     """Folder of the claim to which the Job writes the weights."""
     model: Model
     """The model to fetch, including the Secret, endpoint and region with which the Job fetches it."""
+    model_at: Path
+    secrets_at: Path
+    """Path of the list with the Secret."""
     fill: Fill
     service_account: str | None
+    pod_at: Path
+    """Path of the settings of pods in the configuration, which have `image_pull_secrets`."""
     sub_path: str | None = None
     """Folder of the claim that the Job mounts; `folder` is below it. None for the whole claim."""
     image_pull_secrets: tuple[str, ...] = ()
@@ -170,10 +179,11 @@ def of_variant(context: VariantContext, requests: FillRequests) -> StoragePlan |
     request = requests.variants.get(context.id)
     if request is None:
         return None
-    storage, object_names = context.spec.storage, context.names
+    storage = context.spec.storage
+    object_names = context.names
     claim = None
     if isinstance(storage, Dedicated):
-        claim = _claim(request.claim, storage, context.spec.model.size, context.stack)
+        claim = _claim(request, storage, context.spec.model.size, context.stack)
     fill = _fill(request, context.stack, context.release)
     policy = _policy(object_names.namespace, fill, context.stack)
     return StoragePlan(context.owner, object_names.service, object_names.namespace, request.folder, claim, fill, policy)
@@ -183,7 +193,7 @@ def of_cache(key: str, stack: Stack, release: Release, requests: FillRequests) -
     """Return the claim and the Job of a cache."""
     cache = stack.caches[key]
     request = requests.caches[key]
-    claim = _claim(request.claim, cache, cache.size, stack)
+    claim = _claim(request, cache, cache.size, stack)
     fill = _fill(request, stack, release)
     policy = _policy(stack.namespace, fill, stack)
     return StoragePlan(
@@ -222,12 +232,17 @@ def is_used_in_place(source: str) -> bool:
 
 def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing) -> FillRequest:
     """Return the request to fill the claim of a variant."""
-    model, fill, pod = context.spec.model, storage.fill, context.spec.pod
+    model = context.spec.model
+    fill = storage.fill
+    pod = context.spec.pod
     access = {
         "secrets": model.secrets or fill.secrets,
         "endpoint": model.endpoint or fill.endpoint,
         "region": model.region or fill.region,
     }
+    secrets_at = context.path / "model" / "secrets"
+    if not model.secrets:
+        secrets_at = Path(*context.path, "storage", "fill", "secrets")
     model = model.model_copy(update=access)
     folder = _folder(model, fetches_all=context.is_custom)
     name = f"{context.names.weights}-{folder}"
@@ -237,9 +252,12 @@ def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing
         claim=name,
         folder=folder,
         model=model,
+        model_at=context.path / "model",
+        secrets_at=secrets_at,
         fill=fill,
         service_account=fill.service_account_name or pod.service_account_name,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
+        pod_at=context.path / "pod",
         user=pod.run_as_user,
         group=pod.fs_group,
         fetches_all=context.is_custom,
@@ -254,14 +272,18 @@ def _cache_fill_request(key: str, cache: Cache) -> FillRequest:
     model = _cache_model(cache)
     folder = _folder(model, fetches_all=False)
     name = f"{names.cache(key)}-{folder}"
+    at = Path("caches", key)
     return FillRequest(
-        path=Path("caches", key),
+        path=at,
         name=name,
         claim=name,
         folder=folder,
         model=model,
+        model_at=at,
+        secrets_at=Path(*at, "fill", "secrets"),
         fill=cache.fill,
         service_account=cache.fill.service_account_name,
+        pod_at=at,
     )
 
 
@@ -291,18 +313,28 @@ def _folder(model: Model, *, fetches_all: bool) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_FOLDER_NAME_LENGTH]
 
 
-def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
+def _claim(request: FillRequest, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
     size = f"{resources.claim_gi(amount(weights_bytes or '0'), spec.headroom_percent)}Gi"
     if isinstance(spec, Dedicated) and spec.size is not None:
         size = spec.size
     return ClaimPlan(
-        name=name,
+        name=request.claim,
         storage_class=spec.storage_class_name or stack.storage_class_name,
+        storage_class_at=_storage_class_at(request.path, spec, stack),
         access_mode=spec.access_mode,
         size=size,
         retain=spec.retain,
         protect=spec.protect,
     )
+
+
+def _storage_class_at(at: Path, spec: Dedicated | Cache, stack: Stack) -> Path:
+    """Return the path of the name of the StorageClass of the storage at a path; that path for the default class."""
+    if spec.storage_class_name:
+        return at / "storageClassName"
+    if stack.storage_class_name:
+        return Path("storageClassName")
+    return at
 
 
 def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
@@ -319,6 +351,7 @@ def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
         limits=quantities.limits,
         service_account=request.service_account,
         image_pull_secrets=request.image_pull_secrets,
+        pod_at=request.pod_at,
         user=request.user,
         group=request.group,
         retries=_RETRIES,
@@ -342,9 +375,11 @@ def fetch(request: FillRequest, stack: Stack, release: Release, env: Mapping[str
     """Return the container that fetches the weights."""
     source = sources.Source(
         request.model,
+        request.model_at,
         stack.images,
         release,
         identity=request.service_account is not None,
         fetches_all=request.fetches_all,
+        secrets_at=request.secrets_at,
     )
-    return sources.fill(source, request.folder, request.sub_path, env)
+    return sources.fill(source, request.folder, request.sub_path, env, Path(*request.path, "fill", "env"))

@@ -74,7 +74,8 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
     if lock is None:
         found = () if mode != "strict" else (_no_lock(stack_name),)
         return Locked(replace(loaded, problems=(*loaded.problems, *found)), {}, ())
-    pins, problems = dict[Path, Pin](), list[Problem]()
+    pins = dict[Path, Pin]()
+    problems = list[Problem]()
     for each in lockables(loaded.stack):
         if loaded.is_repaired(each.at):
             continue
@@ -110,7 +111,8 @@ def _no_lock(stack_name: str) -> Problem:
 
 def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Problem:
     """Return the problem of a source without a pin, or of a source that has changed since it was locked."""
-    file, at = lock.file or file_name(stack_name), each.at / "source"
+    file = lock.file or file_name(stack_name)
+    at = each.at / "source"
     if pin is None:
         return Problem(at, f"has no block in {file}", f"run `python -m cli lock {stack_name}`")
     other = pin.was if pin.was != each.source else "the same source with other settings"
@@ -118,7 +120,8 @@ def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Pr
 
 
 def _of_cache(at: Path, cache: Cache) -> Lockable:
-    fill, kind = cache.fill, scheme(cache.source)
+    fill = cache.fill
+    kind = scheme(cache.source)
     ignored = cache.ignore_patterns if cache.ignore_patterns is not None else ignored_files.patterns()
     question = Wanted(
         cache.source,
@@ -132,13 +135,14 @@ def _of_cache(at: Path, cache: Cache) -> Lockable:
 
 def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     """Yield the sources of one variant."""
-    spec, at = variant.spec, variant.path / "model"
+    spec = variant.spec
+    at = variant.path / "model"
     if cache_of(spec) is None:
         yield _of_model(at, variant)
     if spec.model.lora is None:
         return
     for name, adapter in spec.model.lora.adapters.items():
-        access = sources.adapter_access(spec.model, adapter)
+        access = sources.adapter_access(spec.model, adapter, name, at)
         question = Wanted(
             adapter.source,
             access.endpoint,
@@ -152,7 +156,8 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
 
 
 def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
-    model, storage = variant.spec.model, variant.spec.storage
+    model = variant.spec.model
+    storage = variant.spec.storage
     fill = Fill()
     is_filled = isinstance(storage, Dedicated | Existing)
     if is_filled:
@@ -203,7 +208,8 @@ def _service(
 def _variant(
     at: Path, spec: _AnyVariant, stack: Stack, pins: Mapping[Path, Pin], answers: dict[Wanted, Answer]
 ) -> _AnyVariant:
-    model, key = spec.model, cache_of(spec)
+    model = spec.model
+    key = cache_of(spec)
     cache = None if key is None else stack.caches.get(key)
     if cache is None:
         model = _with_pin(model, pins.get(at / "model"), sizes.variant_question(spec), answers)

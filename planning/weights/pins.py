@@ -64,7 +64,8 @@ def _of_caches(stack: Stack) -> dict[Path, Source]:
 
 def _of_variant(variant: ConfiguredVariant) -> dict[Path, Source]:
     """Return the sources that a variant fetches, by path. A model in a shared cache is left out."""
-    model, at = variant.spec.model, variant.path / "model"
+    model = variant.spec.model
+    at = variant.path / "model"
     sources = dict[Path, Source]()
     if claims.cache_of(variant.spec) is None:
         sources[at / "source"] = model

@@ -63,7 +63,8 @@ def fills(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple
 def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Reject fields that the source does not support, and a model without a name."""
     model = variant.spec.model
-    at, kind = variant.path / "model", scheme(model.source)
+    at = variant.path / "model"
+    kind = scheme(model.source)
     if variant.variant_name == PRIMARY and served_name(model.name, model.source) is None:
         what = f"is missing, and this source contains no name ({model.source})"
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
@@ -149,7 +150,8 @@ def _check_duplicate_fills(
         request = requests.variants.get(variant.id)
         if request is None:
             continue
-        storage, object_names = variant.spec.storage, variant.names
+        storage = variant.spec.storage
+        object_names = variant.names
         cache = caches.get((object_names.namespace, object_names.weights))
         if cache is not None:
             what = f"would make the same object as {cache} (weights {object_names.namespace}/{object_names.weights})"
@@ -169,7 +171,8 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts, reques
         if request is not None:
             users.setdefault((variant.namespace, request.name), []).append(variant)
     for first, *others in users.values():
-        at, storage = first.path / "storage", first.spec.storage
+        at = first.path / "storage"
+        storage = first.spec.storage
         if isinstance(storage, Dedicated):
             yield from _check_access_mode(at / "accessMode", storage.access_mode, [first, *others], contexts)
         for other in others:
@@ -181,7 +184,8 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts, reques
 
 def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterator[Problem]:
     """Reject access settings of a variant whose weights the Job of another variant fetches."""
-    model, first_model = other.spec.model, first.spec.model
+    model = other.spec.model
+    first_model = first.spec.model
     yield from _check_equal_sizes(other.path / "model", model, first.path, first_model.size)
     if model.lora is not None:
         return
@@ -252,8 +256,10 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
 
 def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     """Check that a variant's storage suits the source, and that its mount path hides no folder of the pod."""
-    storage, source, at = variant.spec.storage, variant.spec.model.source, variant.path / "storage"
-    if claims.is_used_in_place(source) and "storage" in variant.spec.model_fields_set:
+    storage = variant.spec.storage
+    source = variant.spec.model.source
+    at = variant.path / "storage"
+    if claims.is_used_in_place(source) and "storage" in variant.spec.explicit_fields:
         reason = {"pvc": "is mounted as it is", "image": "holds the weights itself"}[scheme(source)]
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
     reserved = _reserved_folder(storage.mount_path)
@@ -273,7 +279,9 @@ def _reserved_folder(mount_path: str) -> str | None:
 
 
 def _check_storage(variant: VariantContext, request: FillRequest | None) -> Iterator[Problem]:
-    storage, model, at = variant.spec.storage, variant.spec.model, variant.path / "storage"
+    storage = variant.spec.storage
+    model = variant.spec.model
+    at = variant.path / "storage"
     if isinstance(storage, Shared):
         yield from _check_shared(variant, storage)
         return
@@ -306,7 +314,8 @@ def _check_duplicate_fields(path: Path, model: Model, fill: Fill) -> Iterator[Pr
 
 def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]:
     """Check a variant against the cache that it names."""
-    at, stack = variant.path / "storage" / "cache", variant.stack
+    at = variant.path / "storage" / "cache"
+    stack = variant.stack
     cache = stack.caches.get(storage.cache)
     if cache is None:
         remedy = f"add {storage.cache} under caches, with its source"
@@ -317,7 +326,8 @@ def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]
     if variant.namespace != stack.namespace:
         what = f"is in another namespace ({storage.cache} in {stack.namespace}, the service in {variant.namespace})"
         yield Problem(at, what, "use storage.type: dedicated, or one namespace")
-    model, cache_path = variant.spec.model, Path("caches", storage.cache)
+    model = variant.spec.model
+    cache_path = Path("caches", storage.cache)
     if model.source != cache.source:
         what = f"is not the source of {cache_path} ({model.source})"
         yield Problem(variant.path / "model" / "source", what, _other_source_remedy(variant), (cache_path / "source",))

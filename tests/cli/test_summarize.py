@@ -15,6 +15,8 @@ from cli import documents, summary_blocks
 from judging.report import events, summary
 from judging.report.summary import Composed
 from models.load import load
+from models.paths import Path as ConfigPath
+from models.problems import LogLine, gap
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.inventory import LiveNode, Nodes, Quotas, Requested
 from tests.support.events import log
@@ -117,7 +119,8 @@ def test_no_report_shows_values_of_variables_arguments_and_annotations():
 
 
 def test_a_change_without_facts_says_what_is_unchecked_and_is_otherwise_the_same():
-    messages = [("warning", "nodes went unchecked: cluster.facts is none"), ("warning", "careful")]
+    nodes_unread = LogLine.write(gap(ConfigPath(), "nodes", "cluster.facts is none"))
+    messages = [("warning", nodes_unread), ("warning", "careful")]
     known = made(*stacks(4), nodes(8), messages[1])
     unknown = made(*stacks(4), NOTHING_READ, *messages)
     assert known.unchecked == ()
@@ -148,14 +151,18 @@ def test_the_row_of_a_class_says_whether_additional_pods_fit(replicas, free, roo
 
 
 @pytest.mark.parametrize(
-    ("message", "text"),
+    ("problem", "text"),
     [
-        ("nodes went unchecked: it answered 403", "nodes (it answered 403)"),
-        ("whether it is new went unchecked for a, b: they refused", "whether it is new for a, b (they refused)"),
+        (gap(ConfigPath(), "nodes", "it answered 403"), "nodes (it answered 403)"),
+        (
+            gap(ConfigPath(), "whether it is new", "they refused", ["a", "b"]),
+            "whether it is new for a, b (they refused)",
+        ),
+        (gap(ConfigPath("services", "qwen"), "pods", "no"), "services.qwen: pods (no)"),
     ],
 )
-def test_checks_that_a_run_could_not_make_are_listed_with_their_reason(message, text):
-    found = made(None, tree(qwen=SERVICE), nodes(1), ("warning", message))
+def test_checks_that_a_run_could_not_make_are_listed_with_their_reason(problem, text):
+    found = made(None, tree(qwen=SERVICE), nodes(1), ("warning", LogLine.write(problem)))
     assert (found.unchecked, found.warnings) == ((text,), ())
     written = documents.text(tuple(summary_blocks.blocks(found, 10)))
     assert f"\nunchecked: {text}\n" in written
@@ -166,6 +173,7 @@ def test_checks_that_a_run_could_not_make_are_listed_with_their_reason(message, 
     [
         "interceptor.deploy.image: is not a known image, so its support for the mode went unchecked; name a known tag",
         "running pods went unchecked (access was denied), so the next deployment replaces pods: all of them",
+        "nodes went unchecked: says a provider",
     ],
 )
 def test_a_warning_that_says_so_in_other_words_stays_whole(message):

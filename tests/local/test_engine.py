@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from local import files, processes
-from local.engine import Engine
+from local import processes
+from local.engine import PulumiEngine
 from local.errors import LocalError
 from local.report import Report
 from local.tools import Tool
@@ -63,7 +63,7 @@ def output() -> io.StringIO:
 def engine(tmp_path, project, plane, tools, plain_python, output):
     environment = {"PULUMI_PYTHON_CMD": str(plain_python)}
     settings = {"report": Report(output), "environment": environment}
-    engine = Engine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", **settings)
+    engine = PulumiEngine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", **settings)
     yield engine
     engine.stop()
     write_stack(project)
@@ -81,7 +81,7 @@ def broken(tmp_path, project, output):
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("{}")
     tools = {name: Tool(name, "0", fake, "", "test") for name in names}
-    return Engine(directory, tools, kubeconfig, project, "dev", report=Report(output))
+    return PulumiEngine(directory, tools, kubeconfig, project, "dev", report=Report(output))
 
 
 ENCRYPTING = """#!/bin/sh
@@ -100,19 +100,21 @@ def encrypting(broken, tmp_path):
     return broken
 
 
-def configured(engine: Engine) -> dict[str, object]:
+def configured(engine: PulumiEngine) -> dict[str, object]:
     """Return the engine's copy of the stack file."""
     return yaml.safe_load((engine.workspace / "Pulumi.dev.yaml").read_text())
 
 
-def encryptions(engine: Engine) -> int:
+def encryptions(engine: PulumiEngine) -> int:
     return len((engine.directory / "encryptions").read_text().splitlines())
 
 
 def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, output):
     directory = broken.directory.resolve()
-    child = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}:{uuid.uuid4()}"}, start_new_session=True)
-    stranger = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}-other:{uuid.uuid4()}"})
+    child = subprocess.Popen(
+        ["sleep", "60"], env={PulumiEngine.MARK: f"{directory}:{uuid.uuid4()}"}, start_new_session=True
+    )
+    stranger = subprocess.Popen(["sleep", "60"], env={PulumiEngine.MARK: f"{directory}-other:{uuid.uuid4()}"})
     try:
         lock(broken.directory / "backend", pid=dead_pid())
         broken.ensure_stack()
@@ -236,16 +238,9 @@ def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, out
     assert not engine.export()["deployment"].get("pending_operations")
     assert "unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
     mine = f"{engine.directory}:"
-    wait_until(lambda: not [mark for mark in processes.find_marked(Engine.MARK).values() if mark.startswith(mine)])
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "file"
-    files.write(path, "first")
-    with pytest.raises(UnicodeEncodeError):
-        files.write(path, "second \udcff")
-    assert path.read_text() == "first"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    wait_until(
+        lambda: not [mark for mark in processes.find_marked(PulumiEngine.MARK).values() if mark.startswith(mine)]
+    )
 
 
 def wait_until(condition, seconds=120.0):

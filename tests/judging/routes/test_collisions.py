@@ -98,9 +98,9 @@ def test_any_of_several_parents_of_a_route_of_the_cluster_counts():
 
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
-    found = list(judge([route("b")], US, Unknown("no answer"), "strict"))
-    assert errors(found) == []
-    assert lines(found, "warning") == ["collisions with other routes on gateways/gateway went unchecked: no answer"]
+    problems = list(judge([route("b")], US, Unknown("no answer"), "strict"))
+    assert errors(problems) == []
+    assert lines(problems, "warning") == ["collisions with other routes on gateways/gateway went unchecked: no answer"]
     assert list(judge([], US, Unknown("no answer"), "strict")) == []
 
 

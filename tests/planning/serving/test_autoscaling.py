@@ -125,7 +125,7 @@ def test_what_is_ignored_reaches_the_engine(monkeypatch):
     note = lambda name, _, opts: seen.setdefault(name, opts.ignore_changes)  # noqa: E731 - stands for a class
     monkeypatch.setattr(registration, "KubernetesObject", note)
     alone = [replace(each, after=()) for each in objects(render(plan(stack(autoscaling=HPA))))]
-    registration.register("qwen", alone, registration.Registered({}), registration.pulumi.ResourceOptions())
+    registration.register("qwen", alone, registration.ResourcesById({}), registration.pulumi.ResourceOptions())
     assert seen.pop("qwen-decode") == ["spec.replicas"]
     assert set(map(bool, seen.values())) == {False}
 

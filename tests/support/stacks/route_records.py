@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from models.paths import Path
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch
-from planning.routes.records import Match, Parent, PlannedRoute, Rule
+from planning.routes.records import Match, Parent, PlannedRoute, RouteRule
 
 GROUP, KIND = "gateway.networking.k8s.io", "Gateway"
 
@@ -19,13 +19,14 @@ def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), cana
         Match(match_path, match_headers, Path("services", key, "route", "matches", n))
         for n, (match_path, match_headers) in enumerate(pairs)
     )
-    rules = [Rule(matches, (), "/")]
+    rules = [RouteRule(matches, (), "/")]
     if canary is not None:
         rules.insert(
-            0, Rule(tuple(Match(match.path, {**match.headers, **canary}, match.at) for match in matches), (), "/")
+            0, RouteRule(tuple(Match(match.path, {**match.headers, **canary}, match.at) for match in matches), (), "/")
         )
     return PlannedRoute(
         key=key, namespace="models", name=key, parent=Parent(GROUP, KIND, provider="istio", **whole),
+        gateway_at=Path("gateway"),
         hostnames=tuple(hostnames), matches=matches, rules=tuple(rules), annotations={}, set_headers={},
         remove_headers=(), mirror=None, timeouts=None,
     )  # fmt: skip
