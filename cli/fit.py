@@ -92,7 +92,7 @@ def _without_check(tree: object) -> object:
     return {**mapping(tree), "checks": {**mapping(checks), "fit": "skip"}}
 
 
-def _devices(row: memory_rows.Row) -> str:
+def _devices(row: memory_rows.MemoryRow) -> str:
     if row.devices:
         return f"{row.devices} × {row.accelerator}"
     return row.accelerator

@@ -13,7 +13,7 @@ from cli.documents import Block, Heading, Items
 from judging.report import drift, events, summary
 from judging.report.drift import Drift
 from judging.report.events import EventError, Events
-from judging.report.summary import Composed
+from judging.report.summary import ComposedStack
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
@@ -111,7 +111,7 @@ def _mistake(what: str) -> Problem:
     return Problem(ConfigPath("--events"), what, "name the file that pulumi preview --event-log wrote")
 
 
-def _compose(stack: str, platform: str | None, facts: ClusterFacts) -> Composed:
+def _compose(stack: str, platform: str | None, facts: ClusterFacts) -> ComposedStack:
     """Return the stack and its plan. Raises `ConfigError` with the mistakes of the stack."""
     composition = named_stack.read(stack, facts=facts, platform=platform).compose()
-    return Composed(composition.stack, composition.plan, facts)
+    return ComposedStack(composition.stack, composition.plan, facts)

@@ -9,7 +9,7 @@ from cli.documents import Block, Heading, Items, Line, Strong, Table, Text
 from judging.report import words
 from judging.report.capacity import Capacity, ClassCapacity, DeviceCapacity
 from judging.report.events import Diagnostic
-from judging.report.packing import Verdict
+from judging.report.packing import Tightness
 from judging.report.paths import PathChange
 from judging.report.summary import Summary, WorkloadLine
 from planning import money
@@ -150,10 +150,10 @@ def _room(devices: ClassCapacity, capacity: Capacity) -> Text:
 
 def _verdict(needed: DeviceCapacity) -> tuple[str | Strong, ...]:
     """Return as text whether the additional pods of a change fit, and on which nodes."""
-    if needed.low is Verdict.SHORT:
+    if needed.low is Tightness.SHORT:
         return Strong("does not fit"), f": this change takes {needed.additional.low} more at once"
     text = needed.low.value
-    if needed.high is Verdict.SHORT:
+    if needed.high is Tightness.SHORT:
         text += ", but not at the largest number of replicas"
     if not needed.is_certain:
         text += ", as far as facts say"

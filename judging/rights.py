@@ -73,7 +73,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class RoleRule:
+class RoleRight:
     """Rights that a Role or ClusterRole of a stack gives. Only users who have these rights can create the Role."""
 
     namespace: str
@@ -90,7 +90,7 @@ class StackObjects:
     """Kind (`apiVersion/Kind`) and namespace of the objects; the namespace of a cluster-scoped object is empty."""
     compared: frozenset[tuple[str, str]]
     """Kind and namespace of the objects that a preview compares with the cluster, or whose marks it reads."""
-    role_rules: tuple[RoleRule, ...]
+    role_rules: tuple[RoleRight, ...]
     bound: frozenset[str]
     """Names of ClusterRoles that the stack binds but does not create."""
 
@@ -123,7 +123,7 @@ def of_components(components: Sequence[Component]) -> StackObjects:
     return StackObjects(
         objects=frozenset((item.api, item.place[2]) for item in items),
         compared=additions.kinds(components) | read,
-        role_rules=tuple(RoleRule(item.place[2], rule) for item in roles for rule in item.manifest["rules"]),
+        role_rules=tuple(RoleRight(item.place[2], rule) for item in roles for rule in item.manifest["rules"]),
         bound=frozenset(ref["name"] for ref in refs if ref["kind"] == "ClusterRole" and ref["name"] not in own_roles),
     )
 

@@ -6,7 +6,7 @@
     async def main():
         models = pulumi.StackReference("organization/inference-stacks/prod")
         details = {name: await models.get_output_details(name) for name in outputs.NAMES}
-        found = outputs.read({name: detail.value for name, detail in details.items()}, "prod")
+        prod = outputs.read({name: detail.value for name, detail in details.items()}, "prod")
         return {"path": found["services"]["qwen"]["paths"][0]}
 
     pulumi.run(main)

@@ -20,7 +20,7 @@ _STAY = "lead this run to that cluster (KUBECONFIG, cluster.context)"
 _GO = "`pulumi stack init` makes a stack for this one; to move this stack, write allow: [cluster]"
 
 
-class Verdict(Enum):
+class ClusterRelation(Enum):
     """Relation of a cluster to the cluster of earlier runs."""
 
     FIRST = "first"
@@ -30,24 +30,24 @@ class Verdict(Enum):
     UNKNOWN = "unknown"
 
 
-def verdict(earlier: ClusterRecord | None, matches: Matches, live: LiveObjects | Unknown) -> Verdict:
+def verdict(earlier: ClusterRecord | None, matches: Matches, live: LiveObjects | Unknown) -> ClusterRelation:
     """Return the relation of the cluster with the objects `live` to the cluster of earlier runs.
 
     `earlier` is that cluster, as the state has it; None if the state lacks it.
     """
     if earlier is None and not matches.by_identity:
-        return Verdict.FIRST
+        return ClusterRelation.FIRST
     if isinstance(live, Unknown):
-        return Verdict.UNKNOWN
+        return ClusterRelation.UNKNOWN
     is_known = earlier is not None and live.cluster is not None
     is_same = any(is_live(state_object, live) for state_object in matches.by_identity.values())
     if earlier is not None and live.cluster is not None:
         is_same = earlier.uid == live.cluster
     if is_same:
-        return Verdict.SAME
+        return ClusterRelation.SAME
     if is_known or _absent(matches, live):
-        return Verdict.ANOTHER
-    return Verdict.UNKNOWN
+        return ClusterRelation.ANOTHER
+    return ClusterRelation.UNKNOWN
 
 
 def problems(
@@ -59,14 +59,14 @@ def problems(
     """
     known = earlier if earlier.uid else None
     match verdict(known, matches, live):
-        case Verdict.FIRST | Verdict.SAME:
+        case ClusterRelation.FIRST | ClusterRelation.SAME:
             return []
-        case Verdict.UNKNOWN:
+        case ClusterRelation.UNKNOWN:
             reason = "the API server refused to list the objects"
             if isinstance(live, Unknown):
                 reason = live.reason
             return [gap(_AT, _CHECK, reason)]
-        case Verdict.ANOTHER:
+        case ClusterRelation.ANOTHER:
             assert not isinstance(live, Unknown)  # noqa: S101, an unknown cluster has the verdict UNKNOWN
             return [_another(earlier, matches, live, name, allowed)]
 

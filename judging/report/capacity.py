@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from judging.report import affinity
 from judging.report.growth import NOTHING, Change, Range
-from judging.report.packing import Pods, Verdict, pack
-from judging.report.running import Running
+from judging.report.packing import PodGroup, Tightness, pack
+from judging.report.running import RunningPods
 from models.accelerators import ExtendedResource, ResourceClaim
 from models.vocabulary import amount
 from planning.ground.cluster_facts import ClusterFacts, Place, Unknown
@@ -38,11 +38,11 @@ class Lack:
     additional: Range
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Tightness:
         """Return `SHORT` if even the smallest numbers of replicas need more than the quota has left, else `TIGHT`."""
         if self.used + self.additional.low > self.hard:
-            return Verdict.SHORT
-        return Verdict.TIGHT
+            return Tightness.SHORT
+        return Tightness.TIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ class ClassCapacity:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCapacity:
-    """Pods that need devices of one kind, such as `nvidia.com/gpu`, which several classes may share."""
+    """PodGroup that need devices of one kind, such as `nvidia.com/gpu`, which several classes may share."""
 
     resource: str
     """Name of the extended resource, or of the device class."""
     classes: tuple[str, ...]
     """Accelerator classes of the pods."""
-    low: Verdict
+    low: Tightness
     """Whether the smallest numbers of replicas fit the nodes, according to the cluster facts."""
-    high: Verdict
+    high: Tightness
     """Whether the largest numbers of replicas fit the nodes."""
     is_certain: bool
     """Whether the verdicts are certain: other pods' devices are known, and no demand is left to the scheduler."""
@@ -101,7 +101,7 @@ class Capacity:
     """Checks that could not be made, with the reason."""
 
 
-def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: ClusterFacts) -> Capacity:
+def of_changes(changes: Sequence[Change], gone: Sequence[RunningPods], facts: ClusterFacts) -> Capacity:
     """Return the capacity for the changes of workloads.
 
     The workloads in `gone` end, but only when the workloads in `changes` are ready.
@@ -173,14 +173,14 @@ def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _N
     )
 
 
-def _lenient(verdict: Verdict, changes: Iterable[Change]) -> Verdict:
+def _lenient(verdict: Tightness, changes: Iterable[Change]) -> Tightness:
     """Return the verdict, or `TIGHT` in place of `SHORT` if new pods may get the devices of the pods that they replace.
 
     Whether the new pods get these devices is uncertain, because the nodes of the replaced pods are unknown.
     """
-    is_lacking = verdict is Verdict.SHORT
+    is_lacking = verdict is Tightness.SHORT
     if is_lacking and any(change.may_inherit for change in changes):
-        return Verdict.TIGHT
+        return Tightness.TIGHT
     return verdict
 
 
@@ -215,7 +215,7 @@ def _nodes_for(change: Change, facts: ClusterFacts) -> _Nodes:
     )
 
 
-def _pods(changes: Iterable[Change], takers: Mapping[Place, frozenset[str]], *, largest: bool) -> Iterator[Pods]:
+def _pods(changes: Iterable[Change], takers: Mapping[Place, frozenset[str]], *, largest: bool) -> Iterator[PodGroup]:
     for change in changes:
         if largest:
             replicas = change.additional.high
@@ -223,10 +223,10 @@ def _pods(changes: Iterable[Change], takers: Mapping[Place, frozenset[str]], *, 
             replicas = change.additional.low
         layout = change.workload.layout
         name = change.workload.name
-        yield Pods(name, layout.chips_per_pod, replicas * layout.pods_per_replica, takers[change.place])
+        yield PodGroup(name, layout.chips_per_pod, replicas * layout.pods_per_replica, takers[change.place])
 
 
-def _classes(changes: Sequence[Change], gone: Sequence[Running], takers: _Takers) -> Iterator[ClassCapacity]:
+def _classes(changes: Sequence[Change], gone: Sequence[RunningPods], takers: _Takers) -> Iterator[ClassCapacity]:
     before = dict[str, Range]()
     after = dict[str, Range]()
     peak = dict[str, Range]()

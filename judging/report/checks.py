@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from judging.report import capacity, growth, running
 from judging.report.capacity import Capacity, DeviceCapacity, Lack
 from judging.report.growth import Change
-from judging.report.packing import Verdict
-from judging.report.running import Running
+from judging.report.packing import Tightness
+from judging.report.running import RunningPods
 from models.paths import Path
 from models.problems import SEVERITIES, Mode, Problem, gap, warning
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
@@ -66,9 +66,9 @@ def _restarts(place: Place, template: object, old: LiveObject) -> bool:
     )
 
 
-def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, Running]:
+def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, RunningPods]:
     """Return the running workloads of a stack, by their place in the cluster."""
-    runs_by_place = dict[Place, Running]()
+    runs_by_place = dict[Place, RunningPods]()
     for service in plan.services:
         for variant in service.variants:
             for workload in variant.workloads:
@@ -94,26 +94,26 @@ def _certain(change: Capacity, mode: Mode) -> Iterator[Problem]:
     severity = SEVERITIES[mode]
     for devices in change.devices:
         # If no node takes the pods, `judging.preflight` warns already, so no second warning is needed.
-        if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
+        if devices.low is Tightness.SHORT and (devices.has_nodes or severity == "error"):
             what = f"{_demand(devices)}, but nodes lack places for some of these pods: {_free(devices)}"
             yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
     for lack in change.lacks:
-        if lack.verdict is Verdict.SHORT:
+        if lack.verdict is Tightness.SHORT:
             yield Problem(Path("namespace"), _excess(lack), "raise the quota, or lower replicas", severity=severity)
 
 
 def _uncertain(change: Capacity) -> Iterator[Problem]:
     """Warn about pods that may get no devices, because the scheduler spreads pods or an autoscaler adds replicas."""
     for devices in change.devices:
-        if devices.low is Verdict.TIGHT:
+        if devices.low is Tightness.TIGHT:
             what = f"{_demand(devices)}, but nodes may lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "free whole nodes, or add nodes")
-        elif devices.low is Verdict.FITS and devices.high is Verdict.SHORT:
+        elif devices.low is Tightness.FITS and devices.high is Tightness.SHORT:
             needed = f"with the largest number of replicas, {_demand(devices, largest=True)}"
             what = f"{needed}, but nodes lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "add nodes, or lower maxReplicas")
     for lack in change.lacks:
-        if lack.verdict is Verdict.TIGHT:
+        if lack.verdict is Tightness.TIGHT:
             yield warning(Path("namespace"), _excess(lack), "raise the quota, or lower maxReplicas")
 
 
@@ -151,7 +151,7 @@ def _remedy(devices: DeviceCapacity) -> str:
 
 
 def _excess(lack: Lack) -> str:
-    if lack.verdict is Verdict.TIGHT:
+    if lack.verdict is Tightness.TIGHT:
         needed = lack.additional.high
     else:
         needed = lack.additional.low

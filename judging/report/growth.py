@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from judging.report.running import Running
+from judging.report.running import RunningPods
 from models.role import Recreate
 from planning.ground.cluster_facts import Place
 from planning.plans import StackPlan, VariantPlan
@@ -47,7 +47,7 @@ class Change:
     workload: Workload
     accelerator: str
     """Name of the accelerator class."""
-    running: Running | None
+    running: RunningPods | None
     """Pods of the workload that exists at `place`; None if no workload exists there."""
     restarts: bool
     """Whether the change replaces the running pods."""
@@ -128,7 +128,7 @@ class Change:
         return Range(max(0, after.low + surge - before.low), max(0, after.high + surge - before.low))
 
 
-def changes(plan: StackPlan, running: Mapping[Place, Running], restarted: Mapping[Place, bool]) -> list[Change]:
+def changes(plan: StackPlan, running: Mapping[Place, RunningPods], restarted: Mapping[Place, bool]) -> list[Change]:
     """Return the changes of all workloads. `restarted` tells, by place, whether running pods are replaced."""
     all_changes = list[Change]()
     for service in plan.services:

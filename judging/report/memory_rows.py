@@ -18,7 +18,7 @@ _PLACES = ("initContainers", "volumes", "affinity", "nodeSelector")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MemoryRow:
     """A role, and the memory that its model takes of each device."""
 
     path: str
@@ -29,7 +29,7 @@ class Row:
     fit: Fit | Unknown
 
 
-def rows(plan: StackPlan) -> Iterator[Row]:
+def rows(plan: StackPlan) -> Iterator[MemoryRow]:
     """Yield the fit of every role of a stack."""
     for service in plan.services:
         for variant in service.variants:
@@ -37,7 +37,7 @@ def rows(plan: StackPlan) -> Iterator[Row]:
                 layout = workload.layout
                 devices = layout.devices_per_pod * layout.pods_per_replica
                 path = ".".join(map(str, workload.path[1:]))
-                yield Row(path, variant.accelerators[workload.role], devices, workload.fit)
+                yield MemoryRow(path, variant.accelerators[workload.role], devices, workload.fit)
 
 
 def cells(fit: Fit) -> tuple[str, ...]:

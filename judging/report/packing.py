@@ -11,7 +11,7 @@ _MOST_PODS = 200
 """Maximum number of pods for which an exact search is made."""
 
 
-class Verdict(Enum):
+class Tightness(Enum):
     """Answer to the question whether pods fit."""
 
     FITS = "fits"
@@ -23,8 +23,8 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pods:
-    """Pods of one size that wait for nodes."""
+class PodGroup:
+    """PodGroup of one size that wait for nodes."""
 
     owner: str
     """Name of the pods' workload."""
@@ -39,12 +39,12 @@ class Pods:
 class Packing:
     """The answer whether pods fit, and a way to place the pods on nodes."""
 
-    verdict: Verdict
+    verdict: Tightness
     places: Mapping[str, Sequence[tuple[str, int]]]
-    """Placed pods by node: owner and number of devices. Pods without a place are missing."""
+    """Placed pods by node: owner and number of devices. PodGroup without a place are missing."""
 
 
-def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
+def pack(free: Mapping[str, int], pods: Iterable[PodGroup]) -> Packing:
     """Place pods on nodes with `free` devices.
 
     Larger pods are placed first (first-fit decreasing). Among pods of the same size, pods with fewer nodes come first.
@@ -53,13 +53,13 @@ def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
     ordered = sorted(waiting, key=lambda pod: (-pod.size, len(pod.nodes), pod.owner))
     places, is_complete = _greedy(dict(free), ordered)
     if is_complete:
-        return Packing(Verdict.FITS if _always(free, waiting) else Verdict.TIGHT, places)
+        return Packing(Tightness.FITS if _always(free, waiting) else Tightness.TIGHT, places)
     if _impossible(free, waiting) or not _search(dict(free), ordered):
-        return Packing(Verdict.SHORT, places)
-    return Packing(Verdict.TIGHT, places)
+        return Packing(Tightness.SHORT, places)
+    return Packing(Tightness.TIGHT, places)
 
 
-def _greedy(free: dict[str, int], ordered: Iterable[Pods]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
+def _greedy(free: dict[str, int], ordered: Iterable[PodGroup]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
     """Place pod pod on the node with the fewest free devices that suffice; tell whether all pods have a place."""
     places = dict[str, list[tuple[str, int]]]()
     is_complete = True
@@ -74,11 +74,11 @@ def _greedy(free: dict[str, int], ordered: Iterable[Pods]) -> tuple[dict[str, li
     return places, is_complete
 
 
-def _takers(free: Mapping[str, int], pod: Pods) -> Iterator[str]:
+def _takers(free: Mapping[str, int], pod: PodGroup) -> Iterator[str]:
     return (name for name in pod.nodes if free.get(name, 0) >= pod.size)
 
 
-def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
+def _impossible(free: Mapping[str, int], pods: Iterable[PodGroup]) -> bool:
     """Tell whether counts prove that the pods do not fit: too few free devices, or too few places for large pods."""
     waiting = tuple(pods)
     everywhere = frozenset(name for pod in waiting for name in pod.nodes)
@@ -94,7 +94,7 @@ def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
     return False
 
 
-def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
+def _search(free: dict[str, int], ordered: Sequence[PodGroup]) -> bool:
     """Tell whether the pods fit, by trying placements. If there are too many pods or steps, the answer is yes."""
     sizes = [pod for pod in ordered for _ in range(pod.count)]
     return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
@@ -106,9 +106,9 @@ class _Search:
 
     free: dict[str, int]
     """Free devices by node; the numbers change while pods are placed and taken back."""
-    sizes: Sequence[Pods]
+    sizes: Sequence[PodGroup]
     """One item for pod pod: the group that the pod belongs to."""
-    ordered: Sequence[Pods]
+    ordered: Sequence[PodGroup]
     steps: int = 0
 
     def place(self, index: int) -> bool:
@@ -133,7 +133,7 @@ class _Search:
         return False
 
 
-def _always(free: Mapping[str, int], pods: Sequence[Pods]) -> bool:
+def _always(free: Mapping[str, int], pods: Sequence[PodGroup]) -> bool:
     """Tell whether every pod finds a node, however the other pods are placed before it.
 
     The other pods block a node if they leave fewer devices there than the pod needs. If blocking all nodes takes more

@@ -25,7 +25,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningPods:
     """The pods of a workload before a change."""
 
     replicas: int | None
@@ -43,7 +43,7 @@ class Running:
 
 def of_object(
     kind: str, content: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None = None
-) -> Running | None:
+) -> RunningPods | None:
     """Return the pods of an object; None if the object is no workload, or has no content.
 
     `planned` is the class of the pods after the change. It is preferred to other classes with the same devices.
@@ -59,7 +59,7 @@ def of_object(
         size = spec.get("leaderWorkerTemplate", _NONE).get("size", 1)
     replicas = spec.get("replicas")
     accelerator = _class(devices.keys(), pod, classes, planned)
-    return Running(
+    return RunningPods(
         replicas=None if replicas is None else int(replicas),
         pods_per_replica=int(size),
         devices_per_pod=sum(devices.values()),

@@ -11,7 +11,7 @@ from judging.report.drift import Drift
 from judging.report.events import Diagnostic, Events, Step
 from judging.report.growth import Change
 from judging.report.paths import PathChange
-from judging.report.running import WORKLOADS, Running
+from judging.report.running import WORKLOADS, RunningPods
 from judging.report.words import Operation
 from models import credentials
 from models.problems import LogLine
@@ -102,7 +102,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedStack:
     """The configuration and the plan of the stack that the run is about, and the facts of its cluster."""
 
     stack: Stack
@@ -130,7 +130,7 @@ def of_events(events: Events) -> Summary:
     )
 
 
-def summarize(events: Events, composed: Composed) -> Summary:
+def summarize(events: Events, composed: ComposedStack) -> Summary:
     """Return the summary of a run on a stack."""
     steps = {
         step.place: step for step in events.steps if step.is_custom and not step.is_drift and step.kind in WORKLOADS
@@ -211,10 +211,10 @@ def _gap(diagnostic: Diagnostic) -> str | None:
     return LogLine.gap_words(diagnostic.message)
 
 
-def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
+def _changes(steps: Mapping[Place, Step], composed: ComposedStack) -> list[Change]:
     """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
     classes = accelerators.classes(composed.stack.accelerators)
-    old_pods = dict[Place, Running]()
+    old_pods = dict[Place, RunningPods]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
         if step is None or _moves(step):
@@ -230,7 +230,7 @@ def _restarts(step: Step) -> bool:
     return operation == "replace" or any(path.startswith(_RESTARTING) for path in step.differences)
 
 
-def _gone(steps: Mapping[Place, Step], composed: Composed) -> dict[Place, Running]:
+def _gone(steps: Mapping[Place, Step], composed: ComposedStack) -> dict[Place, RunningPods]:
     """Return the deleted workloads that serve models. Endpoint pickers, which lack a service's label, are left out."""
     classes = accelerators.classes(composed.stack.accelerators)
     deleted = ((place, step) for place, step in steps.items() if _OPERATIONS.get(step.operation) == "delete")
@@ -238,7 +238,7 @@ def _gone(steps: Mapping[Place, Step], composed: Composed) -> dict[Place, Runnin
     return {place: old for place, old in workloads if old is not None}
 
 
-def _predecessors(steps: Mapping[Place, Step], composed: Composed) -> Iterator[Running]:
+def _predecessors(steps: Mapping[Place, Step], composed: ComposedStack) -> Iterator[RunningPods]:
     """Yield the workloads that run under another name, or in another namespace, until their replacements are ready."""
     classes = accelerators.classes(composed.stack.accelerators)
     for step in steps.values():
@@ -250,7 +250,7 @@ def _predecessors(steps: Mapping[Place, Step], composed: Composed) -> Iterator[R
 
 
 def _lines(
-    changes: list[Change], steps: Mapping[Place, Step], composed: Composed, gone: Mapping[Place, Running]
+    changes: list[Change], steps: Mapping[Place, Step], composed: ComposedStack, gone: Mapping[Place, RunningPods]
 ) -> Iterator[WorkloadLine]:
     old_owners = {_owner(steps[place]) for place in gone}
     for change in changes:
@@ -298,7 +298,7 @@ def _replica_edits(change: Change) -> tuple[str, ...]:
 
 
 def _gone_lines(
-    gone: Mapping[Place, Running], steps: Mapping[Place, Step], changes: list[Change]
+    gone: Mapping[Place, RunningPods], steps: Mapping[Place, Step], changes: list[Change]
 ) -> Iterator[WorkloadLine]:
     created = {_owner(steps[change.place]) for change in changes if change.running is None and change.place in steps}
     for place in gone:
@@ -328,7 +328,7 @@ def _size(change: Change, stack: Stack) -> str | None:
     return model.size
 
 
-def _devices_before(changes: list[Change], ending: Iterable[Running]) -> Iterator[Devices]:
+def _devices_before(changes: list[Change], ending: Iterable[RunningPods]) -> Iterator[Devices]:
     for change in changes:
         old = change.running
         if old is not None:

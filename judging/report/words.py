@@ -20,7 +20,7 @@ PathOperation = Literal["create", "update", "delete"]
 """Operation on an address of a route."""
 
 
-class Row(Spec):
+class WordsRow(Spec):
     """A row of the table: conditions, and the words if all conditions hold. An absent condition always holds.
 
     The head of `words.yaml` explains the conditions.
@@ -58,7 +58,7 @@ class _Table(Spec):
     date: date
     proof: Literal["binary", "source", "none"]
     rates: _RatesTable
-    rows: list[Row]
+    rows: list[WordsRow]
     paths: list[PathRow]
 
 
@@ -79,7 +79,7 @@ def rates() -> Rates:
     return Rates(int(amount(rates.fetch)), int(amount(rates.load)), rates.begin)
 
 
-def rows() -> list[Row]:
+def rows() -> list[WordsRow]:
     """Return the rows of the table in their order."""
     return _table().rows
 
@@ -117,7 +117,7 @@ def departure(*, beside: bool) -> str:
     return _row({"operation": "delete", "beside": beside}).words
 
 
-def _row(facts: Mapping[str, object]) -> Row:
+def _row(facts: Mapping[str, object]) -> WordsRow:
     """Return the first row whose conditions hold."""
     return next(row for row in rows() if all(getattr(row, name) in {None, value} for name, value in facts.items()))
 

@@ -13,7 +13,7 @@ import pytest
 
 from cli import documents, summary_blocks
 from judging.report import events, summary
-from judging.report.summary import Composed
+from judging.report.summary import ComposedStack
 from models.load import load
 from models.paths import Path as ConfigPath
 from models.problems import LogLine, gap
@@ -69,7 +69,7 @@ def stacks(count):
 
 
 def made(before, after, facts, *messages):
-    composed = Composed(load(after).stack, plan(after), facts)
+    composed = ComposedStack(load(after).stack, plan(after), facts)
     return summary.summarize(events.read(log(before, after, *messages)), composed)
 
 
@@ -195,7 +195,7 @@ def test_the_profile_of_a_service_is_a_line_of_the_report():
     composition = profiles.composed(profiles.stack(both))
     found = summary.summarize(
         events.read(log(tree(qwen=SERVICE), tree(qwen={**SERVICE, "replicas": 3}))),
-        Composed(composition.stack, composition.plan, nodes(1)),
+        ComposedStack(composition.stack, composition.plan, nodes(1)),
     )
     (line,) = [line for line in summary_blocks.fitting(found, documents.text).splitlines() if "profile of" in line]
     assert line.strip() == "profile of qwen: large (optimized, latency, amd-mi300x)"
@@ -215,7 +215,7 @@ def test_an_object_that_is_replaced_counts_once():
     before, after = tree(qwen=SERVICE), tree(qwen={**SERVICE, "name": "chat"})
     lines = log(before, after)
     parts = [line.replace("create-replacement", part) for line in lines for part in ("replace", "delete-replaced")]
-    composed = Composed(load(after).stack, plan(after), nodes(1))
+    composed = ComposedStack(load(after).stack, plan(after), nodes(1))
     alone, whole = (summary.summarize(events.read(found), composed) for found in (lines, [*lines, *parts]))
     assert alone.others["replace"]["Service"] > 0
     assert whole.others == alone.others
@@ -226,7 +226,7 @@ def test_policies_and_diagnostics_are_said_once_and_without_colours():
     violation = {"message": "no digest", "policyName": "pinned", "policyPackName": "p", "enforcementLevel": "mandatory"}
     lines.append(json.dumps({"policyEvent": {**violation, "resourceUrn": "urn:pulumi:prod::p::t::qwen-decode"}}))
     stack = tree(qwen=SERVICE)
-    found = summary.summarize(events.read(lines), Composed(load(stack).stack, plan(stack), NOTHING_READ))
+    found = summary.summarize(events.read(lines), ComposedStack(load(stack).stack, plan(stack), NOTHING_READ))
     text = documents.text(tuple(summary_blocks.blocks(found, 10)))
     assert "x policy pinned: no digest (qwen-decode)" in text
     assert text.count("careful") == 1
@@ -286,7 +286,7 @@ def test_objects_of_other_shapes_are_passed_over(inputs, op):
     for old, new in ((state, None), (None, state), (state, {"custom": True, "inputs": {"kind": "Deployment"}})):
         found = events.read([step(op=op, old=old, new=new, detailedDiff={"spec.replicas": {}})])
         stack = tree(qwen=SERVICE)
-        made_of = summary.summarize(found, Composed(load(stack).stack, plan(stack), NOTHING_READ))
+        made_of = summary.summarize(found, ComposedStack(load(stack).stack, plan(stack), NOTHING_READ))
         assert summary_blocks.fitting(made_of, documents.markdown)
 
 

@@ -51,7 +51,7 @@ def settled(deployment, namespace, expected):
     return found
 
 
-def test_what_is_created_autoscaled_is_left_to_the_autoscaler_until_it_is_given_back(deploy):
+def test_an_autoscaler_keeps_its_number_until_it_is_switched_off(deploy):
     name = "autoscaled"
     deployment = deploy(stack(name, autoscaling=HPA))
     deployment.up()

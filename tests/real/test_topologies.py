@@ -203,7 +203,7 @@ def wide_plane(lws_plane):
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plane):
+def test_an_example_is_deployed_changed_and_destroyed(name, deploy, wide_plane):
     key = TOPOLOGIES[name]
     prepare(wide_plane, name)
     stack = example(name, name)
