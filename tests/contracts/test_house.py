@@ -33,8 +33,11 @@ ELSEWHERE = {"contracts", "heritage", "real"}
 
 
 def modules():
-    """Return every Python file of the project, sources and tests; hidden folders hold what is not ours."""
-    folders = [path for path in Path().iterdir() if path.is_dir() and not path.name.startswith(".")]
+    """Return every Python file of the project, sources and tests; hidden folders hold what is not ours.
+
+    `make mutants` leaves copies in the folder `mutants`.
+    """
+    folders = [path for path in Path().iterdir() if path.is_dir() and not path.name.startswith((".", "mutants"))]
     return sorted([*Path().glob("*.py"), *(path for folder in folders for path in folder.rglob("*.py"))])
 
 
