@@ -33,9 +33,12 @@ async def _deploy_on_platform(configuration: Configuration) -> None:
 
 def _deploy(configuration: Configuration, platform: Outputs | None = None) -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource is registered."""
-    settings, project = pulumi.Config(), pulumi.get_project()
+    settings = pulumi.Config()
+    project = pulumi.get_project()
     kubeconfig = settings.get("kubeconfig")
-    is_open = kubeconfig is not None and not pulumi.runtime.is_config_secret(of_project(KUBECONFIG, project))
+    problems = list(config_keys.problems(_config_keys(), project))
+    if kubeconfig is not None and not pulumi.runtime.is_config_secret(of_project(KUBECONFIG, project)):
+        problems.append(config_keys.kubeconfig_problem(project))
     stack = InferenceStack(
         MAIN.name,
         configuration,
@@ -43,10 +46,7 @@ def _deploy(configuration: Configuration, platform: Outputs | None = None) -> No
         platform=platform,
         prefix=MAIN.prefix,
         previewed=settings.get("previewed"),
-        problems=[
-            *config_keys.problems(_config_keys(), project),
-            *([config_keys.kubeconfig_problem(project)] if is_open else []),
-        ],
+        problems=problems,
     )
     for name, value in stack.outputs.items():
         pulumi.export(name, value)

@@ -62,9 +62,12 @@ def _register(
     resource: Mapping[str, Any], resources: Mapping[str, pulumi.Resource], opts: pulumi.ResourceOptions
 ) -> pulumi.Resource:
     seconds = resource["seconds"]
+    timeouts = None
+    if seconds is not None:
+        timeouts = pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s")
     options = pulumi.ResourceOptions(
         depends_on=[resources[name] for name in resource["after"]],
-        custom_timeouts=None if seconds is None else pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s"),
+        custom_timeouts=timeouts,
         replace_on_changes=resource["replace_on_changes"],
         delete_before_replace=resource["delete_before_replace"],
         ignore_changes=resource["ignore_changes"],

@@ -20,13 +20,13 @@ from functools import partial
 from typing import Any
 
 from benchmarks import stacks
-from benchmarks.clusters import ROOT, Cluster, cluster, planned_resources
-from benchmarks.tables import show
-from benchmarks.timing import wall_seconds
+from benchmarks.clusters import ROOT, BenchmarkCluster, cluster, planned_resources
+from benchmarks.measuring import show, wall_seconds
 from composition import Live, Refusal, compose
 
 _SIZES = (100,)
-_COMPOSITIONS, _PREVIEWS = 20, 5
+_COMPOSITIONS = 20
+_PREVIEWS = 5
 """Numbers of rounds of composing, and of previews."""
 _CHECKED = {"checks": {"capacity": "strict"}}
 _SKIPPED = {"checks": {"preflight": "skip", "capacity": "skip"}}
@@ -52,16 +52,16 @@ def main(sizes: tuple[int, ...]) -> None:
 def _show(sentence: str, rounds: Mapping[int, _Rounds]) -> None:
     others = [name for name in _VARIANTS if name != "checked"]
     columns = ("n", *(f"{name}, s" for name in _VARIANTS), *(f"checked - {name}, s" for name in others))
-    show(sentence, columns, [_row(size, found, others) for size, found in rounds.items()])
+    show(sentence, columns, [_row(size, of_size, others) for size, of_size in rounds.items()])
 
 
 def _row(services: int, rounds: _Rounds, others: Sequence[str]) -> tuple[object, ...]:
-    medians = (statistics.median(each[name] for each in rounds) for name in _VARIANTS)
-    differences = (statistics.median(each["checked"] - each[name] for each in rounds) for name in others)
+    medians = (statistics.median(seconds[name] for seconds in rounds) for name in _VARIANTS)
+    differences = (statistics.median(seconds["checked"] - seconds[name] for seconds in rounds) for name in others)
     return services, *(f"{value:.2f}" for value in (*medians, *differences))
 
 
-def _compositions(shared: Cluster, services: int) -> _Rounds:
+def _compositions(shared: BenchmarkCluster, services: int) -> _Rounds:
     """Return the seconds of composing each stack, for each round.
 
     The first composition is not measured, because only that composition reads tables and schemas.
@@ -72,7 +72,7 @@ def _compositions(shared: Cluster, services: int) -> _Rounds:
     return _alternating(works, _COMPOSITIONS)
 
 
-def _previews(shared: Cluster, services: int) -> _Rounds:
+def _previews(shared: BenchmarkCluster, services: int) -> _Rounds:
     """Return the seconds of a whole preview of each stack, for each round.
 
     The first preview of each stack is not measured. All first previews must plan the same resources.
@@ -106,11 +106,12 @@ def _alternating(works: Mapping[str, Callable[[], object]], rounds: int) -> _Rou
 
     Each round begins with another function than the round before.
     """
-    order, found = list(works), list[Mapping[str, float]]()
+    order = list(works)
+    measured = list[Mapping[str, float]]()
     for _ in range(rounds):
-        found.append({name: wall_seconds(works[name])[0] for name in order})
+        measured.append({name: wall_seconds(works[name])[0] for name in order})
         order = [*order[1:], order[0]]
-    return found
+    return measured
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from local.cluster import NODES, ControlPlane
-from local.engine import Engine
+from local.engine import PulumiEngine
 from local.report import Report
 from local.tools import Tool, ensure
 from local.up import TOOLS
@@ -23,11 +23,12 @@ _IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "o
 
 Pulumi's engine adds such a field, or only one of the programs sets it.
 """
-_SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
+_SERVED_DEVICES = 'nvidia.com/gpu: "8"'
+_MORE_DEVICES = 'nvidia.com/gpu: "512"'
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class BenchmarkCluster:
     """A control plane, the installed tools, and a directory for the projects of a benchmark."""
 
     directory: Path
@@ -41,7 +42,7 @@ class Cluster:
         program: Mapping[str, Path],
         tree: Mapping[str, Any],
         environment: Mapping[str, str] | None = None,
-    ) -> Engine:
+    ) -> PulumiEngine:
         """Make a project, and return the Pulumi engine that deploys it.
 
         `program` has the files of the project's program: each key is a name in the project, and becomes a link to the
@@ -54,7 +55,7 @@ class Cluster:
         # Every JSON text is also YAML, so the standard library can write the stack file.
         stack = json.dumps({"config": {"inference-stacks:stack": tree}}, indent=2)
         (project / f"Pulumi.{STACK}.yaml").write_text(stack, encoding="utf-8")
-        return Engine(
+        return PulumiEngine(
             project.parent / "engine",
             self.tools,
             self.plane.kubeconfig,
@@ -66,12 +67,12 @@ class Cluster:
 
     def program_engine(
         self, name: str, tree: Mapping[str, Any], environment: Mapping[str, str] | None = None
-    ) -> Engine:
+    ) -> PulumiEngine:
         """Make a project with the program of this repository, and return the Pulumi engine that deploys it."""
         return self.engine(name, {file: ROOT / file for file in PROGRAM}, tree, environment)
 
 
-def planned_resources(engine: Engine) -> dict[str, Any]:
+def planned_resources(engine: PulumiEngine) -> dict[str, Any]:
     """Return the resources that a preview plans, by URN."""
     steps = json.loads(engine.run("preview", "--json").stdout)["steps"]
     return {step["urn"]: _comparable(step["newState"]) for step in steps if "newState" in step}
@@ -84,7 +85,7 @@ def _comparable(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def cluster() -> Generator[Cluster]:
+def cluster() -> Generator[BenchmarkCluster]:
     """Run a control plane during a `with` block. Its fake nodes have devices for hundreds of services."""
     report = Report(sys.stderr)
     tools = ensure(TOOLS, report)
@@ -96,6 +97,6 @@ def cluster() -> Generator[Cluster]:
         plane = ControlPlane(directory / "cluster", tools, nodes=nodes, tie_to_parent=True)
         try:
             plane.start(report)
-            yield Cluster(directory, tools, plane, report)
+            yield BenchmarkCluster(directory, tools, plane, report)
         finally:
             plane.remove()

@@ -21,8 +21,7 @@ import yaml
 
 import planning
 from benchmarks import stacks
-from benchmarks.tables import show
-from benchmarks.timing import processor_seconds
+from benchmarks.measuring import processor_seconds, show
 from judging import validation
 from manifests.assembly import objects, render
 from models.load import load
@@ -58,11 +57,11 @@ def main(sizes: tuple[int, ...]) -> None:
         ],
     )
     seconds = {size: _render_seconds(size) for size in _RENDERED}
-    more = {more: (seconds[more] - seconds[fewer]) / (more - fewer) for fewer, more in pairwise(_RENDERED)}
+    further = {more: 1000 * (seconds[more] - seconds[fewer]) / (more - fewer) for fewer, more in pairwise(_RENDERED)}
     show(
         "`python -m cli render` of stacks of n services as YAML, processor time, start of Python included",
         ("n", "seconds", "milliseconds for each additional service"),
-        [(size, f"{seconds[size]:.2f}", f"{more[size] * 1000:.1f}" if size in more else "") for size in _RENDERED],
+        [(size, f"{seconds[size]:.2f}", f"{further.get(size, 0):.1f}") for size in _RENDERED],
     )
 
 

@@ -5,15 +5,15 @@ Both commands use one control plane, one after the other. After `pulumi up`, the
 kubectl applies the rendered YAML of the same services to another namespace. `pulumi up` orders the objects, and ends
 when weights, pods, pickers and routes are ready. `kubectl apply` sends the objects, and ends before they are ready. The
 column `Available` therefore gives the time from the start of `kubectl apply` until `kubectl wait` finds all Deployments
-Available.
+Available. `state` is what Pulumi keeps of one service, without indentation.
 """
 
+import json
 import sys
 
 from benchmarks import stacks
-from benchmarks.clusters import Cluster, cluster
-from benchmarks.tables import show
-from benchmarks.timing import wall_seconds
+from benchmarks.clusters import BenchmarkCluster, cluster
+from benchmarks.measuring import show, wall_seconds
 from composition import Given, Refusal, compose
 from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ
@@ -26,13 +26,13 @@ def main(sizes: tuple[int, ...]) -> None:
     """Print the times for each number of services in `sizes`."""
     with cluster() as shared:
         rows = [_row(shared, size) for size in sizes]
-    columns = ("n", "objects", "up, s", "apply, s", "Available, s", "up / apply", "up / Available")
+    columns = ("n", "objects", "up, s", "apply, s", "Available, s", "up / apply", "up / Available", "state, KiB")
     show("`pulumi up` of n services beside `kubectl apply --server-side` of the same objects", columns, rows)
 
 
-def _row(shared: Cluster, services: int) -> tuple[object, ...]:
+def _row(shared: BenchmarkCluster, services: int) -> tuple[object, ...]:
     with shared.report.step(f"pulumi up of {services} services"):
-        up = _up_seconds(shared, services)
+        up, state = _up_seconds(shared, services)
     with shared.report.step(f"kubectl apply of {services} services"):
         objects, apply, available = _apply_seconds(shared, services)
     return (
@@ -43,11 +43,12 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
         f"{available:.1f}",
         f"{up / apply:.2f}",
         f"{up / available:.2f}",
+        f"{state / services / 1024:.1f}",
     )
 
 
-def _up_seconds(shared: Cluster, services: int) -> float:
-    """Deploy a stack, delete its namespace, and return the seconds of the deployment.
+def _up_seconds(shared: BenchmarkCluster, services: int) -> tuple[float, int]:
+    """Deploy a stack, delete its namespace, and return the seconds of the deployment and the bytes of the state.
 
     kubectl deletes the namespace, because `pulumi destroy` would take as long as the deployment: the engine writes its
     whole state before and after every object.
@@ -56,11 +57,12 @@ def _up_seconds(shared: Cluster, services: int) -> float:
     engine = shared.program_engine(name, stacks.tree(services, name, create_namespace=True))
     engine.ensure_stack()
     seconds, _ = wall_seconds(lambda: engine.run("up", "--yes", "--skip-preview", "--suppress-progress"))
+    state = json.dumps(engine.export(), separators=(",", ":"))
     shared.plane.kubectl("delete", "namespace", name)
-    return seconds
+    return seconds, len(state)
 
 
-def _apply_seconds(shared: Cluster, services: int) -> tuple[int, float, float]:
+def _apply_seconds(shared: BenchmarkCluster, services: int) -> tuple[int, float, float]:
     """Apply a stack, delete its objects, and return three numbers.
 
     These are the number of objects, the seconds until they are applied, and the seconds until all Deployments are

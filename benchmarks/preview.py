@@ -18,17 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import stacks
-from benchmarks.clusters import ROOT, Cluster, cluster, planned_resources
-from benchmarks.tables import show
-from benchmarks.timing import wall_seconds
+from benchmarks.clusters import ROOT, BenchmarkCluster, cluster, planned_resources
+from benchmarks.measuring import show, wall_seconds
 from components.registration import with_force
-from composition import Composition, Live, Refusal, compose
+from composition import Live, Refusal, compose
 from facts.cluster import name as cluster_name
-from local.engine import Engine
-from manifests.assembly import Component, ComponentType
+from local.engine import PulumiEngine
+from manifests.assembly import Component
 from planning.ground import instances
 from planning.ground.instances import MAIN
-from planning.plans import ServicePlan, VariantPlan
+from planning.plans import ServicePlan, StackPlan, VariantPlan
 
 _SIZES = (1, 10, 100)
 _PAIRS = 3
@@ -38,7 +37,7 @@ _PAIRS = 3
 class _Program:
     """A program in a project, and the engine that previews it."""
 
-    engine: Engine
+    engine: PulumiEngine
     times: Path
     """File into which each run of the program writes its processor time."""
 
@@ -57,25 +56,26 @@ def main(sizes: tuple[int, ...]) -> None:
     show("`pulumi preview` of n services beside a bare program with the same resources", columns, rows)
 
 
-def _row(shared: Cluster, services: int) -> tuple[object, ...]:
+def _row(shared: BenchmarkCluster, services: int) -> tuple[object, ...]:
     tree = stacks.tree(services, create_namespace=True)
     ours = _program(shared, f"ours-{services}", tree, None)
     bare = _program(shared, f"bare-{services}", tree, _registrations(shared, tree))
     with shared.report.step(f"first previews of {services} services"):
-        resources, others = planned_resources(ours.engine), planned_resources(bare.engine)
+        resources = planned_resources(ours.engine)
+        others = planned_resources(bare.engine)
         different = sorted(urn for urn in {*resources, *others} if resources.get(urn) != others.get(urn))
         if different:
             raise AssertionError(f"the two programs register different resources: {', '.join(different)}")
     with shared.report.step(f"{_PAIRS} pairs of previews of {services} services"):
-        pairs = [(ours.preview(), bare.preview()) for _ in range(_PAIRS)]
-    (ours_wall, ours_cpu), (bare_wall, bare_cpu) = (
-        tuple(statistics.median(pair[program][clock] for pair in pairs) for clock in range(2)) for program in range(2)
-    )
-    walls = f"{ours_wall:.1f}", f"{bare_wall:.1f}", f"{ours_wall / bare_wall:.2f}"
+        pairs = [(*ours.preview(), *bare.preview()) for _ in range(_PAIRS)]
+    ours_wall, ours_cpu, bare_wall, bare_cpu = map(statistics.median, zip(*pairs, strict=True))
+    walls = (f"{ours_wall:.1f}", f"{bare_wall:.1f}", f"{ours_wall / bare_wall:.2f}")
     return services, len(resources), *walls, f"{ours_cpu:.2f}", f"{bare_cpu:.2f}", f"{ours_cpu - bare_cpu:.2f}"
 
 
-def _program(shared: Cluster, name: str, tree: Mapping[str, Any], registrations: Mapping[str, Any] | None) -> _Program:
+def _program(
+    shared: BenchmarkCluster, name: str, tree: Mapping[str, Any], registrations: Mapping[str, Any] | None
+) -> _Program:
     """Return the program of this project if `registrations` is None, else the bare program with these registrations."""
     directory = shared.directory / name
     directory.mkdir()
@@ -98,7 +98,7 @@ exit $code
     return _Program(shared.engine(name, files, {}, environment), times)
 
 
-def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:
+def _registrations(shared: BenchmarkCluster, tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the input of the bare program."""
     target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
     composition = compose(tree, target, stacks.NAME)
@@ -114,7 +114,7 @@ def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:
         "name": MAIN.name,
         "inputs": {"release": composition.plan.release},
         "cluster": cluster_name(target.access(composition.stack.cluster)),
-        "components": [_component(composition, component, names) for component in composition.components],
+        "components": [_component(component, names) for component in composition.components],
         "outputs": composition.contract,
         "awaited": {
             service.key: [names[awaited] for awaited in composition.awaited_objects(service)]
@@ -123,18 +123,19 @@ def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _component(composition: Composition, component: Component, names: Mapping[Any, str]) -> dict[str, Any]:
-    is_resource = component.type not in {ComponentType.NAMESPACES, ComponentType.CACHES}
+def _component(component: Component, names: Mapping[Any, str]) -> dict[str, Any]:
     match component.of:
         case ServicePlan() as service:
             inputs = service.preview_inputs()
         case VariantPlan() as variant:
             inputs = {"image": variant.picker.image}
-        case None:
-            routed = [service for service in composition.plan.services if service.route is not None]
+        case StackPlan() as plan:
+            routed = [service for service in plan.services if service.route is not None]
             inputs = {"paths": {service.key: service.route.paths for service in routed if service.route is not None}}
+        case None:
+            inputs = {}
     return {
-        "type": f"inference-stacks:index:{component.type}" if is_resource else None,
+        "type": component.resource and component.resource[0],
         "name": component.name,
         "inputs": inputs,
         "resources": [

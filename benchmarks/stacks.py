@@ -14,7 +14,8 @@ _MODELS = (
 _COMMIT = "b968826d9c46dd6066d109eabc6255188de91218"
 """Placeholder for the commit of every model, because a source without a commit gives a warning."""
 _LONGEST_REQUEST = "10m"
-_HOST, _HEADER = 8, 9
+_HOST = 8
+_HEADER = 9
 """Last digits of service numbers: with `_HOST`, the route has a separate host; with `_HEADER`, it matches a header."""
 
 

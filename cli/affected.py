@@ -11,7 +11,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from cli import stackfile
 from facts import base_files
@@ -22,6 +22,7 @@ from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from models.stack import Stack
 from models.stack_layers import merge_stack
+from models.trees import EMPTY, at, mapping, sequence
 from planning.releases import channels
 from planning.selection.seats import may_need_profiles
 
@@ -86,10 +87,9 @@ def _is_of_program(name: str) -> bool:
 def _tree(file: Path) -> Mapping[str, Any]:
     """Return the tree of a stack file; an empty tree if the file cannot be read."""
     try:
-        tree = stackfile.parse(file).tree
+        return mapping(stackfile.parse(file).tree)
     except ConfigError:
-        return {}
-    return cast("dict[str, Any]", tree) if isinstance(tree, dict) else {}
+        return EMPTY
 
 
 def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, frozenset[str]]:
@@ -104,18 +104,21 @@ def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, froze
         return None, None, frozenset({_SHIPPED})
     sources = [Source(document.file, base_files.tree(document)) for document in documents]
     merged = merge_stack(tree, sources).tree
-    facts = _below(_below(merged, "cluster"), "facts").get("path")
+    facts = at(merged, "cluster", "facts", "path")
+    if isinstance(facts, str):
+        facts = posixpath.normpath(facts)
+    else:
+        facts = None
     release = merged.get("release", Stack.model_fields["release"].default)
     profiles = frozenset[str]()
     if may_need_profiles(Outline.of(merged).stack):
-        profiles = frozenset(_profiles(_below(merged, "catalogue")))
-    return release, _path(facts), profiles
+        profiles = frozenset(_profiles(mapping(merged.get("catalogue"))))
+    return release, facts, profiles
 
 
 def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:
     """Yield the files of a catalogue. `_SHIPPED` stands for the shipped files."""
-    files = catalogue.get("files")
-    for name in cast("list[object]", files) if isinstance(files, list) else ():
+    for name in sequence(catalogue.get("files")):
         yield posixpath.normpath(str(name))
     if catalogue.get("shipped") is not False:
         yield _SHIPPED
@@ -123,18 +126,8 @@ def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:
 
 def _earlier_names(tree: Mapping[str, Any]) -> Iterator[str]:
     """Yield the earlier names of a stack, without the project. The file of the lock may still have an earlier name."""
-    names = tree.get("formerly")
-    for name in cast("list[object]", names) if isinstance(names, list) else ():
+    for name in sequence(tree.get("formerly")):
         yield str(name).rpartition("/")[2]
-
-
-def _path(value: object) -> str | None:
-    return posixpath.normpath(value) if isinstance(value, str) else None
-
-
-def _below(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = tree.get(key)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _changed_files(ref: str) -> frozenset[str]:
@@ -142,17 +135,12 @@ def _changed_files(ref: str) -> frozenset[str]:
 
     Changes that `ref` has since its common ancestor with HEAD do not count.
     """
-    base = [] if ref.startswith("-") else _git("merge-base", ref, "HEAD")
+    base = list[str]()
+    if not ref.startswith("-"):
+        base = _git("merge-base", ref, "HEAD")
     if not base:
-        raise ConfigError(
-            [
-                Problem(
-                    ConfigPath("--since"),
-                    f"names no commit that shares history with HEAD ({ref})",
-                    "fetch the commit, or name another commit",
-                )
-            ]
-        )
+        what = f"names no commit that shares history with HEAD ({ref})"
+        raise ConfigError([Problem(ConfigPath("--since"), what, "fetch the commit, or name another commit")])
     differing = _git("diff", "--name-only", "--no-renames", "--relative", "-z", base[0].strip())
     above = _git("diff", "--name-only", "--no-renames", "-z", base[0].strip())
     return frozenset([*differing, *_outside(above), *_git("ls-files", "--others", "--exclude-standard", "-z")])
@@ -173,7 +161,7 @@ def _outside(names: Iterable[str]) -> Iterator[str]:
 def _git(*arguments: str) -> list[str]:
     """Return the output of a git command, split at null characters; an empty list if the command fails."""
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
-    except OSError:
+        output = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
         return []
-    return [name for name in done.stdout.split("\0") if name] if done.returncode == 0 else []
+    return [name for name in output.split("\0") if name]

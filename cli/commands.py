@@ -86,7 +86,7 @@ def parse(*arguments: str) -> argparse.Namespace:
 
     The command `lint` gets the arguments after `--` as `picker_arguments`. No other command takes such arguments.
     """
-    at = arguments.index("--") if "--" in arguments else len(arguments)
+    at = [*arguments, "--"].index("--")
     options = parser().parse_args(arguments[:at])
     options.picker_arguments = arguments[at + 1 :]
     if at < len(arguments) and options.command != "lint":

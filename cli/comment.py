@@ -77,10 +77,10 @@ def forge(variables: Mapping[str, str]) -> Forge:
 
 
 def _value(name: str, variables: Mapping[str, str]) -> str:
-    found = variables.get(name, "")
-    if not found:
+    value = variables.get(name, "")
+    if not value:
         raise _mistake(name, "is not set", "set this variable in the pipeline")
-    return found
+    return value
 
 
 def _address(name: str, root: str) -> str:

@@ -17,12 +17,7 @@ from models.base import Spec
 
 def describe(name: str, definition: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of the spec called `name`, with descriptions added to the properties that lack them."""
-    texts = _texts(name)
-    properties = {
-        key: dict(sorted({"description": texts[key], **node}.items())) if key in texts else node
-        for key, node in definition["properties"].items()
-    }
-    return {**definition, "properties": properties}
+    return _with_texts(definition, _texts(name))
 
 
 def describe_type(kind: type, definition: dict[str, Any]) -> dict[str, Any]:
@@ -30,10 +25,14 @@ def describe_type(kind: type, definition: dict[str, Any]) -> dict[str, Any]:
     texts = dict[str, str]()
     for base in (*getattr(kind, "__orig_bases__", ()), kind):
         texts |= _docstrings(kind.__module__).get(getattr(base, "__name__", ""), {})
-    properties = {
-        key: dict(sorted({"description": texts[key], **node}.items())) if key in texts else node
-        for key, node in definition["properties"].items()
-    }
+    return _with_texts(definition, texts)
+
+
+def _with_texts(definition: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a schema whose properties have the descriptions in `texts`, unless they have a description."""
+    properties = dict(definition["properties"])
+    for key in properties.keys() & texts.keys():
+        properties[key] = dict(sorted({"description": texts[key], **properties[key]}.items()))
     return {**definition, "properties": properties}
 
 

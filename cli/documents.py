@@ -4,7 +4,7 @@ Texts are shown as they are: nothing in them is Markdown or HTML, a link, a comm
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cli.literal import literal
@@ -24,6 +24,9 @@ class Strong:
     """Words in bold face."""
 
     text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 Text = str | Sequence[str | Strong]
@@ -64,8 +67,9 @@ Block = Heading | Table | Items | Line
 
 def with_emphasis(words: str) -> Sequence[str | Strong]:
     """Return the parts of words that this program has written, and in which `**` stands around words in bold face."""
-    parts = words.split(_STRONG)
-    return tuple(Strong(part) if index % 2 else part for index, part in enumerate(parts) if part)
+    parts: list[str | Strong] = [*words.split(_STRONG)]
+    parts[1::2] = [Strong(str(part)) for part in parts[1::2]]
+    return tuple(part for part in parts if str(part))
 
 
 def size(document: str) -> int:
@@ -80,14 +84,18 @@ def cut(document: str, longest: int) -> str:
     """Return a document of at most `longest` bytes: whole lines, and a last line that says how many are left out."""
     if size(document) <= longest:
         return document
-    lines, room, count = document.rstrip("\n").split("\n"), longest - _NOTICE, 0
+    lines = document.rstrip("\n").split("\n")
+    room = longest - _NOTICE
+    count = 0
     for line in lines:
         room -= size(line) + 1
         if room < 0:
             break
         count += 1
     notice = f"The report is cut here: {len(lines) - count} more lines.\n"
-    return "\n".join((*lines[:count], "", notice)) if count else notice
+    if not count:
+        return notice
+    return "\n".join((*lines[:count], "", notice))
 
 
 def markdown(blocks: Iterable[Block]) -> str:
@@ -120,17 +128,24 @@ def _inline(text: Text, *, in_table: bool = False, begins_line: bool = False) ->
     return "".join(written)
 
 
-def _parts(text: Text) -> Sequence[str | Strong]:
-    """Return the parts of a text, all of them in one line, without characters that a terminal obeys."""
+def _parts(text: Text) -> Iterator[str | Strong]:
+    """Yield the parts of a text, all of them in one line, without characters that a terminal obeys."""
     if isinstance(text, str):
-        return (_one_line(text.strip()),)
-    return tuple(Strong(_one_line(part.text)) if isinstance(part, Strong) else _one_line(part) for part in text)
+        text = (text.strip(),)
+    for part in text:
+        line = _one_line(str(part))
+        if isinstance(part, Strong):
+            yield Strong(line)
+        else:
+            yield line
 
 
 def _one_line(text: str) -> str:
     """Return a text in one line, and only its beginning if it is too long."""
     line = printable(_SPACES.sub(" ", text[:_LONGEST_TEXT]))
-    return line if len(text) <= _LONGEST_TEXT else f"{line}… ({len(text) - _LONGEST_TEXT} more characters)"
+    if len(text) > _LONGEST_TEXT:
+        line += f"… ({len(text) - _LONGEST_TEXT} more characters)"
+    return line
 
 
 def text(blocks: Iterable[Block]) -> str:
@@ -155,4 +170,4 @@ def _text(block: Block) -> str:
 
 def _plain(text: Text) -> str:
     """Return a text for a terminal, in one line."""
-    return "".join(part.text if isinstance(part, Strong) else part for part in _parts(text))
+    return "".join(map(str, _parts(text)))

@@ -43,25 +43,26 @@ def run(options: Namespace) -> int:
     stack = named_stack.of(options)
     service: str | None = options.service
     explained = stack.file.apply(lambda tree: _explain(tree, stack, service))
-    write = _json if options.json else _text
-    print(write(explained, service), end="")
+    print(_FORMATS[options.json](explained, service), end="")
     problems = [problem for problem in explained.selection.layers.problems if _is_of(problem.path, service)]
     sys.stderr.writelines(f"{problem}\n" for problem in problems)
-    return 2 if problems else 0
+    if problems:
+        return 2
+    return 0
 
 
 def _explain(tree: object, stack: NamedStack, service: str | None) -> Explanation:
     configuration = Configuration(tree)
-    given = locking.read(LockFile(Path.cwd()), configuration, stack.name)
-    if given.problems:
-        raise ConfigError(given.problems)
-    files = sources.read(configuration, (), locking.platform(configuration, stack.outputs, given.lock))
+    lock = locking.read(LockFile(Path.cwd()), configuration, stack.name)
+    if lock.problems:
+        raise ConfigError(lock.problems)
+    files = sources.read(configuration, (), locking.platform(configuration, stack.outputs, lock.lock))
     trees = (tree, *(source.tree for source in files.sources))
     keys = sorted({key for layer in trees for key in mapping(at(layer, "services"))})
     if service is not None and service not in keys:
         what = f"names no service of the stack ({service})"
         raise ConfigError([Problem(ConfigPath("explain"), what, f"known: {', '.join(keys)}")])
-    return selecting.explain(tree, files, given.lock, stack.name.stack, stack.target)
+    return selecting.explain(tree, files, lock.lock, stack.name.stack, stack.target)
 
 
 def _is_of(path: ConfigPath, service: str | None) -> bool:
@@ -86,9 +87,14 @@ def _json(explained: Explanation, service: str | None) -> str:
 def _text(explained: Explanation, service: str | None) -> str:
     blocks = [block for path, table in _tables(explained, service) for block in _blocks(path, table, explained)]
     if not blocks:
-        what = "No service selects a profile." if service is None else f"{service} selects no profile."
-        return f"{what} Each service names source and accelerator itself.\n" if service is None else f"{what}\n"
+        if service is not None:
+            return f"{service} selects no profile.\n"
+        return "No service selects a profile. Each service names source and accelerator itself.\n"
     return documents.text(blocks)
+
+
+_FORMATS = {True: _json, False: _text}
+"""Writers of a selection, by whether the output is JSON."""
 
 
 def _blocks(path: ConfigPath, table: Evaluation, explained: Explanation) -> Iterator[Block]:

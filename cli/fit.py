@@ -8,15 +8,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 from cli import documents, named_stack
 from cli.documents import Block, Heading, Items, Line, Table
 from facts import regular_files
 from facts.regular_files import UnreadableError
-from judging.report import fitting
+from judging.report import memory_rows
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
+from models.trees import EMPTY, at, mapping
 from models.vocabulary import amount
 from planning.fit import configs, memory, models
 from planning.fit.memory import Devices, Fit, Request
@@ -69,35 +69,37 @@ def run(options: Namespace) -> int:
 def _print_stack(options: Namespace) -> int:
     """Print the roles of a stack, even if its models do not fit their devices. Return the exit code."""
     plan = named_stack.of(options).compose(_without_check).plan
-    roles = list(fitting.rows(plan))
+    roles = list(memory_rows.rows(plan))
     fits = [(role, role.fit) for role in roles if isinstance(role.fit, Fit)]
     unknown = [("?", f"{role.path}: {role.fit.reason}") for role in roles if isinstance(role.fit, Unknown)]
-    rows = [(role.path, _devices(role), *fitting.cells(fit), _verdict(fit)) for role, fit in fits]
+    rows = [(role.path, _devices(role), *memory_rows.cells(fit), _VERDICTS[fit.is_sufficient]) for role, fit in fits]
     blocks = list[Block]()
     if rows:
         blocks += [Table(("role", "devices", *_TITLES, ""), rows), Line(_NOTE)]
     if unknown:
         blocks.append(Items(unknown))
     sys.stdout.write(documents.text(blocks))
-    return 0 if all(fit.is_sufficient for _, fit in fits) else _UNFIT
+    if all(fit.is_sufficient for _, fit in fits):
+        return 0
+    return _UNFIT
 
 
 def _without_check(tree: object) -> object:
     """Return the configuration with `checks.fit: skip`."""
-    if not isinstance(tree, dict):
+    checks = at(tree, "checks")
+    if mapping(tree) is EMPTY or (checks is not None and mapping(checks) is EMPTY):
         return tree
-    stack = cast("dict[str, Any]", tree)
-    checks = stack.get("checks")
-    others = cast("dict[str, Any]", checks) if isinstance(checks, dict) else {}
-    return {**stack, "checks": {**others, "fit": "skip"}} if checks is None or isinstance(checks, dict) else stack
+    return {**mapping(tree), "checks": {**mapping(checks), "fit": "skip"}}
 
 
-def _devices(row: fitting.Row) -> str:
-    return f"{row.devices} × {row.accelerator}" if row.devices else row.accelerator
+def _devices(row: memory_rows.MemoryRow) -> str:
+    if row.devices:
+        return f"{row.devices} × {row.accelerator}"
+    return row.accelerator
 
 
-def _verdict(fit: Fit) -> str:
-    return "fits" if fit.is_sufficient else "does not fit"
+_VERDICTS = {True: "fits", False: "does not fit"}
+"""Verdicts on a fit, by whether it is sufficient."""
 
 
 def _of_model(options: Namespace) -> Iterator[Block]:
@@ -118,7 +120,7 @@ def _of_model(options: Namespace) -> Iterator[Block]:
         if isinstance(fit, Unknown):
             raise ConfigError([Problem(ConfigPath("--model"), f"cannot be computed: {fit.reason}")])
         if fit.is_sufficient:
-            rows.append((f"{fit.request.tensor} × {name}", *fitting.cells(fit)))
+            rows.append((f"{fit.request.tensor} × {name}", *memory_rows.cells(fit)))
         else:
             small.append(name)
     if options.accelerator is not None and not rows and not small:
@@ -147,12 +149,12 @@ def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
 
 def _source(options: Namespace) -> Request:
     """Return the `Request` for a model. The devices in it are a placeholder, which `_smallest` replaces."""
-    at = ConfigPath("--model")
+    path = ConfigPath("--model")
     model: str = options.model
     architecture = None
     size = None
     if Path(model).suffix == ".json":
-        architecture = configs.architecture(_json(Path(model), at))
+        architecture = configs.architecture(_json(Path(model), path))
     elif public := models.find(model):
         architecture = public.architecture
         size = public.bytes
@@ -160,18 +162,18 @@ def _source(options: Namespace) -> Request:
         size = int(amount(options.size))
     if architecture is None:
         remedy = "name the path of the model's config.json, or a repository that planning/fit/models.yaml lists"
-        raise ConfigError([Problem(at, f"is unknown ({model})", remedy)])
+        raise ConfigError([Problem(path, f"is unknown ({model})", remedy)])
     weights = memory.loaded_bytes(architecture, size, memory.HALF)
     tokens = options.context or architecture.context_length
     if weights is None:
-        raise ConfigError([Problem(at, "has weights of unknown size", "add --size, such as --size 16Gi")])
+        raise ConfigError([Problem(path, "has weights of unknown size", "add --size, such as --size 16Gi")])
     if tokens is None:
-        raise ConfigError([Problem(at, "has a context of unknown length", "add --context, such as --context 32768")])
+        raise ConfigError([Problem(path, "has a context of unknown length", "add --context, such as --context 32768")])
     return Request(architecture, weights, Devices("nvidia", None, 0), tokens)
 
 
-def _json(path: Path, at: ConfigPath) -> object:
+def _json(file: Path, path: ConfigPath) -> object:
     try:
-        return regular_files.json_value(path, pipe=True, infinite=True)
+        return regular_files.json_value(file, pipe=True, infinite=True)
     except UnreadableError as error:
-        raise ConfigError([Problem(at, str(error), error.remedy or "name a config.json")]) from error
+        raise ConfigError([Problem(path, str(error), error.remedy or "name a config.json")]) from error

@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlsplit
 
 from cli import documents
+from models.trees import at, mapping
 
 if TYPE_CHECKING:
     from urllib.request import OpenerDirector
@@ -72,12 +73,16 @@ class _Api:
         import urllib.error  # noqa: PLC0415, the import is slow, and other commands do not need it
         import urllib.request  # noqa: PLC0415, as above
 
-        data = None if content is None else json.dumps(content).encode()
+        data = None
+        if content is not None:
+            data = json.dumps(content).encode()
         request = urllib.request.Request(url, data, {**self.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310, the command checks the scheme
         try:
             with _opener().open(request, timeout=_SECONDS) as answer:
-                link = _NEXT.search(answer.headers.get("Link", ""))
-                return json.load(answer), None if link is None else link[1]
+                following = None
+                if link := _NEXT.search(answer.headers.get("Link", "")):
+                    following = link[1]
+                return json.load(answer), following
         except urllib.error.HTTPError as error:
             raise ForgeError(f"{method} {urlsplit(url).path}: the forge answered {error.code}") from None
         except (OSError, ValueError) as error:
@@ -115,6 +120,8 @@ class _Comments:
     """Path of the list. New comments are posted to it."""
     item: str
     """Path of one comment, without its number."""
+    order: str
+    """Query that puts the oldest comment first."""
     method: str
     """HTTP method of an update."""
     author: str
@@ -124,9 +131,9 @@ class _Comments:
 
     def comments(self) -> Iterator[Comment]:
         """Yield all comments, the oldest first."""
-        for each in self.api.pages(f"{self.path}?per_page=100{'&sort=asc' if self.method == 'PUT' else ''}"):
-            author = cast("Mapping[str, Any]", each.get(self.author) or {})
-            yield Comment(int(each["id"]), author.get("id"), str(each.get("body") or ""))
+        for item in self.api.pages(f"{self.path}?per_page=100{self.order}"):
+            author = mapping(item.get(self.author))
+            yield Comment(int(item["id"]), author.get("id"), str(item.get("body") or ""))
 
     def create(self, body: str) -> None:
         """Add a comment."""
@@ -145,13 +152,14 @@ def github(root: str, token: str, repository: str, number: int) -> Forge:
     The address of GraphQL has no version: `/api/v3` and `/api/graphql` on a server of one's own.
     """
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
-    api, base = _Api(root.rstrip("/"), headers), f"/repos/{quote(repository)}/issues"
+    api = _Api(root.rstrip("/"), headers)
+    base = f"/repos/{quote(repository)}/issues"
 
     def account() -> int:
         answer, _ = api.send("POST", f"{api.root.removesuffix('/v3')}/graphql", {"query": "{viewer{databaseId}}"})
         return _account(answer, "data", "viewer", "databaseId")
 
-    return _Comments(api, f"{base}/{number}/comments", f"{base}/comments", "PATCH", "user", account)
+    return _Comments(api, f"{base}/{number}/comments", f"{base}/comments", "", "PATCH", "user", account)
 
 
 def gitlab(root: str, token: str, project: str, number: int) -> Forge:
@@ -163,16 +171,15 @@ def gitlab(root: str, token: str, project: str, number: int) -> Forge:
         answer, _ = api.send("GET", f"{api.root}/user")
         return _account(answer, "id")
 
-    return _Comments(api, path, path, "PUT", "author", account)
+    return _Comments(api, path, path, "&sort=asc", "PUT", "author", account)
 
 
 def _account(answer: object, *keys: str) -> int:
     """Return the number of an account at a path of an answer. Raises `ForgeError` if there is none."""
-    for key in keys:
-        answer = cast("dict[str, object]", answer).get(key) if isinstance(answer, dict) else None
-    if not isinstance(answer, int):
+    number = at(answer, *keys)
+    if not isinstance(number, int):
         raise ForgeError("the forge did not say which account the token belongs to")
-    return answer
+    return number
 
 
 def publish(forge: Forge, environment: str, report: str) -> bool:
@@ -184,10 +191,10 @@ def publish(forge: Forge, environment: str, report: str) -> bool:
     mark = f"<!-- inference-stacks report: {environment} -->"
     body = f"{mark}\n{documents.cut(report, _LONGEST - documents.size(mark) - 1)}"
     account = forge.account()
-    marked = (each for each in forge.comments() if each.author == account and each.body.startswith(mark))
-    found = next(marked, None)
-    if found is None:
+    comments = (comment for comment in forge.comments() if comment.author == account)
+    earlier = next((comment for comment in comments if comment.body.startswith(mark)), None)
+    if earlier is None:
         forge.create(body)
-    elif found.body.replace("\r\n", "\n").strip() != body.strip():
-        forge.update(found, body)
-    return found is None
+    elif earlier.body.replace("\r\n", "\n").strip() != body.strip():
+        forge.update(earlier, body)
+    return earlier is None

@@ -18,7 +18,7 @@ from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem, warning, warnings
 from planning.picker import command_line, lint, yaml_reader
 from planning.picker.lint import ConfigFinding
-from planning.picker.loader import LoaderSetting
+from planning.picker.start_mistakes import LoaderSetting
 from planning.releases import Release, channel, channels
 
 HELP = "judge the configuration of an endpoint picker by the rules of a release's picker"
@@ -27,7 +27,7 @@ FINDINGS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConfigVerdict:
     """The result of judging a configuration and a command line."""
 
     findings: tuple[ConfigFinding, ...]
@@ -54,7 +54,9 @@ def print_verdict(file: str | None, release: str, app_protocol: str | None, argu
     """
     if release not in channels():
         raise ConfigError([Problem(ConfigPath("--release"), "is no release", f"choose one: {', '.join(channels())}")])
-    text = None if file is None else _text(file)
+    text = None
+    if file is not None:
+        text = _text(file)
     try:
         verdict = judge(text, channel(release), app_protocol, arguments or None)
     except ValueError as error:
@@ -64,12 +66,14 @@ def print_verdict(file: str | None, release: str, app_protocol: str | None, argu
     for finding in verdict.findings:
         reason = f" [{finding.reason}]" if finding.reason else ""
         sys.stdout.write(f"{finding.problem}{reason}\n")
-    return FINDINGS if verdict.findings else 0
+    if verdict.findings:
+        return FINDINGS
+    return 0
 
 
 def judge(
     text: str | None, release: Release, app_protocol: str | None = None, arguments: Sequence[str] | None = None
-) -> Verdict:
+) -> ConfigVerdict:
     """Return the verdict on a configuration and a command line.
 
     If `text` is None, the picker uses its default configuration, and only the command line is judged. If `arguments` is
@@ -80,11 +84,11 @@ def judge(
     file = yaml_reader.File(None, ()) if text is None else yaml_reader.read(text)
     refused += [ConfigFinding(problem, None) for problem in file.problems]
     if file.value is None:
-        return Verdict(tuple(refused), ())
+        return ConfigVerdict(tuple(refused), ())
     config = file.value
     if not isinstance(config, dict):
         problem = Problem(ConfigPath(), "the file holds no mapping", "write plugins and schedulingProfiles as keys")
-        return Verdict((*refused, ConfigFinding(problem, None)), ())
+        return ConfigVerdict((*refused, ConfigFinding(problem, None)), ())
     flag = (release.picker.flags.experimental or "").removeprefix("--")
     is_allowed = arguments is None or line.values.get(flag) is True
     setting = LoaderSetting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
@@ -92,7 +96,7 @@ def judge(
     findings = list(lint.findings(tree, setting))
     refused += [finding for finding in findings if finding.problem.severity == "error"]
     warned = warnings(finding.problem for finding in findings)
-    return Verdict(tuple(refused), (*warned, *_credentials(tree)))
+    return ConfigVerdict(tuple(refused), (*warned, *_credentials(tree)))
 
 
 def _credentials(tree: dict[str, Any]) -> Iterator[Problem]:

@@ -24,7 +24,8 @@ _REVISION = re.compile(r"[0-9a-f]{7}", re.IGNORECASE)
 """Shortest part of a commit's hash that forges link (gitlabhq/gitlabhq, app/models/commit.rb, reference_pattern)."""
 _BEFORE_REFERENCE = frozenset({"bug", "task", "item", "workitem", "rtcwi", "defect"})
 """Words before a number that GitLab links to a tracker of issues."""
-_OPENING, _CLOSING = "('", ")'.,;:?…"
+_OPENING = "('"
+_CLOSING = ")'.,;:?…"
 """Punctuation that stays outside of code. A quotation mark after `%` would begin the name of a milestone in GitLab."""
 _PAIRS = {")": "(", "'": "'"}
 """Punctuation that belongs to the text before it if that text has the other half."""
@@ -48,11 +49,14 @@ def literal(text: str, *, in_table: bool = False, begins_line: bool = False) -> 
     In a table, `|` is escaped. At the beginning of a line, signs and numbers are code, because they might begin a list.
     """
     written = " ".join(_spans(list(_tokens(text, begins_line=begins_line))))
-    return written.replace("|", "\\|") if in_table else written
+    if in_table:
+        return written.replace("|", "\\|")
+    return written
 
 
 def _tokens(text: str, *, begins_line: bool) -> Iterator[_Token]:
-    before, is_first = "", begins_line
+    before = ""
+    is_first = begins_line
     for part in text.split(" "):
         opening, core, closing = _split(part)
         is_cited = before in _BEFORE_REFERENCE and core[:1].isdigit()
@@ -61,7 +65,8 @@ def _tokens(text: str, *, begins_line: bool) -> Iterator[_Token]:
             yield _Token("", part, "", is_plain=False)
         else:
             yield _Token(opening, core, closing, is_plain)
-        is_first, before = is_first and not part, core.lower()
+        is_first = is_first and not part
+        before = core.lower()
 
 
 def _split(part: str) -> tuple[str, str, str]:
@@ -80,20 +85,21 @@ def _is_pair(core: str) -> bool:
     if opening is None:
         return False
     others = core.count(core[-1], 0, -1)
-    return others % 2 == 1 if opening == core[-1] else core.count(opening) > others
+    if opening == core[-1]:
+        return others % 2 == 1
+    return core.count(opening) > others
 
 
 def _spans(tokens: list[_Token]) -> Iterator[str]:
     """Yield plain tokens as they are, and neighbouring other tokens as one code span."""
     run = list[_Token]()
-    for index, token in enumerate(tokens):
+    for token, following in zip(tokens, (*tokens[1:], None), strict=True):
         if token.is_plain:
             yield f"{token.opening}{token.core}{token.closing}"
             continue
         run.append(token)
-        following = tokens[index + 1] if index + 1 < len(tokens) else None
         if following is None or following.is_plain or token.closing or following.opening:
-            content = " ".join(each.core for each in run)
+            content = " ".join(member.core for member in run)
             yield f"{run[0].opening}{_code(content)}{token.closing}"
             run = []
 
@@ -104,5 +110,7 @@ def _code(content: str) -> str:
     length = next(length for length in count(1) if length not in used)
     if length > _LONGEST_FENCE:
         return _code(content.replace("`", "'"))
-    space = " " if content.startswith(("`", " ")) or content.endswith(("`", " ")) else ""
+    space = ""
+    if content.startswith(("`", " ")) or content.endswith(("`", " ")):
+        space = " "
     return f"{'`' * length}{space}{content}{space}{'`' * length}"

@@ -40,11 +40,12 @@ def run(options: Namespace) -> int:
     """
     stack = named_stack.of(options)
     file = LockFile(Path.cwd(), options.file, must_exist=options.check)
-    ask = locking.check if options.check else locking.make
 
     def work(tree: object) -> Locking:
         request = Request(Configuration(tree), stack.name, stack.target, file, stack.outputs, tuple(options.update))
-        return ask(request)
+        if options.check:
+            return locking.check(request)
+        return locking.make(request)
 
     result = stack.file.apply(work)
     _print("warning: ", result.warnings)
@@ -55,7 +56,9 @@ def run(options: Namespace) -> int:
         path.write_text(lock.text(result.lock), encoding="utf-8")
         profiles = f", {len(result.lock.profiles)} profiles" if result.lock.profiles else ""
         print(f"{path.name}: {len(result.lock.pins)} sources{profiles}")
-    return 1 if result.problems else 0
+    if result.problems:
+        return 1
+    return 0
 
 
 def _print(prefix: str, problems: Iterable[Problem]) -> None:

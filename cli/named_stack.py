@@ -68,7 +68,9 @@ def read(
     """
     path = stackfile.locate(file_or_stack)
     file = stackfile.parse(path)
-    outputs = None if platform is None else platform_file.read(Path(platform))
+    outputs = None
+    if platform is not None:
+        outputs = platform_file.read(Path(platform))
     return NamedStack(file, stackname.of(path, name), facts, outputs)
 
 
@@ -80,7 +82,9 @@ def of(options: Namespace) -> NamedStack:
 def facts_of(options: Namespace) -> ClusterFacts | None:
     """Return the facts that `--facts` names; None without this option. Raises `ConfigError` if they cannot be read."""
     path = getattr(options, "facts", None)
-    return None if path is None else facts_file.from_option(path, "--facts")
+    if path is None:
+        return None
+    return facts_file.from_option(path, "--facts")
 
 
 def add_stack(parser: ArgumentParser, *, nargs: str | None = None) -> None:

@@ -80,8 +80,9 @@ def _sections(tree: dict[str, Any]) -> dict[str, _Section]:
 
     def add(place: str, definition: dict[str, Any], *, without: str = "") -> None:
         for key, node in definition["properties"].items():
-            groups = () if key == without else _groups(node, f"{place}.{key}".strip("."))
-            for below, name in groups:
+            if key == without:
+                continue
+            for below, name in _groups(node, f"{place}.{key}".strip(".")):
                 known = name in sections
                 sections.setdefault(name, _Section(tree["$defs"][name])).places.append(below)
                 if not known:
@@ -97,7 +98,7 @@ def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
     if name not in {"", _ANY}:
         yield place, name
     for tag, alternative in _alternatives(node):
-        yield from _groups(alternative, f"{place} ({tag})" if tag else place)
+        yield from _groups(alternative, f"{place} ({tag})".removesuffix(" ()"))
     if "items" in node:
         yield from _groups(node["items"], f"{place}[]")
     for inner in node.get("patternProperties", {}).values():
@@ -122,8 +123,12 @@ def _lines(section: _Section, sections: dict[str, _Section]) -> Iterator[str]:
         yield from (f"The same keys are allowed at {', '.join(f'`{place}`' for place in section.places[1:])}.", "")
     yield from ("| Key | Type | Default | Meaning |", "|---|---|---|---|")
     for key, node in section.definition["properties"].items():
-        default = "**required**" if key in required else _default(node)
-        kind = f"keys of {_link(sections['Service'])}" if key == "defaults" else _type(node, sections)
+        default = _default(node)
+        if key in required:
+            default = "**required**"
+        kind = _type(node, sections)
+        if key == "defaults":
+            kind = f"keys of {_link(sections['Service'])}"
         cells = (f"`{key}`", kind, default, _meaning(node))
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield ""
@@ -153,12 +158,17 @@ def _link(section: _Section) -> str:
 
 def _scalar(node: dict[str, Any]) -> str:
     """Return a description of the allowed texts or numbers."""
-    if node.get("type") in {"integer", "number"}:
-        least = node.get("minimum", node.get("exclusiveMinimum"))
-        bound = "" if least is None else f" above {least}" if "exclusiveMinimum" in node else f" from {least}"
-        maximum = node.get("maximum")
-        return f"{node['type']}{bound}" + ("" if maximum in {None, vocabulary.LARGEST} else f" to {maximum}")
-    return _NOUNS.get(node.get("pattern", ""), "text") if node.get("type") == "string" else str(node.get("type", "any"))
+    kind = node.get("type", "any")
+    if kind == "string":
+        return _NOUNS.get(node.get("pattern", ""), "text")
+    text = str(kind)
+    if "exclusiveMinimum" in node:
+        text += f" above {node['exclusiveMinimum']}"
+    elif "minimum" in node:
+        text += f" from {node['minimum']}"
+    if node.get("maximum", vocabulary.LARGEST) != vocabulary.LARGEST:
+        text += f" to {node['maximum']}"
+    return text
 
 
 def _default(node: dict[str, Any]) -> str:
@@ -166,7 +176,9 @@ def _default(node: dict[str, Any]) -> str:
     if value is None:
         return "none"
     written = json.dumps(value, ensure_ascii=False)
-    return "" if "$ref" in node or len(written) > _LONGEST else f"`{written}`"
+    if "$ref" in node or len(written) > _LONGEST:
+        return ""
+    return f"`{written}`"
 
 
 def _meaning(node: dict[str, Any]) -> str:

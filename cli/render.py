@@ -27,8 +27,11 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the objects of a stack, and return the exit code."""
-    write = json_text if options.json else text
-    sys.stdout.write(write(named_stack.of(options)))
+    stack = named_stack.of(options)
+    if options.json:
+        sys.stdout.write(json_text(stack))
+    else:
+        sys.stdout.write(text(stack))
     return 0
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from cli import named_stack
 from composition import Composition
-from judging import giving, needs, rights
+from judging import needs, rights
 from judging.rights import Options, Purpose, Rights
 from manifests import rbac
 from planning.ground import yaml_text
-from planning.routes import acceptance
 
 HELP = "print the Roles that suffice to preview, deploy or look at a stack"
 _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purpose in Purpose}
@@ -42,8 +41,8 @@ def run(options: Namespace) -> int:
 def of_composition(composition: Composition, purpose: Purpose, options: Options) -> Rights:
     """Return the rights that a user needs for a purpose with a composed stack."""
     rendered = composition.objects
-    needed = needs.of(rendered, acceptance.gateways(composition.plan.routes))
-    return rights.rights(purpose, giving.of_components(composition.components), needed, options)
+    needed = needs.of(rendered, composition.plan)
+    return rights.rights(purpose, rights.of_components(composition.components), needed, options)
 
 
 def roles(required: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:

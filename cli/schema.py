@@ -152,7 +152,9 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
     for name, layer in (("Service", "prefill"), ("Service", "canary"), ("Canary", "prefill")):
         if layer in definitions.get(name, {"properties": {}})["properties"]:
             fields = definitions[name]["properties"]
-            fields[layer] = _partial(fields[layer]) | ({"required": ["weight"]} if layer == "canary" else {})
+            fields[layer] = _partial(fields[layer])
+            if layer == "canary":
+                fields[layer]["required"] = ["weight"]
     if f"{_PARTIAL}Canary" in definitions:
         properties["defaults"]["properties"] = {"canary": False}
         del definitions["Canary"]
@@ -204,7 +206,8 @@ def _partials(tree: object, definitions: dict[str, Any]) -> dict[str, Any]:
 
     `_partial` says what a partial copy is.
     """
-    names, twins = ["Service", *_references(tree)], dict[str, Any]()
+    names = ["Service", *_references(tree)]
+    twins = dict[str, Any]()
     for name in names:
         if f"{_PARTIAL}{name}" not in twins:
             twins[f"{_PARTIAL}{name}"] = _partial(definitions[name]) | {"title": f"{_PARTIAL}{name}"}
@@ -256,5 +259,7 @@ def _or_null(node: dict[str, Any]) -> dict[str, Any]:
         return node
     annotations = {key: value for key, value in node.items() if key in _VERBATIM}
     inner = {key: value for key, value in node.items() if key not in _VERBATIM or key == "enum"}
-    alternatives = [*inner["anyOf"], null] if inner.keys() == {"anyOf"} else [inner, null]
-    return {key: value for key, value in annotations.items() if key != "enum"} | {"anyOf": alternatives}
+    alternatives = [inner]
+    if inner.keys() == {"anyOf"}:
+        alternatives = inner["anyOf"]
+    return {key: value for key, value in annotations.items() if key != "enum"} | {"anyOf": [*alternatives, null]}

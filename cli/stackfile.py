@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from facts import yaml_file
 from models import config_keys, engine_yaml
@@ -11,6 +11,7 @@ from models.config_keys import KUBECONFIG, ROOT
 from models.engine_yaml import Document
 from models.paths import Path
 from models.problems import ConfigError, Problem
+from models.trees import at, mapping
 
 _Result = TypeVar("_Result")
 _TREE = Path("config", ROOT)
@@ -44,7 +45,9 @@ class StackFile:
 def locate(file_or_stack: str) -> pathlib.Path:
     """Return the path of a stack file. The argument is this path, or the name of the stack."""
     path = pathlib.Path(file_or_stack)
-    return path if path.suffix in {".yaml", ".yml"} else pathlib.Path(f"Pulumi.{file_or_stack}.yaml")
+    if path.suffix in {".yaml", ".yml"}:
+        return path
+    return pathlib.Path(f"Pulumi.{file_or_stack}.yaml")
 
 
 def read(path: pathlib.Path) -> object:
@@ -59,12 +62,11 @@ def parse(path: pathlib.Path) -> StackFile:
     """
     document = yaml_file.read(path, "name a stack file or a stack", _TREE, pipe=True)
     tree = document.tree
-    config = _mapping(_mapping(tree).get("config"))
+    config = mapping(at(tree, "config"))
     mistaken = config_keys.problems(map(str, config))
     if isinstance(config.get(KUBECONFIG), str):
         mistaken.append(config_keys.kubeconfig_problem())
-    for key in _TREE:
-        tree = _mapping(tree).get(key)
+    tree = at(tree, *map(str, _TREE))
     if engine_yaml.holds_secret(tree):
         what = "holds a secret value (Pulumi then treats every value below this key as secret)"
         remedy = (
@@ -73,7 +75,3 @@ def parse(path: pathlib.Path) -> StackFile:
         )
         raise engine_yaml.mistake(ROOT, what, remedy)
     return StackFile(tree, document, tuple(mistaken))
-
-
-def _mapping(value: object) -> dict[Any, object]:
-    return cast("dict[Any, object]", value) if isinstance(value, dict) else {}

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from facts import yaml_file
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
+from models.trees import at
 from models.vocabulary import STACK_PATH
 from planning.ground.marks import StackName
 
@@ -24,7 +24,9 @@ def of(file: Path, explicit: str | None) -> StackName:
     or else in the working directory. The stack is `prod` for `Pulumi.prod.yaml` and for `prod.yaml`. Raises
     `ConfigError` if project or stack is unknown.
     """
-    path = f"{_project(file)}/{file.stem.removeprefix('Pulumi.')}" if explicit is None else explicit
+    path = explicit
+    if path is None:
+        path = f"{_project(file)}/{file.stem.removeprefix('Pulumi.')}"
     if re.fullmatch(STACK_PATH, path) is None:
         raise _mistake("--as", f"is not the name of a stack ({path})")
     organization, project, stack = (ORGANIZATION, *path.split("/"))[-3:]
@@ -36,8 +38,7 @@ def _project(file: Path) -> str:
     path = next((folder / _PROJECT for folder in _folders(file) if (folder / _PROJECT).is_file()), None)
     if path is None:
         raise _mistake(_PROJECT, f"is neither above {file} nor in the working directory")
-    content = yaml_file.read(path, _REMEDY).tree
-    name = cast("dict[str, object]", content).get("name") if isinstance(content, dict) else None
+    name = at(yaml_file.read(path, _REMEDY).tree, "name")
     if not isinstance(name, str):
         raise _mistake(str(path), "does not name the project")
     return name

@@ -13,7 +13,7 @@ from cli.documents import Block, Heading, Items
 from judging.report import drift, events, summary
 from judging.report.drift import Drift
 from judging.report.events import EventError, Events
-from judging.report.summary import Composed
+from judging.report.summary import ComposedStack
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
@@ -73,7 +73,9 @@ def _print_drift(log: Events, form: str) -> int:
     changes = drift.of_events(log)
     text = _WRITERS[form](tuple(_drift_blocks(changes)))
     sys.stdout.write(documents.cut(text, summary_blocks.LONGEST))
-    return DRIFTED if changes else 0
+    if changes:
+        return DRIFTED
+    return 0
 
 
 def _problems(log: Events) -> tuple[Problem, ...]:
@@ -87,14 +89,15 @@ def _drift_blocks(changes: tuple[Drift, ...]) -> Iterator[Block]:
     if not changes:
         yield Heading("as deployed")
         return
-    yield Heading(f"{len(changes)} object{'' if len(changes) == 1 else 's'} changed by hand")
-    yield Items(tuple(("-" if change.is_gone else "~", str(change)) for change in changes))
+    yield Heading(f"{summary_blocks.number_of(len(changes), 'object')} changed by hand")
+    yield Items(tuple((change.sign, str(change)) for change in changes))
 
 
 def _events(log: str) -> Events:
     try:
-        text = sys.stdin.read() if log == "-" else Path(log).read_text(encoding="utf-8")
-        return events.read(text.splitlines())
+        if log == "-":
+            return events.read(sys.stdin.read().splitlines())
+        return events.read(Path(log).read_text(encoding="utf-8").splitlines())
     except OSError as error:
         what = f"could not be read ({type(error).__name__})"
     except UnicodeDecodeError:
@@ -108,7 +111,7 @@ def _mistake(what: str) -> Problem:
     return Problem(ConfigPath("--events"), what, "name the file that pulumi preview --event-log wrote")
 
 
-def _compose(stack: str, platform: str | None, facts: ClusterFacts) -> Composed:
+def _compose(stack: str, platform: str | None, facts: ClusterFacts) -> ComposedStack:
     """Return the stack and its plan. Raises `ConfigError` with the mistakes of the stack."""
     composition = named_stack.read(stack, facts=facts, platform=platform).compose()
-    return Composed(composition.stack, composition.plan, facts)
+    return ComposedStack(composition.stack, composition.plan, facts)

@@ -9,7 +9,7 @@ from cli.documents import Block, Heading, Items, Line, Strong, Table, Text
 from judging.report import words
 from judging.report.capacity import Capacity, ClassCapacity, DeviceCapacity
 from judging.report.events import Diagnostic
-from judging.report.packing import Verdict
+from judging.report.packing import Tightness
 from judging.report.paths import PathChange
 from judging.report.summary import Summary, WorkloadLine
 from planning import money
@@ -37,13 +37,12 @@ def fitting(summary: Summary, write: Writer, longest: int = LONGEST) -> str:
     Lists are shortened until the report is short enough, and end with the number of items that are left out. If even
     the shortest lists make a longer report, its end is cut.
     """
-    texts = (write(tuple(blocks(summary, length))) for length in _LENGTHS)
-    shortest = ""
-    for found in texts:
-        shortest = found
-        if documents.size(found) <= longest:
+    text = ""
+    for length in _LENGTHS:
+        text = write(tuple(blocks(summary, length)))
+        if documents.size(text) <= longest:
             break
-    return documents.cut(shortest, longest)
+    return documents.cut(text, longest)
 
 
 def blocks(summary: Summary, length: int) -> Iterator[Block]:
@@ -52,70 +51,86 @@ def blocks(summary: Summary, length: int) -> Iterator[Block]:
     if not summary.is_complete:
         yield Line((Strong("The run stopped early; the report has only the events until then."),))
     if summary.errors:
-        lines = [("x", line) for each in summary.errors for line in _diagnostic(each).splitlines()]
+        lines = [("x", line) for error in summary.errors for line in _diagnostic(error).splitlines()]
         yield Items(_cut(lines, length))
     if summary.capacity.classes:
-        rows = [_row(each, summary.capacity) for each in summary.capacity.classes]
+        rows = [_row(devices, summary.capacity) for devices in summary.capacity.classes]
         yield Table(("devices", "now", "after", "peak while rolling", "free in cluster"), rows[:length])
     if summary.workloads:
         yield Items(_cut([(line.mark, _workload(line)) for line in summary.workloads], length))
     if summary.paths:
         yield Items(_cut([_path(change) for change in summary.paths], length))
     if summary.drift:
-        found = [("-" if each.is_gone else "~", f"changed by hand: {each}") for each in summary.drift]
-        yield Items(_cut(found, length))
+        changes = [(change.sign, f"changed by hand: {change}") for change in summary.drift]
+        yield Items(_cut(changes, length))
     yield from _lines(summary, length)
     if summary.warnings:
-        yield Items(_cut([("?", _diagnostic(each)) for each in summary.warnings], length))
+        yield Items(_cut([("?", _diagnostic(warning)) for warning in summary.warnings], length))
     if summary.unchecked:
-        more = len(summary.unchecked) - length
-        yield Line("unchecked: " + "; ".join(summary.unchecked[:length]) + (f"; {more} more" if more > 0 else ""))
+        checks = [*summary.unchecked[:length]]
+        if len(summary.unchecked) > length:
+            checks.append(f"{len(summary.unchecked) - length} more")
+        yield Line(f"unchecked: {'; '.join(checks)}")
 
 
 def _headline(summary: Summary) -> str:
     parts = [summary.stack or "no stack"]
     if summary.errors:
-        parts.append(f"{_count(len(summary.errors), 'error')}")
-    number = len(summary.services)
-    parts.append(
-        f"{_count(number, 'service')} {'changes' if number == 1 else 'change'}" if number else "no service changes"
-    )
+        parts.append(number_of(len(summary.errors), "error"))
+    match len(summary.services):
+        case 0:
+            parts.append("no service changes")
+        case 1:
+            parts.append("1 service changes")
+        case number:
+            parts.append(f"{number} services change")
     outages = sum(line.outage is not None for line in summary.workloads)
-    parts += [f"{_count(outages, 'outage')}"] if outages else []
-    parts += [f"{_count(len(summary.drift), 'object')} changed by hand"] if summary.drift else []
-    for each in summary.capacity.classes:
-        if each.before != each.after:
-            parts.append(f"{_difference(each)} {each.accelerator}")
+    if outages:
+        parts.append(number_of(outages, "outage"))
+    if summary.drift:
+        parts.append(f"{number_of(len(summary.drift), 'object')} changed by hand")
+    parts += [
+        f"{_difference(devices)} {devices.accelerator}"
+        for devices in summary.capacity.classes
+        if devices.before != devices.after
+    ]
     if summary.is_priced and (cost := _cost(summary)):
         parts.append(cost)
     return " · ".join(parts)
 
 
-def _count(number: int, noun: str) -> str:
+def number_of(number: int, noun: str) -> str:
+    """Return a number with a noun in singular or plural."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _difference(devices: ClassCapacity) -> str:
-    low, high = devices.after.low - devices.before.low, devices.after.high - devices.before.high
-    return f"{low:+d}" if low == high else f"{low:+d} to {high:+d}"
+    low = devices.after.low - devices.before.low
+    high = devices.after.high - devices.before.high
+    return _range(f"{low:+d}", f"{high:+d}")
+
+
+def _range(low: str, high: str) -> str:
+    if low == high:
+        return low
+    return f"{low} to {high}"
 
 
 def _cost(summary: Summary) -> str:
     """Return the difference of the monthly costs as text; empty if the costs do not differ."""
     difference = summary.after.less(summary.before)
-    low, high = (_with_sign(each, summary.currency) for each in (difference.low, difference.high))
+    low, high = (_with_sign(amount, summary.currency) for amount in (difference.low, difference.high))
     if not difference.low and not difference.high:
         return ""
-    return f"{low} a month" if low == high else f"{low} to {high} a month"
+    return f"{_range(low, high)} a month"
 
 
 def _with_sign(amount: Decimal, currency: str) -> str:
-    found = money.text(amount, currency)
-    return found if found.startswith("-") else f"+{found}"
+    return f"+{money.text(amount, currency)}".replace("+-", "-")
 
 
 def _row(devices: ClassCapacity, capacity: Capacity) -> tuple[Text, ...]:
-    numbers = (str(each) for each in (devices.before, devices.after, devices.peak))
+    numbers = map(str, (devices.before, devices.after, devices.peak))
     return devices.accelerator, *numbers, _room(devices, capacity)
 
 
@@ -123,23 +138,32 @@ def _room(devices: ClassCapacity, capacity: Capacity) -> Text:
     """Return the number of free devices of a class, and whether the additional pods fit on them."""
     if devices.is_provisioned:
         return "nodes come on demand"
+    parts = list[str | Strong]()
+    for needed in capacity.devices:
+        if devices.accelerator in needed.classes:
+            parts += ["; ", *_verdict(needed)]
     free = "unknown" if devices.free is None else str(devices.free)
-    verdicts = [_verdict(each) for each in capacity.devices if devices.accelerator in each.classes]
-    parts = [("; " if index else ": ", *verdict) for index, verdict in enumerate(verdicts)]
-    return (free, *(part for verdict in parts for part in verdict))
+    if parts:
+        parts[0] = ": "
+    return (free, *parts)
 
 
 def _verdict(needed: DeviceCapacity) -> tuple[str | Strong, ...]:
     """Return as text whether the additional pods of a change fit, and on which nodes."""
-    if needed.low is Verdict.SHORT:
+    if needed.low is Tightness.SHORT:
         return Strong("does not fit"), f": this change takes {needed.additional.low} more at once"
-    found = needed.low.value
-    if needed.high is Verdict.SHORT:
-        found += ", but not at the largest number of replicas"
+    text = needed.low.value
+    if needed.high is Tightness.SHORT:
+        text += ", but not at the largest number of replicas"
+    if not needed.is_certain:
+        text += ", as far as facts say"
     places = [f"{' + '.join(str(size) for _, size in pods)} on {node}" for node, pods in sorted(needed.places.items())]
-    more = f" and {len(places) - _MOST_NODES} more nodes" if len(places) > _MOST_NODES else ""
-    certain = "" if needed.is_certain else ", as far as facts say"
-    return (f"{found}{certain} ({', '.join(places[:_MOST_NODES])}{more})" if places else f"{found}{certain}",)
+    if places:
+        listed = ", ".join(places[:_MOST_NODES])
+        if len(places) > _MOST_NODES:
+            listed += f" and {len(places) - _MOST_NODES} more nodes"
+        text += f" ({listed})"
+    return (text,)
 
 
 def _workload(line: WorkloadLine) -> Text:
@@ -160,9 +184,11 @@ def _lines(summary: Summary, length: int) -> Iterator[Block]:
         [f"profile of {service}: {summary.profiles[service]}" for service in profiled], length, "profiles"
     )
     if summary.is_priced:
-        unpriced = f"; no price of {', '.join(summary.after.unpriced)}" if summary.after.unpriced else ""
-        low, high = (money.text(each, summary.currency) for each in (summary.after.low, summary.after.high))
-        yield Line(f"devices after the change: {low if low == high else f'{low} to {high}'} a month{unpriced}")
+        low, high = (money.text(amount, summary.currency) for amount in (summary.after.low, summary.after.high))
+        costs = f"devices after the change: {_range(low, high)} a month"
+        if summary.after.unpriced:
+            costs += f"; no price of {', '.join(summary.after.unpriced)}"
+        yield Line(costs)
     yield from _first([_usage(usage, summary.currency) for usage in summary.usages], length, "budgets")
     others = [
         f"other objects, {operation}: {', '.join(f'{number} {kind}' for kind, number in sorted(kinds.items()))}"
@@ -172,9 +198,8 @@ def _lines(summary: Summary, length: int) -> Iterator[Block]:
 
 
 def _usage(usage: Usage, currency: str) -> str:
-    used, allowed = (usage.text(each, currency) for each in (usage.total, usage.allowed))
-    unit = f" {usage.of}" if usage.of else " a month"
-    return f"budget {usage.label}: {used} of {allowed}{unit}"
+    used, allowed = (usage.text(amount, currency) for amount in (usage.total, usage.allowed))
+    return f"budget {usage.label}: {used} of {allowed} {usage.of or 'a month'}"
 
 
 def _first(lines: Sequence[str], length: int, noun: str) -> Iterator[Line]:
@@ -184,15 +209,20 @@ def _first(lines: Sequence[str], length: int, noun: str) -> Iterator[Line]:
         yield Line(f"and {len(lines) - length} more {noun}")
 
 
-def _diagnostic(found: Diagnostic) -> str:
-    policy = f"policy {found.policy}: " if found.policy else ""
-    resource = f" ({found.resource})" if found.resource and found.policy else ""
-    return f"{policy}{found.message}{resource}"
+def _diagnostic(diagnostic: Diagnostic) -> str:
+    if not diagnostic.policy:
+        return diagnostic.message
+    text = f"policy {diagnostic.policy}: {diagnostic.message}"
+    if diagnostic.resource:
+        text += f" ({diagnostic.resource})"
+    return text
 
 
 def _cut(items: Sequence[Item], length: int) -> Sequence[Item]:
     """Return the first items, and an item that counts the items that are left out."""
-    return items if len(items) <= length else [*items[:length], ("…", _rest(items[length:]))]
+    if len(items) <= length:
+        return items
+    return [*items[:length], ("…", _rest(items[length:]))]
 
 
 def _rest(items: Sequence[Item]) -> str:

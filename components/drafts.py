@@ -1,7 +1,6 @@
 """Drafts of inference stacks: their compositions, before the program registers any of them."""
 
-import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -12,12 +11,12 @@ from components import program
 from components.program import Program
 from composition import Composition, Live, LockFile, Refusal, compose, defects
 from composition.instances import Sibling
-from composition.pipeline import cluster_name
 from composition.sources import Configuration
+from composition.surroundings import cluster_name
 from facts.cluster import Access
 from models.paths import Path as ConfigPath
 from models.platform import Outputs
-from models.problems import ConfigError, Problem, errors, warnings
+from models.problems import ConfigError, LogLine, Problem, errors, warnings
 from planning.ground.instances import Instance
 from planning.ground.marks import StackName
 
@@ -26,7 +25,7 @@ _AN_OBJECT = "kubernetes:core/v1:ConfigMap"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StackSettings:
     """Settings that an inference stack gets in addition to its configuration."""
 
     kubeconfig: str | None = None
@@ -40,7 +39,9 @@ class Settings:
 
     def lock_file(self, instance: Instance) -> LockFile | None:
         """Return the place of the lock; None if the inference stack has no lock."""
-        return None if self.lock is None and instance.prefix else LockFile(Path.cwd(), self.lock)
+        if self.lock is None and instance.prefix:
+            return None
+        return LockFile(Path.cwd(), self.lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Draft:
 def draft(
     instance: Instance,
     configuration: Configuration,
-    settings: Settings,
+    settings: StackSettings,
     opts: pulumi.ResourceOptions | None,
     run: Program,
 ) -> Draft | None:
@@ -77,7 +78,7 @@ def draft(
     return None
 
 
-def _draft(instance: Instance, configuration: Configuration, settings: Settings, run: Program) -> Draft | None:
+def _draft(instance: Instance, configuration: Configuration, settings: StackSettings, run: Program) -> Draft | None:
     """Return a draft; None if the preflight has errors.
 
     Raises the error of a refused configuration, or a `ConfigError` about conflicts with earlier inference stacks.
@@ -85,17 +86,15 @@ def _draft(instance: Instance, configuration: Configuration, settings: Settings,
     deploys = not pulumi.runtime.is_dry_run()
     target = Live(_kubeconfig(configuration, settings), Path.cwd(), settings.previewed, deploys)
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
-    composition = _without_collection(
-        lambda: compose(
-            configuration,
-            target,
-            name,
-            settings.problems,
-            settings.platform,
-            instance,
-            settings.lock_file(instance),
-            run.state(name),
-        )
+    composition = compose(
+        configuration,
+        target,
+        name,
+        settings.problems,
+        settings.platform,
+        instance,
+        settings.lock_file(instance),
+        run.state(name),
     )
     _warn(composition.source_warnings, instance)
     if isinstance(composition, Refusal):
@@ -113,7 +112,7 @@ def _draft(instance: Instance, configuration: Configuration, settings: Settings,
     return Draft(composition, target.access(spec), cluster)
 
 
-def _kubeconfig(configuration: Configuration, settings: Settings) -> str | None:
+def _kubeconfig(configuration: Configuration, settings: StackSettings) -> str | None:
     """Return the given kubeconfig, or else the kubeconfig of the platform.
 
     Raises `ConfigError` if the stack names a platform whose outputs are not given.
@@ -122,7 +121,8 @@ def _kubeconfig(configuration: Configuration, settings: Settings) -> str | None:
     if named is None:
         return settings.kubeconfig
     if settings.platform is None:
-        what, remedy = f"has outputs that were not passed ({named.stack})", "pass platform=await read_platform(tree)"
+        what = f"has outputs that were not passed ({named.stack})"
+        remedy = "pass platform=await read_platform(tree)"
         raise ConfigError([*settings.problems, Problem(ConfigPath("platform"), what, remedy)])
     return settings.kubeconfig or settings.platform.kubeconfig(named)
 
@@ -149,34 +149,20 @@ def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
     """Yield a problem if the options have or inherit a Kubernetes provider: the provider's cluster is unknown."""
     if opts is None:
         return
-    given = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())
-    values = cast("dict[str, pulumi.ProviderResource]", given).values() if isinstance(given, dict) else given
-    providers = [opts.provider, *values]
-    inherited = None if opts.parent is None else opts.parent.get_provider(_AN_OBJECT)
-    if inherited is not None or any(provider and provider.package == "kubernetes" for provider in providers):
+    providers = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())
+    if isinstance(providers, dict):
+        providers = cast("dict[str, pulumi.ProviderResource]", providers).values()
+    passed = any(provider and provider.package == "kubernetes" for provider in (opts.provider, *providers))
+    inherited = opts.parent and opts.parent.get_provider(_AN_OBJECT)
+    if passed or inherited:
         what = "have a provider of Kubernetes, whose cluster is unknown"
         remedy = "leave out the provider, and pass kubeconfig; this component makes its own provider"
         yield Problem(ConfigPath("opts"), what, remedy)
 
 
-def _without_collection(work: Callable[[], Composition | Refusal]) -> Composition | Refusal:
-    """Compose without garbage collection.
-
-    Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
-    the time for a large stack. Afterwards `gc.freeze` makes the collections during registration skip plans and
-    manifests.
-    """
-    gc.disable()
-    try:
-        return work()
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
 def _warn(problems: Iterable[Problem], instance: Instance) -> None:
-    for line in _lines(warnings(problems), instance):
-        pulumi.log.warn(line)
+    for problem in instance.locate(warnings(problems)):
+        pulumi.log.warn(LogLine.write(problem))
 
 
 def _lines(problems: Iterable[Problem], instance: Instance) -> list[str]:

@@ -7,20 +7,20 @@ from typing import Any
 import pulumi
 
 from components import program, state
-from components.drafts import Draft, Settings, draft
+from components.drafts import Draft, StackSettings, draft
 from components.epp import EPPArgs, EPPStack
 from components.model_service import ModelServiceArgs, ModelServiceStack
 from components.provider import ClusterProvider
-from components.registration import Registered, register
+from components.registration import ResourcesById, register
 from components.routing import RoutingArgs, RoutingStack
 from composition import Composition
 from composition.sources import Configuration
 from judging.losses.continuity import Continuity
-from manifests.assembly import Component, ComponentType
+from manifests.assembly import Component
 from models.platform import Outputs
 from models.problems import Problem
 from planning.ground.instances import TYPE, Instance
-from planning.plans import ServicePlan, VariantPlan
+from planning.plans import ServicePlan, StackPlan, VariantPlan
 
 
 class InferenceStack(pulumi.ComponentResource):
@@ -60,27 +60,37 @@ class InferenceStack(pulumi.ComponentResource):
         empty prefix uses the lock inference.<Pulumi stack>.lock.yaml, if that file exists. An inference stack with
         another prefix then has no lock.
         """
-        self._instance = Instance(name, f"{name}-" if prefix is None else prefix)
+        if prefix is None:
+            prefix = f"{name}-"
+        self._instance = Instance(name, prefix)
         run = program.of_run()
-        outputs = platform if isinstance(platform, Outputs | None) else Outputs(platform)
-        settings = Settings(kubeconfig, outputs, previewed, tuple(problems), lock)
+        outputs = platform
+        if not isinstance(outputs, Outputs | None):
+            outputs = Outputs(outputs)
+        settings = StackSettings(kubeconfig, outputs, previewed, tuple(problems), lock)
         drafted = draft(self._instance, Configuration.of(tree), settings, opts, run)
-        inputs = {} if drafted is None else {"release": drafted.composition.plan.release}
-        continuity = Continuity() if drafted is None else drafted.composition.continuity
-        former = [] if continuity.instance_alias is None else [continuity.instance_alias]
-        ours = pulumi.ResourceOptions(depends_on=run.sound(), aliases=former)
+        inputs = dict[str, str]()
+        continuity = Continuity()
+        if drafted is not None:
+            inputs = {"release": drafted.composition.plan.release}
+            continuity = drafted.composition.continuity
+        former = filter(None, (continuity.instance_alias,))
+        ours = pulumi.ResourceOptions(depends_on=run.sound(), aliases=list(former))
         with program.without_positions():
             super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
         with program.without_traceback(), program.without_positions():
-            self.outputs = {} if drafted is None else self._register(drafted)
+            self.outputs = {}
+            if drafted is not None:
+                self.outputs = self._register(drafted)
             self.register_outputs({**self.outputs, **state.cluster_output(continuity.cluster)})
 
     def _register(self, drafted: Draft) -> Mapping[str, Any]:
         """Register provider, components and objects, and return the outputs."""
-        composition, registered = drafted.composition, Registered(drafted.composition.continuity.aliases)
+        composition = drafted.composition
+        registered = ResourcesById(composition.continuity.aliases)
         provider = self._cluster(drafted)
         for component in composition.components:
-            self._register_component(component, composition, registered, provider)
+            self._register_component(component, registered, provider)
         return _outputs(composition, registered)
 
     def _cluster(self, drafted: Draft) -> ClusterProvider:
@@ -96,25 +106,27 @@ class InferenceStack(pulumi.ComponentResource):
 
     def _child(self, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401, any option
         """Return the options of a child."""
-        aliases = [] if self._instance.prefix else [pulumi.Alias(parent=pulumi.ROOT_STACK_RESOURCE)]
+        aliases = list[pulumi.Alias]()
+        if not self._instance.prefix:
+            aliases.append(pulumi.Alias(parent=pulumi.ROOT_STACK_RESOURCE))
         return pulumi.ResourceOptions(parent=self, aliases=aliases, **more)
 
-    def _register_component(
-        self, component: Component, composition: Composition, registered: Registered, provider: ClusterProvider
-    ) -> None:
-        name, objects, opts = component.name, component.objects, self._child(providers=[provider])
+    def _register_component(self, component: Component, registered: ResourcesById, provider: ClusterProvider) -> None:
+        name = component.name
+        objects = component.objects
+        opts = self._child(providers=[provider])
         match component.of:
             case ServicePlan() as service:
                 ModelServiceStack(name, ModelServiceArgs(service, objects, registered), opts)
             case VariantPlan() as variant:
                 EPPStack(name, EPPArgs(variant, objects, registered), opts)
-            case None if component.type is ComponentType.ROUTING:
-                RoutingStack(name, RoutingArgs(composition.plan, objects, registered), opts)
+            case StackPlan() as plan:
+                RoutingStack(name, RoutingArgs(plan, objects, registered), opts)
             case None:
                 register(name, objects, registered, self._child(provider=provider))
 
 
-def _outputs(composition: Composition, registered: Registered) -> dict[str, Any]:
+def _outputs(composition: Composition, registered: ResourcesById) -> dict[str, Any]:
     """Return the outputs. `awaited` of a service resolves when all awaited objects of the service are up.
 
     If a run fails before that, the stack keeps the outputs of the previous run.

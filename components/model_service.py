@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.registration import Registered, register
+from components.registration import ResourcesById, register
 from manifests.objects import Rendered
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import ServicePlan
@@ -16,7 +16,7 @@ class ModelServiceArgs:
 
     plan: ServicePlan
     objects: tuple[Rendered, ...]
-    registered: Registered
+    registered: ResourcesById
 
 
 class ModelServiceStack(pulumi.ComponentResource):

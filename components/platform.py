@@ -22,12 +22,14 @@ async def read(reference: Reference) -> Outputs:
     """Return the platform's outputs that `reference` names. Outputs that do not exist are left out."""
     with program.without_positions():
         stack = pulumi.StackReference(reference.stack)
-    values, secrets = dict[str, object](), set[str]()
+    values = dict[str, object]()
+    secrets = set[str]()
     for name in filter(None, (reference.output, reference.kubeconfig)):
         details = await stack.get_output_details(name)
+        value = details.value
         if details.secret_value is not None:
             secrets.add(name)
-        value = details.value if details.secret_value is None else details.secret_value
+            value = details.secret_value
         if value is not None:
             values[name] = _plain(value)
     return Outputs(values, frozenset(secrets))
@@ -39,4 +41,6 @@ def _plain(value: object) -> object:
         return {key: _plain(inner) for key, inner in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
         return [_plain(inner) for inner in cast("list[object]", value)]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

@@ -12,7 +12,7 @@ import pulumi
 from components import state
 from composition import defects, instances, lost_services
 from composition.instances import Sibling
-from models.problems import Problem, errors, warnings
+from models.problems import LogLine, Problem, errors, warnings
 from planning.ground.cluster_facts import Unknown
 from planning.ground.marks import StackName
 from planning.ground.recorded import Recorded
@@ -80,7 +80,7 @@ class Program:
         """Raise `RunError` if the run would end running services. Print each warning once."""
         with without_traceback():
             problems = lost_services.problems(self._siblings)
-        for line in map(str, warnings(problems)):
+        for line in map(LogLine.write, warnings(problems)):
             if line not in self._printed:
                 self._printed.add(line)
                 pulumi.log.warn(line)

@@ -44,14 +44,14 @@ class ClusterProvider(pulumi.ProviderResource):
         `identifier` is the cluster's name in the state. Later runs leave it as it is: the provider would otherwise
         replace every object (`clusterIdentifier` in DiffConfig of provider/pkg/provider/provider.go).
         """
-        text = access.kubeconfig
-        inputs = {
+        inputs: dict[str, object] = {
             **_SETTINGS,
             **_PINNED,
             "clusterIdentifier": identifier,
             "context": access.context,
-            "kubeconfig": None if text is None else pulumi.Output.secret(text),
         }
+        if access.kubeconfig is not None:
+            inputs["kubeconfig"] = pulumi.Output.secret(access.kubeconfig)
         version = importlib.metadata.version(_DISTRIBUTION)
         fixed = pulumi.ResourceOptions(ignore_changes=["clusterIdentifier"], version=version)
         super().__init__("kubernetes", name, inputs, pulumi.ResourceOptions.merge(opts, fixed))

@@ -18,7 +18,7 @@ Fields that the manifest lacks, such as the replicas of an autoscaled workload, 
 """
 
 
-class Registered(dict[Id, pulumi.Resource]):
+class ResourcesById(dict[Id, pulumi.Resource]):
     """Registered resources by id.
 
     All components of a stack share one mapping, because an object may depend on an object of another component.
@@ -27,7 +27,12 @@ class Registered(dict[Id, pulumi.Resource]):
     def __init__(self, aliases: Mapping[Id, str]) -> None:
         """Make an empty mapping. `aliases` has former URNs of the objects that will be registered."""
         super().__init__()
-        self.aliases = aliases
+        self._aliases = aliases
+
+    def former(self, identity: Id) -> list[str] | None:
+        """Return the former URN of an object that the state has under another URN."""
+        alias = self._aliases.get(identity)
+        return None if alias is None else [alias]
 
 
 class KubernetesObject(pulumi.CustomResource):
@@ -46,15 +51,14 @@ class KubernetesObject(pulumi.CustomResource):
         super().__init__(resource_type(manifest), name, fields, opts)
 
 
-def register(name: str, objects: Iterable[Rendered], registered: Registered, opts: pulumi.ResourceOptions) -> None:
+def register(name: str, objects: Iterable[Rendered], registered: ResourcesById, opts: pulumi.ResourceOptions) -> None:
     """Register the objects of the component `name`, and add them to `registered`.
 
     The predecessors of an object must come earlier in `objects`, or be in `registered` already.
     """
     for rendered in objects:
-        alias = registered.aliases.get(rendered.id)
         options = pulumi.ResourceOptions(
-            aliases=None if alias is None else [alias],
+            aliases=registered.former(rendered.id),
             depends_on=[registered[predecessor] for predecessor in rendered.after],
             custom_timeouts=_timeouts(rendered.wait.seconds),
             replace_on_changes=["spec"] if rendered.replace else None,
@@ -74,4 +78,6 @@ def with_force(manifest: Manifest) -> Manifest:
 
 
 def _timeouts(seconds: int | None) -> pulumi.CustomTimeouts | None:
-    return None if seconds is None else pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s")
+    if seconds is None:
+        return None
+    return pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.registration import Registered, register
+from components.registration import ResourcesById, register
 from manifests.objects import Rendered
 from planning.plans import StackPlan
 
@@ -15,7 +15,7 @@ class RoutingArgs:
 
     plan: StackPlan
     objects: tuple[Rendered, ...]
-    registered: Registered
+    registered: ResourcesById
 
 
 class RoutingStack(pulumi.ComponentResource):

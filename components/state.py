@@ -25,9 +25,11 @@ from planning.ground.recorded import (
 
 _READ = "pulumi:pulumi:readStackResourceOutputs"
 """Function of the engine that returns the outputs of all resources in a state (pkg/resource/deploy/builtins.go)."""
-_ATTEMPTS, _PAUSE_SECONDS = 3, 0.2
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 0.2
 """A state in a folder may be half-written for a moment, because the engine writes it while the program starts."""
-_STACK, _PROVIDER, _KUBERNETES = "pulumi:pulumi:Stack", instances.PROVIDER_TYPE, "kubernetes:"
+_STACK = "pulumi:pulumi:Stack"
+_KUBERNETES = "kubernetes:"
 _CLUSTER_OUTPUT = "cluster"
 """Output of an inference stack's component with the cluster to which the stack was deployed."""
 _Fields = Mapping[str, struct_pb2.Value]
@@ -67,15 +69,17 @@ def parse(resources: _Fields) -> Recorded:
 
     Most outputs are passed over: to make Python objects of all of them takes as long as the engine takes to read them.
     """
-    objects, clusters = list[RecordedObject](), dict[str, ClusterRecord]()
-    providers, services = dict[str, str](), dict[WorkloadName, ServiceRecord]()
+    objects = list[RecordedObject]()
+    clusters = dict[str, ClusterRecord]()
+    providers = dict[str, str]()
+    services = dict[WorkloadName, ServiceRecord]()
     urns = dict[str, str]()
     for urn, resource in resources.items():
         type_token = _text(resource, "type")
         outputs = resource.struct_value.fields["outputs"]
         if type_token.startswith(_KUBERNETES) and _text(outputs, "metadata", "name"):
             objects.append(_object(urn, outputs))
-        elif type_token == _PROVIDER:
+        elif type_token == instances.PROVIDER_TYPE:
             providers[urn] = _text(outputs, "clusterIdentifier")
         elif type_token in {_STACK, instances.TYPE}:
             services.update(_services(outputs))
@@ -88,26 +92,29 @@ def parse(resources: _Fields) -> Recorded:
 
 
 def _object(urn: str, outputs: struct_pb2.Value) -> RecordedObject:
-    api, kind = _text(outputs, "apiVersion"), _text(outputs, "kind")
+    api = _text(outputs, "apiVersion")
+    kind = _text(outputs, "kind")
     place: Place = (
         api.rpartition("/")[0],
         kind,
         _text(outputs, "metadata", "namespace"),
         _text(outputs, "metadata", "name"),
     )
-    content: Mapping[str, Any] = json_format.MessageToDict(outputs) if kind in WORKLOADS else {}
+    content: Mapping[str, Any] = {}
+    if kind in WORKLOADS:
+        content = json_format.MessageToDict(outputs)
     return RecordedObject(urn, identity(urn), place, _text(outputs, "metadata", "uid"), content)
 
 
 def _services(outputs: struct_pb2.Value) -> Iterator[tuple[WorkloadName, ServiceRecord]]:
     """Yield the workloads in the outputs of a stack, each with its service. Outputs of other programs have none."""
-    release, services = _text(outputs, "release"), _mapping(outputs, "services")
-    for key, service in services.items():
+    release = _text(outputs, "release")
+    for key, service in _mapping(outputs, "services").items():
         namespace = _text(service, "namespace")
         for variant in ("primary", "canary"):
             for role in _mapping(service, variant, "roles").values():
-                kind, name = _text(role, "workload", "kind"), _text(role, "workload", "name")
-                yield WorkloadName(namespace, kind, name), ServiceRecord(key, release)
+                workload = WorkloadName(namespace, _text(role, "workload", "kind"), _text(role, "workload", "name"))
+                yield workload, ServiceRecord(key, release)
 
 
 def _mapping(value: struct_pb2.Value, *path: str) -> _Fields:
@@ -124,4 +131,6 @@ def _text(value: struct_pb2.Value, *path: str) -> str:
     """Return the text at a path; empty if there is none."""
     *parents, last = path
     fields = _mapping(value, *parents)
-    return fields[last].string_value if last in fields else ""
+    if last not in fields:
+        return ""
+    return fields[last].string_value

@@ -5,7 +5,8 @@ The package neither imports Pulumi nor prints. Its callers print the problems, a
 """
 
 from composition import defects, selecting, sources
-from composition.pipeline import Composition, Refusal, compose
+from composition.pipeline import compose
+from composition.results import Composition, Refusal
 from composition.target import Given, Live, Target
 from facts.lock_file import LockFile
 

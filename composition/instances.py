@@ -7,15 +7,12 @@ inference stack made the object.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from composition.pipeline import Composition
-from manifests.objects import Rendered
+from composition.results import Composition
 from models.paths import Path
 from models.problems import Problem
-from planning import interceptor
 from planning.ground import instances, parts
 from planning.ground.instances import Instance
 from planning.ground.recorded import Identity
-from planning.plans import StackPlan
 from planning.routes import collisions
 
 
@@ -59,7 +56,7 @@ def _identities(sibling: Sibling) -> Iterator[Identity]:
     yield Identity("", instances.TYPE, sibling.instance.name)
     yield Identity("", instances.PROVIDER_TYPE, sibling.instance.provider_name)
     for component in sibling.composition.components:
-        type_and_name = component.type.identity(component.name)
+        type_and_name = component.resource
         if type_and_name is not None:
             yield Identity("", *type_and_name)
         for rendered in component.objects:
@@ -72,21 +69,11 @@ def _shared_objects(new: Sibling, other: Sibling) -> Iterator[Problem]:
     found = set[tuple[Path, Path]]()
     for rendered in new.composition.objects:
         if rendered.place in taken:
-            at = _path(rendered, new.composition.plan)
-            holder = Path(*other.instance.path, *_path(taken[rendered.place], other.composition.plan))
+            at = new.composition.plan.section(rendered.id)
+            holder = Path(*other.instance.path, *other.composition.plan.section(taken[rendered.place].id))
             if (at, holder) not in found:
                 found.add((at, holder))
                 _, kind, *name = rendered.place
                 what = f"would make the same object as {holder} ({kind} {'/'.join(filter(None, name))})"
                 field = "namespace" if rendered.id.part is parts.NAMESPACE else "name or namespace"
                 yield Problem(at, what, f"choose another {field} for one of them")
-
-
-def _path(rendered: Rendered, plan: StackPlan) -> Path:
-    """Return the path of an object's owner in the configuration."""
-    if rendered.id.part is parts.NAMESPACE:
-        return Path("namespaceOptions", "create")
-    variants = {variant.owner: variant.path for service in plan.services for variant in service.variants}
-    caches = {cache.owner: cache.fill.path for cache in plan.caches}
-    grants = {grant.owner: Path("interceptor") for grant in plan.grants}
-    return {**variants, **caches, **grants, interceptor.OWNER: Path("interceptor")}.get(rendered.id.owner, Path())

@@ -54,7 +54,9 @@ class GivenLock:
     @property
     def gateways(self) -> tuple[str, ...] | None:
         """Return the Gateways that are accepted according to the lock; None if the lock does not list them."""
-        return None if self.lock is None or self.lock.cluster is None else self.lock.cluster.gateways
+        if self.lock is None or self.lock.cluster is None:
+            return None
+        return self.lock.cluster.gateways
 
 
 def read(
@@ -81,7 +83,8 @@ def _platform_problems(
     named = _locked_platform(configuration, lock)
     if named is None or outputs is None or lock is None or lock.cluster is None or named.output not in outputs.values:
         return
-    before, now = _values(lock.cluster.platform), _values(outputs.values[named.output])
+    before = _values(lock.cluster.platform)
+    now = _values(outputs.values[named.output])
     keys = sorted(at for at in before.keys() | now.keys() if before.get(at) != now.get(at))
     is_secret = named.output in outputs.secrets
     texts = (str(at) if is_secret else f"{at}{_change(at, before.get(at), now.get(at))}" for at in keys)
@@ -93,7 +96,9 @@ def _platform_problems(
 def _change(at: Path, before: object, now: object) -> str:
     """Return two values of the platform as text; nothing if one of them may not be shown."""
     texts = [echo(at, "nothing" if value is None else value)[2:-1] for value in (before, now)]
-    return f" {' to '.join(texts)}" if all(texts) else ""
+    if all(texts):
+        return f" {' to '.join(texts)}"
+    return ""
 
 
 def _values(tree: object) -> dict[Path, object]:
@@ -116,6 +121,15 @@ def _earlier_names(tree: object) -> tuple[str, ...]:
     return tuple(each for each in listed if isinstance(each, str))
 
 
+def with_contents(
+    loaded: Loaded, given: GivenLock, name: StackName, target: Target
+) -> tuple[Loaded, tuple[Problem, ...]]:
+    """Return the stack with the pins of its lock and the sizes of its sources, and warnings about both."""
+    locked = apply(loaded, given, name, target)
+    sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
+    return sized, (*locked.warnings, *warnings)
+
+
 def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> Locked:
     """Return the stack with the pins of its lock. A cluster without a name in the configuration gets the locked name.
 
@@ -128,7 +142,8 @@ def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> 
         stand_ins = dict.fromkeys(sizes.questions(loaded).values(), _STAND_IN)
         return Locked(sizes.with_answers(loaded, stand_ins)[0], {}, ())
     locked = _with_problems(locks.apply(loaded, given.lock, name.stack), given.outdated)
-    cluster, spec = None if given.lock is None else given.lock.cluster, locked.loaded.stack.cluster
+    cluster = None if given.lock is None else given.lock.cluster
+    spec = locked.loaded.stack.cluster
     if cluster is None or cluster.name is None or spec.name is not None:
         return locked
     known = target.name(spec)
@@ -153,7 +168,9 @@ def _with_problems(locked: Locked, problems: tuple[Problem, ...]) -> Locked:
     mode = locked.loaded.stack.checks.lock
     if mode == "strict":
         return replace(locked, loaded=replace(locked.loaded, problems=(*locked.loaded.problems, *problems)))
-    return locked if mode == "skip" else replace(locked, warnings=(*locked.warnings, *_as_warnings(problems)))
+    if mode == "skip":
+        return locked
+    return replace(locked, warnings=(*locked.warnings, *_as_warnings(problems)))
 
 
 def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -175,7 +192,9 @@ def platform(configuration: Configuration, outputs: "Outputs | None", lock: Lock
 def _locked_platform(configuration: Configuration, lock: Lock | None) -> "Reference | None":
     """Return the reference to the platform of a stack; None if the lock has no values of it."""
     has_values = lock is not None and lock.cluster is not None and bool(lock.cluster.platform)
-    return configuration.platform if has_values else None
+    if has_values:
+        return configuration.platform
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +282,7 @@ def _load(request: Request) -> tuple[Loaded, GivenLock, Mapping[Path, LockedProf
         loaded.finish()
         files.refuse_ambiguities()
     except ConfigError as error:
-        raise files.complete(error.problems) from None
+        raise files.complete(error) from None
     return loaded, given, selection.profiles_of_lock
 
 
@@ -297,7 +316,7 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
     if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
         return earlier.cluster
     spec = loaded.stack.cluster
-    needed = needs.of(objects(render(plan)), acceptance.gateways(plan.routes))
+    needed = needs.of(objects(render(plan)), plan)
     live = request.target.facts(spec, needed).gateways if needed.gateways else Unknown("nobody asks")
     accepted = None
     if not isinstance(live, Unknown):

@@ -45,7 +45,9 @@ def _losses(siblings: Sequence[Sibling]) -> list[Loss]:
 
 def _state(siblings: Sequence[Sibling]) -> Recorded:
     """Return the state. All inference stacks of a program have the same one, unless it could not be read."""
-    return siblings[0].composition.continuity.recorded if siblings else NOTHING_RECORDED
+    if siblings:
+        return siblings[0].composition.continuity.recorded
+    return NOTHING_RECORDED
 
 
 def _matches(siblings: Sequence[Sibling]) -> Matches:

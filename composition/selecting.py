@@ -51,12 +51,16 @@ class ProfileSelection:
 
     def with_documents(self, files: Sources) -> Sources:
         """Return the layers below a stack file, with the files of its catalogue added."""
-        return replace(files, documents=(*files.documents, *self.documents)) if self.documents else files
+        if self.documents:
+            return replace(files, documents=(*files.documents, *self.documents))
+        return files
 
     @property
     def profiles_of_lock(self) -> Mapping[Path, LockedProfile]:
         """Return the profiles to write into a lock."""
-        return {} if self.outcome is None else self.outcome.profiles_of_lock
+        if self.outcome is None:
+            return {}
+        return self.outcome.profiles_of_lock
 
     def warnings(self, facts: ClusterFacts, stack_name: str) -> tuple[Problem, ...]:
         """Return warnings about locked profiles, and about profiles that were selected without facts of the nodes."""

@@ -12,6 +12,7 @@ from models.problems import ConfigError, Problem
 from models.stack_layers import merge_stack
 
 if TYPE_CHECKING:
+    from judging.validation import SchemaError
     from models.engine_yaml import Document
     from models.platform import Outputs, Reference
 
@@ -25,12 +26,14 @@ class Sources:
     sources: tuple[Source, ...] = ()
     documents: "tuple[Document, ...]" = ()
 
-    def complete(self, problems: Iterable[Problem]) -> ConfigError:
-        """Return a `ConfigError` that has `problems` and the problems of ambiguous text in the files."""
-        found = list(problems)
+    def complete(self, error: "ConfigError | SchemaError") -> "ConfigError | SchemaError":
+        """Return a `ConfigError` with the problems of ambiguous text in the files, too; any other error as it is."""
+        if not isinstance(error, ConfigError):
+            return error
+        problems = list(error.problems)
         for document in self.documents:
-            found = document.complete(found)
-        return ConfigError(found)
+            problems = document.complete(problems)
+        return ConfigError(problems)
 
     def refuse_ambiguities(self) -> None:
         """Raise a `ConfigError` if a file has ambiguous text. The error has no problems; `complete` adds them."""
@@ -47,7 +50,9 @@ class Configuration:
     @classmethod
     def of(cls, tree: object) -> "Configuration":
         """Return the configuration with a tree. A `tree` that is a configuration is returned itself."""
-        return tree if isinstance(tree, Configuration) else cls(tree)
+        if isinstance(tree, Configuration):
+            return tree
+        return cls(tree)
 
     @property
     def bases(self) -> Sources:

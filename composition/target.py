@@ -71,7 +71,9 @@ class Live:
 
     def earlier_facts(self) -> ClusterFacts | None:
         """Read the facts of an earlier preview, if a file is named."""
-        return None if self.previewed_file is None else facts_file.read(self.root / self.previewed_file)
+        if self.previewed_file is None:
+            return None
+        return facts_file.read(self.root / self.previewed_file)
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
         """Read the InferencePools of some namespaces. Return `Unknown` unless `cluster.facts.type` is `live`."""
@@ -86,7 +88,9 @@ class Live:
     def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> Permissions | Unknown | None:
         """Read the user's RBAC rules. Return None in a preview, and unless `cluster.facts.type` is `live`."""
         is_asked = self.deploys and isinstance(spec.facts, LiveFacts)
-        return cluster.permissions(self.access(spec), namespaces) if is_asked else None
+        if is_asked:
+            return cluster.permissions(self.access(spec), namespaces)
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, cast
 
@@ -49,7 +49,8 @@ class _Reader:
         """Read files, each after the files that it extends. `above` is the chain of files that leads to `paths`."""
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
-            at, name = Path(_KEY, index), posixpath.normpath(text)
+            at = Path(_KEY, index)
+            name = posixpath.normpath(text)
             mistake = path_mistake(at, text, self.root) or _circle(at, name, above)
             if mistake is not None:
                 self.problems.append(Problem(*mistake, file=file))
@@ -62,20 +63,16 @@ class _Reader:
             document = yaml_file.read(self.root / name, f"add this file, or correct {_KEY}", file=name)
             content = _content(document)
         except ConfigError as error:
-            self.problems += (with_name(problem, self.root / name, name) for problem in error.problems)
+            self.problems += error.problems
             return
         self.read_all(_texts(content.get(_KEY)), (*above, name))
         self.documents[name] = document
 
 
-def with_name(problem: Problem, path: File, name: str) -> Problem:
-    """Return a copy of `problem` whose path names a file as the stack does (`name`), and not by its path on disk."""
-    return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
-
-
 def _content(document: Document) -> Mapping[str, Any]:
     """Return the tree of a document. Raises `ConfigError` if the document cannot be a base file."""
-    name, content = document.file, document.tree
+    name = document.file
+    content = document.tree
     if not isinstance(content, dict) or not content:
         what = "is empty" if content is None or content == {} else "is not a mapping"
         raise engine_yaml.mistake(name, what, "write keys of a stack, such as namespace and services")
@@ -119,7 +116,9 @@ def _circle(at: Path, name: str, above: tuple[str, ...]) -> tuple[Path, str, str
 
 
 def _texts(value: object) -> Sequence[str]:
-    return cast("list[str]", value) if _is_list_of_text(value) else ()
+    if _is_list_of_text(value):
+        return cast("list[str]", value)
+    return ()
 
 
 def _is_list_of_text(value: object) -> bool:
@@ -128,7 +127,8 @@ def _is_list_of_text(value: object) -> bool:
 
 def names(stack: Mapping[str, Any], root: File) -> Iterator[str]:
     """Yield the paths of all base files of a stack, relative to `root`, including files that cannot be read."""
-    seen, open_names = set[str](), list(_texts(stack.get(_KEY)))
+    seen = set[str]()
+    open_names = list(_texts(stack.get(_KEY)))
     while open_names:
         name = posixpath.normpath(open_names.pop())
         if name in seen or path_mistake(Path(), name, root) is not None:

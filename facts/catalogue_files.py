@@ -17,7 +17,8 @@ def read(names: Iterable[str], root: File) -> tuple[Document, ...]:
 
     Raises `ConfigError` with the problems of files that cannot be read as files with profiles.
     """
-    problems, documents = list[Problem](), list[Document]()
+    problems = list[Problem]()
+    documents = list[Document]()
     for index, name in enumerate(names):
         mistake = base_files.path_mistake(_FILES / index, name, root)
         if mistake is not None:
@@ -33,10 +34,7 @@ def read(names: Iterable[str], root: File) -> tuple[Document, ...]:
 
 
 def _read(root: File, name: str) -> Document:
-    try:
-        document = yaml_file.read(root / name, "add this file, or correct catalogue.files", file=name)
-    except ConfigError as error:
-        raise ConfigError(base_files.with_name(problem, root / name, name) for problem in error.problems) from None
+    document = yaml_file.read(root / name, "add this file, or correct catalogue.files", file=name)
     content: object = document.tree
     if content is None or content == {} or not isinstance(content, dict):
         what = "is empty" if content is None or content == {} else "is not a mapping"

@@ -115,7 +115,8 @@ def objects(
     distinct = tuple(sorted(set(kinds)))
 
     def read_objects(api: Connection) -> LiveObjects:
-        found, refused = dict[Place, LiveObject](), dict[str, None]()
+        found = dict[Place, LiveObject]()
+        refused = dict[str, None]()
         lists = set[tuple[str, str, str]]()
         for kind, namespace in distinct:
             try:
@@ -141,7 +142,9 @@ def _uid(api: Connection) -> str | None:
         if error.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
             raise
         return None
-    return None if namespace is None else str(namespace["metadata"]["uid"])
+    if namespace is None:
+        return None
+    return str(namespace["metadata"]["uid"])
 
 
 def _marks(
@@ -152,7 +155,8 @@ def _marks(
     `known` are objects that have been read. The objects of a kind are listed only if `known` lacks an object of
     that kind in `names`.
     """
-    found, refused = dict[Place, Mark](), dict[str, None]()
+    found = dict[Place, Mark]()
+    refused = dict[str, None]()
     for (kind, namespace), listed in sorted(names.items()):
         places = {live_objects.named_place(kind, namespace, name) for name in listed}
         found |= {place: marks.read(known[place].content["metadata"]) for place in places & known.keys()}

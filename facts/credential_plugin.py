@@ -58,10 +58,11 @@ def _is_interactive(plugin: Mapping[str, Any]) -> bool:
 
     Raises PluginError if the plugin needs a terminal and standard input is none.
     """
-    mode, terminal = plugin.get("interactiveMode") or "IfAvailable", os.isatty(_STDIN)
-    if mode == "Always" and not terminal:
+    mode = plugin.get("interactiveMode") or "IfAvailable"
+    has_terminal = os.isatty(_STDIN)
+    if mode == "Always" and not has_terminal:
         raise PluginError("the credential plugin needs a terminal")
-    return mode != "Never" and terminal
+    return mode != "Never" and has_terminal
 
 
 def _credential(answer: bytes, version: str) -> Credential:

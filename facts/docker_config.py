@@ -45,4 +45,6 @@ def _entry(host: str) -> Mapping[str, str]:
 
 def _host(key: str) -> str:
     """Return the host in a key of `auths`. The key is a host or a URL, and may contain a path."""
-    return key.partition("://")[2].partition("/")[0] if "://" in key else key.partition("/")[0]
+    if "://" in key:
+        return key.partition("://")[2].partition("/")[0]
+    return key.partition("/")[0]

@@ -58,7 +58,8 @@ def _requirements(selector: Mapping[str, Any]) -> Iterator[Requirement]:
 
 def route(item: Mapping[str, Any]) -> LiveRoute:
     """Return an HTTPRoute with its parents, hostnames and matches."""
-    metadata, spec = item["metadata"], item["spec"]
+    metadata = item["metadata"]
+    spec = item["spec"]
     matches = (match for rule in spec.get("rules") or [_EMPTY] for match in rule.get("matches") or [_EMPTY])
     return LiveRoute(
         namespace=metadata["namespace"],
@@ -72,7 +73,8 @@ def route(item: Mapping[str, Any]) -> LiveRoute:
 
 def _parents(spec: Mapping[str, Any], namespace: str) -> Iterator[ParentRef]:
     for parent in spec.get("parentRefs", ()):
-        group, kind = parent.get("group", GATEWAY_GROUP), parent.get("kind", KIND)
+        group = parent.get("group", GATEWAY_GROUP)
+        kind = parent.get("kind", KIND)
         ref = GatewayRef(group, kind, parent.get("namespace", namespace), parent["name"])
         yield ParentRef(ref, parent.get("sectionName"), parent.get("port"))
 

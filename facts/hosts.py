@@ -64,10 +64,14 @@ def origin(url: str) -> Origin | None:
     """Return the origin of a URL; None if the text is no URL of http or https."""
     try:
         parts = urlsplit(url)
-        scheme, host, port = parts.scheme, (parts.hostname or "").rstrip("."), parts.port
+        scheme = parts.scheme
+        host = (parts.hostname or "").rstrip(".")
+        port = parts.port
     except ValueError:
         return None
-    return Origin(scheme, host, port or _PORTS[scheme]) if scheme in _PORTS and host else None
+    if scheme in _PORTS and host:
+        return Origin(scheme, host, port or _PORTS[scheme])
+    return None
 
 
 def is_offline() -> bool:

@@ -46,7 +46,8 @@ def ask(question: Wanted, transport: Transport) -> Content | Unusable | Unknown:
     except urllib.error.HTTPError as error:
         with error:
             return _refusal(question, base, error, is_telling=transport.is_telling)
-    commit, files = str(answer.get("sha")), _files(answer)
+    commit = str(answer.get("sha"))
+    files = _files(answer)
     if _COMMIT.fullmatch(commit) is None:
         return question.unknown("the hub names no commit")
     sizes = [size for path, size in files.items() if not _is_ignored(path, question.ignored)]

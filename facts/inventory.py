@@ -190,7 +190,8 @@ def _namespace(found: Mapping[str, Any]) -> LiveNamespace:
 
 
 def _node(found: Mapping[str, Any]) -> LiveNode:
-    spec, status = found.get("spec", _NONE), found.get("status", _NONE)
+    spec = found.get("spec", _NONE)
+    status = found.get("status", _NONE)
     conditions = {each["type"]: each["status"] for each in status.get("conditions", ())}
     return LiveNode(
         found["metadata"]["name"],

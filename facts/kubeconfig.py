@@ -1,35 +1,44 @@
 """Reader of kubeconfigs: the server of a context, the verification of the server, and the user's credentials.
 
-If kubectl and the Python client differ, this module follows kubectl, because kubectl and the Pulumi provider use the
-same Go code. The rules are in `k8s.io/client-go`: `tools/clientcmd/loader.go` for files, and
-`tools/clientcmd/client_config.go` for users.
+This module follows kubectl, because kubectl and the Pulumi provider use the same Go code. The rules are in
+`k8s.io/client-go`: `tools/clientcmd/loader.go` for files, and `tools/clientcmd/client_config.go` for users.
 """
 
 import base64
+import contextlib
+import ipaddress
+import json
 import os
+import time
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http.client import HTTP_PORT
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import yaml
 
 from facts import credential_plugin
 from facts.credential_plugin import Credential
+from models.trees import EMPTY, mapping
 
 Material = bytes | Path
 """Certificates or a key: PEM text, or the path of a file with PEM text."""
 
 _VARIABLE = "KUBECONFIG"
-_NONE: Mapping[str, Any] = {}
+_FILE_REMEDY = "or read the facts elsewhere with `python -m cli facts`, and name the file in cluster.facts"
 _PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
 """Name of an extension of a cluster's entry. Credential plugins get its content as their configuration."""
 
 
 class KubeconfigError(Exception):
     """A kubeconfig is invalid, or names no server. The error's text never contains a credential."""
+
+
+class UnsupportedError(KubeconfigError):
+    """A kubeconfig needs something that this program does not do. The text has a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +65,18 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class Proxy:
+    """An HTTP proxy in front of a server."""
+
+    host: str
+    port: int
+    headers: Mapping[str, str] = field(repr=False)
+    """Headers with the credentials for the proxy; empty if it needs none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server that `http.client` can reach, and the credentials for this server."""
+    """A server, the way to it, and the credentials for it."""
 
     url: str
     """URL of the server, without a slash at the end. If the URL has a path, the API's paths are below it."""
@@ -65,15 +84,7 @@ class Endpoint:
     """None if the protocol is http."""
     authorization: str | None = field(repr=False)
     """Value of the Authorization header. None if requests have no such header."""
-
-
-@dataclass(frozen=True, slots=True)
-class NeedsClient:
-    """A context that only the Kubernetes client can use, for example because of a proxy or an `auth-provider`."""
-
-    files: tuple[Path, ...]
-    """Files of the kubeconfig. Empty if the kubeconfig was given as text."""
-    context: str
+    proxy: Proxy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +106,23 @@ class _Entry:
 
         None if both fields are absent.
         """
-        data, path = self.fields.get(f"{name}-data"), self.fields.get(name)
-        if not data:
-            return self.folder / path if path else None
-        try:
-            return base64.b64decode(data)
-        except ValueError:
-            raise KubeconfigError(f"{name}-data is not base64") from None
+        data = self.fields.get(f"{name}-data")
+        if data:
+            try:
+                return base64.b64decode(data)
+            except ValueError:
+                raise KubeconfigError(f"{name}-data is not base64") from None
+        path = self.fields.get(name)
+        if path:
+            return self.folder / path
+        return None
 
 
-def endpoint(access: Access) -> Endpoint | NeedsClient:
+def endpoint(access: Access) -> Endpoint:
     """Return the server of a context, and the user's credentials. Runs the credential plugin of the context's user.
 
     If the context names no user, or a user that the kubeconfig does not contain, requests carry no credentials, as in
-    kubectl.
+    kubectl. Raises `UnsupportedError` for a server, a proxy or a user that this program cannot use.
     """
     documents = _documents(access)
     name = access.context or _current_context(documents)
@@ -118,10 +132,11 @@ def endpoint(access: Access) -> Endpoint | NeedsClient:
     url = str(cluster.fields.get("server") or "").rstrip("/")
     if not url:
         raise KubeconfigError(f"the cluster of context {name} has no server")
-    if _needs_client(url, cluster.fields, user.fields):
-        return NeedsClient(() if access.kubeconfig is not None else _files(), name)
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise UnsupportedError("its server has no scheme in the kubeconfig; write https:// before it")
+    proxy = _proxy(url, cluster)
     credential = _credential(cluster, user)
-    return Endpoint(url, _tls(url, cluster, user, credential), _authorization(user, credential))
+    return Endpoint(url, _tls(url, cluster, user, credential), _authorization(user, credential), proxy)
 
 
 def cluster_name(access: Access) -> str:
@@ -143,9 +158,9 @@ def _documents(access: Access) -> Sequence[_Document]:
 
 
 def _files() -> tuple[Path, ...]:
-    names = os.environ.get(_VARIABLE)
-    paths = [Path(name) for name in names.split(os.pathsep) if name] if names else [Path.home() / ".kube" / "config"]
-    return tuple(path for path in dict.fromkeys(paths) if path.exists())
+    names = os.environ.get(_VARIABLE) or str(Path.home() / ".kube" / "config")
+    paths = (Path(name) for name in dict.fromkeys(names.split(os.pathsep)) if name)
+    return tuple(path for path in paths if path.exists())
 
 
 def _content(text: str | bytes) -> Mapping[str, Any]:
@@ -157,7 +172,7 @@ def _content(text: str | bytes) -> Mapping[str, Any]:
         # rejected below.
         content = ()
     if content is None:
-        return _NONE
+        return EMPTY
     if not isinstance(content, dict):
         raise KubeconfigError("the kubeconfig is not a mapping of YAML")
     return cast("Mapping[str, Any]", content)
@@ -166,8 +181,7 @@ def _content(text: str | bytes) -> Mapping[str, Any]:
 def _current_context(documents: Sequence[_Document]) -> str:
     """Return the current context of the first file that sets one.
 
-    `ClientConfigLoadingRules.Load` of client-go merges single values in reverse order, so that the first file wins. In
-    the Python client, the last file wins.
+    `ClientConfigLoadingRules.Load` of client-go merges single values in reverse order, so that the first file wins.
     """
     names = (document.content.get("current-context") for document in documents)
     name = next(filter(None, names), None)
@@ -183,30 +197,52 @@ def _entry(documents: Sequence[_Document], section: str, name: str | None, *, re
     """
     for document in documents:
         entries = cast("Sequence[Mapping[str, Any]]", document.content.get(section) or ())
-        found = [entry for entry in entries if entry["name"] == name]
-        if len(found) > 1:
+        named = [entry for entry in entries if entry["name"] == name]
+        if len(named) > 1:
             raise KubeconfigError(f"the kubeconfig has several entries with the name {name} under {section}")
-        if found:
-            return _Entry(found[0].get(section.removesuffix("s")) or _NONE, document.folder)
+        if named:
+            return _Entry(named[0].get(section.removesuffix("s")) or EMPTY, document.folder)
     if required:
         raise KubeconfigError(f"the kubeconfig has no entry with the name {name} under {section}")
-    return _Entry(_NONE, Path())
+    return _Entry(EMPTY, Path())
 
 
-def _needs_client(url: str, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> bool:
-    """Return whether only the Kubernetes client can use a context."""
-    unsupported = user.get("auth-provider") or cluster.get("proxy-url") or urlsplit(url).scheme not in {"http", "https"}
-    return bool(unsupported) or _has_proxy(url)
+def _proxy(url: str, cluster: _Entry) -> Proxy | None:
+    """Return the proxy that a cluster's entry names, or else the proxy of the environment; None if there is none."""
+    text = str(cluster.fields.get("proxy-url") or "") or _environment_proxy(url)
+    if not text:
+        return None
+    if "://" not in text:
+        text = f"http://{text}"
+    parts = urlsplit(text)
+    if parts.scheme != "http" or not parts.hostname:
+        raise UnsupportedError(f"its proxy is no HTTP proxy; name a proxy that begins with http://, {_FILE_REMEDY}")
+    headers = dict[str, str]()
+    if parts.username:
+        headers["Proxy-Authorization"] = _basic(unquote(parts.username), unquote(parts.password or ""))
+    return Proxy(parts.hostname, parts.port or HTTP_PORT, headers)
 
 
-def _has_proxy(url: str) -> bool:
-    """Return whether the environment has a proxy for a URL.
+def _environment_proxy(url: str) -> str:
+    """Return the proxy that the environment has for a URL; empty if there is none, or if NO_PROXY excludes the host."""
+    parts = urlsplit(url)
+    proxies = urllib.request.getproxies()
+    if urllib.request.proxy_bypass(parts.netloc) or _is_in_range(parts.hostname or "", proxies.get("no", "")):
+        return ""
+    return proxies.get(parts.scheme) or proxies.get("all") or ""
 
-    The result may be true for a URL that NO_PROXY excludes, because address ranges in NO_PROXY are not recognized here.
-    In that case the Kubernetes client is used. This client recognizes address ranges, and uses no proxy.
-    """
-    parts, proxies = urlsplit(url), urllib.request.getproxies()
-    return bool(proxies.get(parts.scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(parts.netloc)
+
+def _is_in_range(host: str, ranges: str) -> bool:
+    """Tell whether a host is an address in a list of address ranges. `ranges` may contain names, too."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    for entry in ranges.split(","):
+        with contextlib.suppress(ValueError):
+            if address in ipaddress.ip_network(entry.strip(), strict=False):
+                return True
+    return False
 
 
 def _credential(cluster: _Entry, user: _Entry) -> Credential:
@@ -227,8 +263,9 @@ def _plugin_cluster(cluster: _Entry) -> Mapping[str, Any]:
 
     Certificates are data instead of paths, and `config` is the extension for the plugin.
     """
-    ca = cluster.material("certificate-authority")
-    pem = ca.read_bytes() if isinstance(ca, Path) else ca
+    pem = cluster.material("certificate-authority")
+    if isinstance(pem, Path):
+        pem = pem.read_bytes()
     extensions = {item["name"]: item["extension"] for item in cluster.fields.get("extensions") or ()}
     fields = {
         **{name: cluster.fields.get(name) for name in ("tls-server-name", "insecure-skip-tls-verify")},
@@ -257,7 +294,9 @@ def _authorization(user: _Entry, credential: Credential) -> str | None:
     if token:
         value = f"Bearer {token}"
     elif name or password:
-        value = f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
+        value = _basic(name, password)
+    elif provider := user.fields.get("auth-provider"):
+        value = f"Bearer {_provider_token(provider)}"
     else:
         return None
     if not (value.isascii() and value.isprintable()):
@@ -265,12 +304,43 @@ def _authorization(user: _Entry, credential: Credential) -> str | None:
     return value
 
 
+def _basic(name: str, password: str) -> str:
+    return f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
+
+
+def _provider_token(provider: Mapping[str, Any]) -> str:
+    """Return the token that an identity provider gave to kubectl.
+
+    An expired token is not renewed: the answer has a new refresh token, too, and whoever does not write it into the
+    kubeconfig takes kubectl's access away.
+    """
+    name = provider.get("name")
+    if name != "oidc":
+        raise UnsupportedError(
+            f"kubectl no longer has the auth-provider {name}; use a credential plugin, {_FILE_REMEDY}"
+        )
+    token = str(mapping(provider.get("config")).get("id-token") or "")
+    if _expiry(token) <= time.time():
+        raise UnsupportedError("the kubeconfig's OIDC token has expired; run `kubectl version`, which renews it")
+    return token
+
+
+def _expiry(token: str) -> float:
+    """Return the time at which a JSON Web Token expires, in seconds since 1970; 0 if the text is no such token."""
+    try:
+        _, claims, _ = token.split(".")
+        return float(json.loads(base64.urlsafe_b64decode(f"{claims}=="))["exp"])
+    except (ValueError, KeyError, TypeError):
+        return 0.0
+
+
 def _token(user: _Entry) -> str:
     """Return the token in the user's `tokenFile`, or else the token in the kubeconfig.
 
     The file takes precedence, because its token may be renewed.
     """
-    token, path = str(user.fields.get("token") or ""), user.fields.get("tokenFile")
+    token = str(user.fields.get("token") or "")
+    path = user.fields.get("tokenFile")
     if not path:
         return token
     try:

@@ -35,7 +35,8 @@ def live_object(item: Mapping[str, Any]) -> LiveObject:
 
     Owners of status fields are left out, except Pulumi's provider.
     """
-    others, ours = list[FieldOwner](), list[Mapping[str, Any]]()
+    others = list[FieldOwner]()
+    ours = list[Mapping[str, Any]]()
     for entry in item["metadata"].get("managedFields", ()):
         fields = entry.get("fieldsV1", {})
         if entry["manager"].startswith(_PULUMI):

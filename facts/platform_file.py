@@ -31,4 +31,6 @@ def _holds_secret(value: object) -> bool:
     """Return whether an output is, or contains, the text that the engine prints in place of a secret."""
     if isinstance(value, dict):
         return any(map(_holds_secret, cast("dict[str, object]", value).values()))
-    return any(map(_holds_secret, cast("list[object]", value))) if isinstance(value, list) else value == _SECRET
+    if isinstance(value, list):
+        return any(map(_holds_secret, cast("list[object]", value)))
+    return value == _SECRET

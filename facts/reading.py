@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from facts import hosts
-from facts.connection import Connection, NameResolutionError, NewConnectionError, RefusedError, connect
-from facts.kubeconfig import Access
+from facts.connection import Connection, RefusedError, UnreachableError, connect
+from facts.kubeconfig import Access, UnsupportedError
 from planning.ground.cluster_facts import Unknown
 
 Reader = Callable[[Connection], Any]
@@ -22,8 +22,6 @@ _JSON = "application/json"
 _PAGE = "500"
 """Objects in one page of a list."""
 _NONE: Mapping[str, str] = {}
-_UNREACHABLE = (NameResolutionError, NewConnectionError)
-"""Failures that would repeat in every later read."""
 
 
 def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -> dict[str, Any]:
@@ -42,7 +40,8 @@ def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -
             results.put(result)
 
     threading.Thread(target=run, daemon=True).start()
-    values, end = dict[str, Any](), time.monotonic() + seconds
+    values = dict[str, Any]()
+    end = time.monotonic() + seconds
     while len(values) < len(readers):
         try:
             name, value = results.get(timeout=max(0.0, end - time.monotonic()))
@@ -89,7 +88,9 @@ def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> I
     If the first read fails, or no connection can be made, all results that are still missing are `Unknown` for the same
     reason.
     """
-    pending, attempts, is_connected = list(readers), 0, False
+    pending = list(readers)
+    attempts = 0
+    is_connected = False
     while pending:
         try:
             with connect(access, seconds) as api:
@@ -103,10 +104,11 @@ def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> I
             if attempts < _ATTEMPTS and _may_pass(error):
                 time.sleep(_PAUSE_SECONDS)
                 continue
-            is_general = not is_connected or isinstance(error, _UNREACHABLE) or len(pending) == len(readers)
+            is_general = not is_connected or isinstance(error, UnreachableError) or len(pending) == len(readers)
             failed = pending if is_general else pending[:1]
             yield from ((name, Unknown(f"the cluster could not be read ({_reason(error)})")) for name in failed)
-            pending, attempts = pending[len(failed) :], 0
+            pending = pending[len(failed) :]
+            attempts = 0
 
 
 def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, any fact
@@ -124,12 +126,12 @@ def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, an
 
 def _may_pass(error: Exception) -> bool:
     """Tell whether a read may succeed if it is repeated. A malformed answer would be malformed again."""
-    return not isinstance(error, ArithmeticError | AttributeError | LookupError | TypeError | ValueError)
+    lasting = ArithmeticError | AttributeError | LookupError | TypeError | ValueError | UnsupportedError
+    return not isinstance(error, lasting)
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of a failed read: the text of a `RefusedError`, or the class name of any other error.
-
-    The text of any other error is left out, because it may contain a credential.
-    """
-    return str(error) if isinstance(error, RefusedError) else type(error).__name__
+    """Return the text of an error, or its class name if the text may contain a credential."""
+    if isinstance(error, RefusedError | UnreachableError | UnsupportedError):
+        return str(error)
+    return type(error).__name__

@@ -86,7 +86,8 @@ def ask(question: Wanted, transport: Transport) -> Answer:
 def content(question: Wanted, transport: Transport) -> Content | Unusable | Unknown:
     """Return the source with its digest, and for a ModelKit also size and architecture. Raises the errors of `ask`."""
     reference = _reference(question.source)
-    host, without_version = reference.partition("/")[0], bare(question.source)
+    host = reference.partition("/")[0]
+    without_version = bare(question.source)
     try:
         if scheme(question.source) == "kit":
             kits = _kits(question, transport)
@@ -107,7 +108,9 @@ def _reference(source: str) -> str:
     host, slash, _ = reference.partition("/")
     if slash and ("." in host or ":" in host or host == "localhost"):
         return reference
-    return f"docker.io/{reference}" if slash else f"docker.io/library/{reference}"
+    if slash:
+        return f"docker.io/{reference}"
+    return f"docker.io/library/{reference}"
 
 
 def _kits(question: Wanted, transport: Transport) -> "list[_Kit]":
@@ -115,7 +118,8 @@ def _kits(question: Wanted, transport: Transport) -> "list[_Kit]":
 
     Instead of a model, a ModelKit may contain a reference to another ModelKit, whose model is then unpacked.
     """
-    reference, kits = place(question.source), dict[str, _Kit]()
+    reference = place(question.source)
+    kits = dict[str, _Kit]()
     while reference is not None:
         if reference in kits or len(kits) > _LONGEST_CHAIN:
             what = f"does not lead to a model within {_LONGEST_CHAIN} references ({' -> '.join([*kits, reference])})"
@@ -172,7 +176,8 @@ class _Repository:
         self._has_digest = "@" in path
         self._name, _, self._tag_or_digest = path.partition("@" if self._has_digest else ":")
         self._name = self._name.partition(":")[0]
-        self._question, self._transport = question, transport
+        self._question = question
+        self._transport = transport
         protocol = "http" if question.insecure else "https"
         self._url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}"
         self._server = hosts.origin(self._url)

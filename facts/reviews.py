@@ -9,7 +9,8 @@ from typing import Any
 from facts.connection import Connection
 from planning.ground.cluster_facts import Permissions
 
-_VERSION, _KIND = "authorization.k8s.io/v1", "SelfSubjectRulesReview"
+_VERSION = "authorization.k8s.io/v1"
+_KIND = "SelfSubjectRulesReview"
 _PATH = f"/apis/{_VERSION}/selfsubjectrulesreviews"
 _WHOLE_CLUSTER = ""
 _NOWHERE = "no-such-namespace.inference-stacks.io"

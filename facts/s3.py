@@ -111,7 +111,8 @@ class _SignedBucket:
     """A bucket that boto3 reads."""
 
     def __init__(self, client: Any, name: str) -> None:  # noqa: ANN401, the client is untyped
-        self._client, self._name = client, name
+        self._client = client
+        self._name = name
 
     def pages(self, prefix: str, length: int) -> Iterator[Mapping[str, Any]]:
         """Yield the pages of a listing. Raises `BucketError`."""
@@ -138,7 +139,9 @@ def _errors() -> Generator[None]:
 def ask(question: Wanted, clients: Clients, transport: Transport) -> Answer:
     """Return the size of the objects that the downloader would fetch. Raises an error if no server answers."""
     listing = _listing(question, clients.bucket(question, transport))
-    return listing if not isinstance(listing, dict) else _size(listing)
+    if not isinstance(listing, dict):
+        return listing
+    return _size(listing)
 
 
 def content(question: Wanted, clients: Clients, transport: Transport) -> Content | Unusable | Unknown:
@@ -182,9 +185,11 @@ def _config(bucket: Bucket, prefix: str) -> object:
     """Return the content of the model's `config.json`; None if the file cannot be read."""
     try:
         body = bucket.content(f"{prefix}{_CONFIG}", _LARGEST_CONFIG + 1)
-        return json.loads(body) if len(body) <= _LARGEST_CONFIG else None
+        if len(body) <= _LARGEST_CONFIG:
+            return json.loads(body)
     except (BucketError, OSError, ValueError):
         return None
+    return None
 
 
 def _listing(question: Wanted, bucket: Bucket) -> dict[str, Object] | Unusable | Unknown:
@@ -218,7 +223,8 @@ def _objects(bucket: Bucket, prefix: str) -> dict[str, Object] | None:
 
 def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Unusable | Unknown:
     """Return what an S3 error says about a source: `Unusable` for a wrong bucket or region, otherwise `Unknown`."""
-    error, meta = response["Error"], response["ResponseMetadata"]
+    error = response["Error"]
+    meta = response["ResponseMetadata"]
     code = str(error["Code"])
     if code in _NO_BUCKET:
         remedy = "create the bucket, or correct its name or the endpoint"

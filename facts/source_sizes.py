@@ -67,8 +67,10 @@ def _answers(
     reader: Callable[[Wanted, s3.Clients, Transport], _Answer | Unknown],
 ) -> dict[Wanted, _Answer | Unknown]:
     run = Run(deadline)
-    clients, transports = s3.Clients(run), {question: Transport(run, _is_known) for question in questions}
-    pending, results = queue.SimpleQueue[Wanted](), queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
+    clients = s3.Clients(run)
+    transports = {question: Transport(run, _is_known) for question in questions}
+    pending = queue.SimpleQueue[Wanted]()
+    results = queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
     for question in transports:
         pending.put(question)
 
@@ -115,7 +117,9 @@ def _answer(
         answer = reader(question, clients, transport)
     except Exception as error:  # noqa: BLE001, after any failure the answer is unknown
         answer = question.unknown(f"it could not be reached or read ({_reason(error)})")
-    return question.unknown(_UNTOLD) if isinstance(answer, Unknown) and not transport.is_telling else answer
+    if isinstance(answer, Unknown) and not transport.is_telling:
+        return question.unknown(_UNTOLD)
+    return answer
 
 
 def _ask(question: Wanted, clients: s3.Clients, transport: Transport) -> Answer:

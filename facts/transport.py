@@ -48,7 +48,8 @@ class Transport:
 
     def __init__(self, run: Run, is_known: Callable[[hosts.Origin], bool]) -> None:
         """`is_known` tells whether the environment of the caller names a server."""
-        self._run, self._is_known = run, is_known
+        self._run = run
+        self._is_known = is_known
         self._asks_known = False
         self.is_telling = True
         """Whether the reasons of failures may be told: whether every server asked so far is public or known.
@@ -148,7 +149,8 @@ class _Https(urllib.request.AbstractHTTPHandler):
 
     def __init__(self, connect: _Connector, run: Run) -> None:
         super().__init__()
-        self._connect, self._run = connect, run
+        self._connect = connect
+        self._run = run
 
     def https_request(self, request: urllib.request.Request) -> urllib.request.Request:
         """Complete a request."""

@@ -17,7 +17,7 @@ from manifests.objects import Manifest, Rendered
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import labels
-from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
+from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Unknown
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
 """Kinds that are not read from the cluster. Some hold secrets. The others have no list or map that writers set as a
@@ -58,8 +58,13 @@ def judge(components: Iterable[Component], live: LiveObjects) -> Iterator[Proble
                 yield from _problems(rendered, current)
 
 
-def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[Component, ...]:
-    """Return the components; each object with additions has an annotation, so that the run removes the additions."""
+def take_back(components: tuple[Component, ...], live: LiveObjects | Unknown) -> tuple[Component, ...]:
+    """Return the components; each object with additions has an annotation, so that the run removes the additions.
+
+    If the objects in the cluster could not be read, return the components unchanged.
+    """
+    if isinstance(live, Unknown):
+        return components
     return tuple(
         replace(component, objects=tuple(_annotate(rendered, live) for rendered in component.objects))
         for component in components
@@ -91,7 +96,7 @@ def _annotate(rendered: Rendered, live: LiveObjects) -> Rendered:
         return rendered
     metadata = rendered.manifest["metadata"]
     annotations = {**metadata.get("annotations", _NONE), labels.TAKEN_BACK: text}
-    return rendered._replace(manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
+    return replace(rendered, manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
 
 
 def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:
@@ -141,7 +146,8 @@ def _item_fields(
     value: Sequence[Mapping[str, Any]],
     at: str,
 ) -> Iterator[tuple[str, Any, Any]]:
-    stated_item, item = _item(stated, keys), _item(value, keys)
+    stated_item = _item(stated, keys)
+    item = _item(value, keys)
     if item is None:
         return
     if stated_item is not None:
@@ -165,7 +171,8 @@ def _item(items: Iterable[Mapping[str, Any]], keys: Mapping[str, Any]) -> Mappin
 def _exceeds(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
     """Tell whether a value of the cluster has keys or items that the manifest does not state."""
     if isinstance(value, Mapping) and isinstance(stated, Mapping):
-        keys, stated_keys = cast("_Tree", value), cast("_Tree", stated)
+        keys = cast("_Tree", value)
+        stated_keys = cast("_Tree", stated)
         return bool(keys.keys() - stated_keys.keys()) or any(_exceeds(keys[key], stated_keys[key]) for key in keys)
     return _has_more_items(value, stated)
 
@@ -176,11 +183,13 @@ def _has_more_items(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
     Keys of items do not count, because the API server adds some.
     """
     if isinstance(value, list) and isinstance(stated, list):
-        items, stated_items = cast("list[Any]", value), cast("list[Any]", stated)
+        items = cast("list[Any]", value)
+        stated_items = cast("list[Any]", stated)
         if len(items) == len(stated_items):
             return any(map(_has_more_items, items, stated_items))
         return len(items) > len(stated_items)
     if isinstance(value, Mapping) and isinstance(stated, Mapping):
-        keys, stated_keys = cast("_Tree", value), cast("_Tree", stated)
+        keys = cast("_Tree", value)
+        stated_keys = cast("_Tree", stated)
         return any(_has_more_items(keys[key], stated_keys[key]) for key in keys.keys() & stated_keys.keys())
     return False

@@ -35,7 +35,9 @@ def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Proble
     namespace = manifest["metadata"].get("namespace", "")
     for template in pod_templates.templates(manifest):
         yield from _unknown_names(template)
-        privileges = list(_privileges(template, namespace)) if namespace in restricted else []
+        privileges = []
+        if namespace in restricted:
+            privileges = list(_privileges(template, namespace))
         yield from privileges
         refused = {problem.path for problem in privileges}
         for violation in pod_rules.violations(template):

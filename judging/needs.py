@@ -1,108 +1,125 @@
 """Needs of a stack: what its objects refer to, such as Secrets and classes, and the Pod Security levels of its pods."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from judging import pod_security
 from manifests import pod_templates
 from manifests.objects import Rendered
 from manifests.pod_templates import PodTemplate
+from models import origins
+from models.paths import Path
+from models.trees import EMPTY
 from planning.ground import labels
-from planning.ground.cluster_facts import GatewayRef
 from planning.ground.needs import Needs, PodPrivileges, Reference
+from planning.plans import StackPlan
+from planning.routes import acceptance
 
-_NONE: Mapping[str, Any] = {}
+_Name = tuple[Path, str]
+"""A name in an object, after the path of the name in the object."""
 
 
-def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
-    """Return what rendered objects need from a cluster. `gateways` are the Gateways that the routes attach to."""
-    rendered = tuple(objects)
-    created = frozenset(item.place[3] for item in rendered if item.manifest["kind"] == "Namespace")
-    namespaces = frozenset(item.place[2] for item in rendered) - {""}
-    templates = [(item, template) for item in rendered for template in pod_templates.templates(item.manifest)]
-    pods = [(item, template.spec) for item, template in templates]
-    made = {item.place[2:] for item in rendered if item.manifest["kind"] == "Secret"}
-    secrets = (_reference(name, item) for item, pod in pods for name in _secrets(pod))
+class _Item(NamedTuple):
+    """A rendered object, and the section of the configuration that decides about it."""
+
+    rendered: Rendered
+    section: Path
+
+    def reference(self, at: Path, name: str) -> Reference:
+        """Return the reference that has its name at a path of the object."""
+        origin = origins.locate(self.rendered.origins, at)
+        return Reference(name, self.rendered.place[2], origin or self.section)
+
+
+def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
+    """Return what the rendered objects of a plan need from a cluster."""
+    items = [_Item(rendered, plan.section(rendered.id)) for rendered in objects]
+    manifests = [item.rendered.manifest for item in items]
+    created = frozenset(manifest["metadata"]["name"] for manifest in manifests if manifest["kind"] == "Namespace")
+    namespaces = frozenset(item.rendered.place[2] for item in items) - {""}
+    pods = [(item, template) for item in items for template in pod_templates.templates(item.rendered.manifest)]
+    own_secrets = {item.rendered.place[2:] for item in items if item.rendered.manifest["kind"] == "Secret"}
+    secrets = _distinct((item, at, name) for item, template in pods for at, name in _secrets(template))
     return Needs(
-        kinds=frozenset(item.api for item in rendered),
-        gateways=frozenset(gateways),
+        kinds=frozenset(item.rendered.api for item in items),
+        gateways=frozenset(acceptance.gateways(plan.routes)),
         namespaces=namespaces | created,
         created=created,
-        secrets=_distinct(secret for secret in secrets if (secret.namespace, secret.name) not in made),
-        metered=frozenset(item.place[2] for item in rendered if _is_metered(item.manifest)),
+        secrets=tuple(secret for secret in secrets if (secret.namespace, secret.name) not in own_secrets),
+        metered=frozenset(item.rendered.place[2] for item in items if _is_metered(item.rendered.manifest)),
         storage_classes=_distinct(
-            _reference(name, item)
+            (item, at, name)
             for item, names in (
-                *((item, _class_of_claim(item.manifest)) for item in rendered),
-                *((item, _classes_of_volumes(pod)) for item, pod in pods),
+                *((item, _class_of_claim(item.rendered.manifest)) for item in items),
+                *((item, _classes_of_volumes(template)) for item, template in pods),
             )
-            for name in names
+            for at, name in names
         ),
         priority_classes=_distinct(
-            _reference(pod["priorityClassName"], item) for item, pod in pods if pod.get("priorityClassName")
+            (item, Path(*template.at, "spec", "priorityClassName"), template.spec["priorityClassName"])
+            for item, template in pods
+            if template.spec.get("priorityClassName")
         ),
-        pods=tuple(_privileges(item, template) for item, template in templates),
+        pods=tuple(_privileges(item, template) for item, template in pods),
         nodes=bool(pods),
-        quotas=frozenset(item.place[2] for item, _ in pods),
-        slices=any(item.manifest["kind"] == "ResourceClaimTemplate" for item in rendered),
+        quotas=frozenset(item.rendered.place[2] for item, _ in pods),
+        slices=any(manifest["kind"] == "ResourceClaimTemplate" for manifest in manifests),
     )
 
 
 def _is_metered(manifest: Mapping[str, Any]) -> bool:
     """Tell whether an object is a Service with the label by which the interceptor finds Services."""
-    return manifest["kind"] == "Service" and labels.RESOURCE_ID in manifest["metadata"].get("labels", _NONE)
+    return manifest["kind"] == "Service" and labels.RESOURCE_ID in manifest["metadata"].get("labels", EMPTY)
 
 
-def _distinct(references: Iterable[Reference]) -> tuple[Reference, ...]:
-    """Return the first reference of each owner to each object, in the order of `references`."""
-    first = dict[tuple[str, str, str], Reference]()
-    for reference in references:
-        first.setdefault((reference.owner, reference.namespace, reference.name), reference)
+def _distinct(names: Iterable[tuple[_Item, Path, str]]) -> tuple[Reference, ...]:
+    """Return the first reference of each section to each object. `names` are items with paths and names in them."""
+    first = dict[tuple[Path, str, str], Reference]()
+    for item, at, name in names:
+        first.setdefault((item.section, item.rendered.place[2], name), item.reference(at, name))
     return tuple(first.values())
 
 
-def _reference(name: str, item: Rendered) -> Reference:
-    return Reference(name, item.place[2], item.id.owner, _title(item))
-
-
-def _title(item: Rendered) -> str:
-    _, kind, namespace, name = item.place
-    return f"{kind} {namespace}/{name}"
-
-
-def _privileges(item: Rendered, template: PodTemplate) -> PodPrivileges:
+def _privileges(item: _Item, template: PodTemplate) -> PodPrivileges:
     excesses = tuple(finding.excess for finding in pod_security.findings(template))
-    return PodPrivileges(excesses, item.place[2], item.id.owner, _title(item))
+    _, kind, namespace, name = item.rendered.place
+    return PodPrivileges(excesses, namespace, item.section, f"{kind} {namespace}/{name}")
 
 
-def _secrets(pod: Mapping[str, Any]) -> Iterator[str]:
+def _secrets(template: PodTemplate) -> Iterator[_Name]:
     """Yield the Secrets without which a pod does not start. Optional references are left out."""
-    yield from (secret["name"] for secret in pod.get("imagePullSecrets", ()))
-    for volume in pod.get("volumes", ()):
-        yield from _hard_reference(volume.get("secret", _NONE), "secretName")
-        for source in volume.get("projected", _NONE).get("sources", ()):
-            yield from _hard_reference(source.get("secret", _NONE))
-    for container in (*pod.get("initContainers", ()), *pod.get("containers", ())):
-        for variable in container.get("env", ()):
-            yield from _hard_reference(variable.get("valueFrom", _NONE).get("secretKeyRef", _NONE))
-        for source in container.get("envFrom", ()):
-            yield from _hard_reference(source.get("secretRef", _NONE))
+    top = template.at / "spec"
+    for index, secret in enumerate(template.spec.get("imagePullSecrets", ())):
+        yield Path(*top, "imagePullSecrets", index, "name"), secret["name"]
+    for index, volume in enumerate(template.spec.get("volumes", ())):
+        at = top / "volumes" / index
+        yield from _hard_reference(at / "secret", volume.get("secret", EMPTY), "secretName")
+        for number, source in enumerate(volume.get("projected", EMPTY).get("sources", ())):
+            yield from _hard_reference(Path(*at, "projected", "sources", number, "secret"), source.get("secret", EMPTY))
+    for container_at, container in pod_templates.containers(template.spec):
+        at = Path(*top, *container_at)
+        for index, variable in enumerate(container.get("env", ())):
+            reference = variable.get("valueFrom", EMPTY).get("secretKeyRef", EMPTY)
+            yield from _hard_reference(Path(*at, "env", index, "valueFrom", "secretKeyRef"), reference)
+        for index, source in enumerate(container.get("envFrom", ())):
+            yield from _hard_reference(Path(*at, "envFrom", index, "secretRef"), source.get("secretRef", EMPTY))
 
 
-def _hard_reference(reference: Mapping[str, Any], field: str = "name") -> Iterator[str]:
+def _hard_reference(at: Path, reference: Mapping[str, Any], field: str = "name") -> Iterator[_Name]:
     if reference.get(field) and not reference.get("optional"):
-        yield reference[field]
+        yield at / field, reference[field]
 
 
-def _class_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:
+def _class_of_claim(manifest: Mapping[str, Any]) -> Iterator[_Name]:
     """Yield the StorageClass of a claim; an empty name for the default class."""
     if manifest["kind"] == "PersistentVolumeClaim":
-        yield manifest["spec"].get("storageClassName", "")
+        yield Path("spec", "storageClassName"), manifest["spec"].get("storageClassName", "")
 
 
-def _classes_of_volumes(pod: Mapping[str, Any]) -> Iterator[str]:
+def _classes_of_volumes(template: PodTemplate) -> Iterator[_Name]:
     """Yield the StorageClasses of a pod's ephemeral volumes; an empty name for the default class."""
-    for volume in pod.get("volumes", ()):
-        template = volume.get("ephemeral", _NONE).get("volumeClaimTemplate", _NONE)
-        if template:
-            yield template["spec"].get("storageClassName", "")
+    for index, volume in enumerate(template.spec.get("volumes", ())):
+        claim = volume.get("ephemeral", EMPTY).get("volumeClaimTemplate", EMPTY)
+        if claim:
+            at = Path(*template.at, "spec", "volumes", index, "ephemeral", "volumeClaimTemplate", "spec")
+            yield at / "storageClassName", claim["spec"].get("storageClassName", "")

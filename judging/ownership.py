@@ -17,7 +17,7 @@ from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import Identity, Mark, StackName, Verdict
 
 _CLAIM = "PersistentVolumeClaim"
-UNASKED = frozenset({"Namespace", "Secret"})
+UNREAD = frozenset({"Namespace", "Secret"})
 """Kinds whose marks this check does not read.
 
 `judging.preflight.namespaces` checks namespaces. Secrets are not listed, because the right to list Secrets is also a
@@ -48,12 +48,12 @@ def of_components(components: Iterable[Component]) -> Iterator[NamedObject]:
     """Yield the objects whose marks this check reads."""
     for component in components:
         for rendered in component.objects:
-            if rendered.manifest["kind"] not in UNASKED:
+            if rendered.manifest["kind"] not in UNREAD:
                 yield NamedObject(
                     rendered.place,
                     resource_type(rendered.manifest),
                     f"{component.name}-{rendered.suffix}",
-                    component.type.identity(component.name),
+                    component.resource,
                 )
 
 
@@ -97,7 +97,9 @@ def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
 
 
 def _way_out(mark: Mark) -> str:
-    earlier = "project/stack" if mark.stack is None else mark.stack
+    earlier = "project/stack"
+    if mark.stack is not None:
+        earlier = mark.stack
     return f"choose another name or namespace, or write formerly: [{earlier}] if this stack had that name"
 
 
@@ -105,7 +107,9 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
     if not objects:
         return
     others = len(objects) - 1
-    further = f" and {others} further object{'' if others == 1 else 's'}" if others else ""
+    further = ""
+    if others:
+        further = f" and {others} further object{'' if others == 1 else 's'}"
     what = f"objects without a mark get the mark of {name}: {objects[0].path}{further}"
     yield warning(Path(), what, "make sure that no other stack deploys them")
 
@@ -128,9 +132,12 @@ def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:
     """Return the command that adopts an object into Pulumi's state. A run then updates the object as planned."""
     *_, namespace, object_name = named.place
-    identifier = f"{namespace}/{object_name}" if namespace else object_name
+    identifier = object_name
+    if namespace:
+        identifier = f"{namespace}/{object_name}"
     urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"
-    parent, urn_of_parent = instance.name, f"{urn}::{instance.name}"
+    parent = instance.name
+    urn_of_parent = f"{urn}::{instance.name}"
     if named.component is not None:
         component_type, parent = named.component
         urn_of_parent = f"{urn}${component_type}::{parent}"

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from judging.pod_security import APP_ARMOR_ANNOTATION, PROBES
 from manifests.objects import Manifest
-from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, mapping, mappings, security, value
+from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, mappings, security
+from models import trees
 from models.paths import Path
+from models.trees import mapping
 
 _JOB = "Job"
 _SPEC = Path("spec")
@@ -58,8 +60,10 @@ def deployment(manifest: Manifest) -> Iterator[Violation]:
     """Yield the violations of a Deployment outside its pod template, with paths in the object."""
     if manifest["kind"] != "Deployment":
         return
-    spec, at = mapping(manifest.get("spec")), _SPEC
-    ready, deadline = spec.get("minReadySeconds", 0), spec.get("progressDeadlineSeconds", _DEFAULT_PROGRESS_DEADLINE)
+    spec = mapping(manifest.get("spec"))
+    at = _SPEC
+    ready = spec.get("minReadySeconds", 0)
+    deadline = spec.get("progressDeadlineSeconds", _DEFAULT_PROGRESS_DEADLINE)
     if isinstance(ready, int) and isinstance(deadline, int) and deadline <= ready:
         what = f"is not below progressDeadlineSeconds ({ready}, {deadline})"
         yield Violation(at / "minReadySeconds", what, "lower it, or raise progressDeadlineSeconds")
@@ -86,8 +90,12 @@ def _number(number: object) -> int | None:
     """Return a number or percentage as a number; None if it is neither, or below zero."""
     if isinstance(number, str):
         match = _PERCENT.fullmatch(number)
-        return None if match is None else int(match[1])
-    return number if isinstance(number, int) and number >= 0 else None
+        if match is None:
+            return None
+        return int(match[1])
+    if isinstance(number, int) and number >= 0:
+        return number
+    return None
 
 
 def violations(template: PodTemplate) -> Iterator[Violation]:
@@ -118,7 +126,8 @@ def _lifetime(template: PodTemplate) -> Iterator[Violation]:
         yield Violation(_SPEC / "ephemeralContainers", what, "remove it; kubectl debug adds one to a running pod")
     if template.kind == _JOB:
         return
-    policy, deadline = pod.get("restartPolicy", "Always"), pod.get("activeDeadlineSeconds")
+    policy = pod.get("restartPolicy", "Always")
+    deadline = pod.get("activeDeadlineSeconds")
     if policy != "Always":
         what = f"is not Always, as pods of a {template.kind} need ({policy})"
         yield Violation(_SPEC / "restartPolicy", what, _REMOVE)
@@ -132,7 +141,8 @@ def _system(pod: Tree) -> Iterator[Violation]:
 
     A pod that states its system cannot have settings of the other one. The containers of this program are Linux's.
     """
-    system, contexts = value(pod, ("os", "name")), {_SPEC / SECURITY: security(pod)}
+    system = trees.at(pod, "os", "name")
+    contexts = {_SPEC / SECURITY: security(pod)}
     if system == "windows":
         yield Violation(_SPEC / "os" / "name", "is not linux, which containers of this pod need (windows)", _REMOVE)
     for at, container in containers(pod):
@@ -148,8 +158,8 @@ def _system(pod: Tree) -> Iterator[Violation]:
 
 def _is_host_process(pod: Tree) -> bool:
     """Tell whether every container is a process of its Windows host, in the host's network."""
-    of_pod = value(security(pod), ("windowsOptions", "hostProcess"))
-    of_containers = [value(security(container), ("windowsOptions", "hostProcess")) for _, container in containers(pod)]
+    of_pod = trees.at(security(pod), "windowsOptions", "hostProcess")
+    of_containers = [trees.at(security(container), "windowsOptions", "hostProcess") for _, container in containers(pod)]
     stated = [setting for setting in of_containers if setting is not None]
     agree = of_pod is None or all(setting == of_pod for setting in stated)
     every = bool(of_pod) or len(stated) == len(of_containers)
@@ -178,7 +188,8 @@ def _volumes(pod: Tree) -> Iterator[Violation]:
 
 def _sysctls(pod: Tree) -> Iterator[Violation]:
     for index, sysctl in enumerate(mappings(security(pod).get("sysctls"))):
-        at, name = _SPEC / SECURITY / "sysctls" / index, str(sysctl.get("name"))
+        at = _SPEC / SECURITY / "sysctls" / index
+        name = str(sysctl.get("name"))
         if len(name) > _LONGEST_SYSCTL or _SYSCTL.fullmatch(name) is None:
             yield Violation(at / "name", f"is no kernel parameter ({name})", "write a name such as net.core.somaxconn")
         for field, pattern in _HOST_SYSCTLS.items():
@@ -190,7 +201,8 @@ def _context(at: Path, context: Tree) -> Iterator[Violation]:
     """Yield profiles without their file, and files that no profile reads."""
     for field, is_valid in _FILES.items():
         profile = mapping(context.get(field))
-        file, place = profile.get("localhostProfile"), at / field / "localhostProfile"
+        file = profile.get("localhostProfile")
+        place = at / field / "localhostProfile"
         if profile.get("type") != "Localhost":
             if file is not None:
                 yield Violation(place, f"has an effect with type Localhost alone ({profile.get('type')})", _REMOVE)
@@ -230,7 +242,8 @@ def _container_context(at: Path, context: Tree, pod: Tree) -> Iterator[Violation
 def _mounts(at: Path, container: Tree) -> Iterator[Violation]:
     is_privileged = bool(security(container).get("privileged"))
     for index, mount in enumerate(mappings(container.get("volumeMounts"))):
-        place, propagation = at / index, mount.get("mountPropagation", "None")
+        place = at / index
+        propagation = mount.get("mountPropagation", "None")
         for field in ("subPath", "subPathExpr"):
             if not _is_inside(str(mount.get(field, ""))):
                 what = f"leads out of the volume ({mount[field]})"
@@ -240,7 +253,8 @@ def _mounts(at: Path, container: Tree) -> Iterator[Violation]:
         if propagation == "Bidirectional" and not is_privileged:
             what = "needs a privileged container (Bidirectional)"
             yield Violation(place / "mountPropagation", what, "write HostToContainer, or remove it")
-        recursive, is_plain = mount.get("recursiveReadOnly", "Disabled"), propagation == "None"
+        recursive = mount.get("recursiveReadOnly", "Disabled")
+        is_plain = propagation == "None"
         if recursive != "Disabled" and not (mount.get("readOnly") and is_plain):
             what = f"needs readOnly: true, and no mountPropagation ({recursive})"
             yield Violation(place / "recursiveReadOnly", what, "remove it, or add readOnly: true")
@@ -267,7 +281,7 @@ def _handlers(at: Path, container: Tree, grace: object) -> Iterator[Violation]:
             yield Violation(place, what, "keep one of them, and write null for the others")
         if not names:
             yield Violation(place, "has no handler", "add one, such as httpGet, or remove it")
-        pause = value(handler, ("sleep", "seconds"))
+        pause = trees.at(handler, "sleep", "seconds")
         if isinstance(pause, int) and isinstance(grace, int) and not 0 <= pause <= grace:
             what = f"is not within terminationGracePeriodSeconds ({pause}, {grace})"
             yield Violation(place / "sleep" / "seconds", what, "write a number from 0 to that")
@@ -290,7 +304,8 @@ def _ports(at: Path, container: Tree, pod: Tree) -> Iterator[Violation]:
     ports = mappings(container.get("ports"))
     names = [port.get("name") for port in ports]
     for index, port in enumerate(ports):
-        number, host_port = port.get("containerPort"), port.get("hostPort")
+        number = port.get("containerPort")
+        host_port = port.get("hostPort")
         if port.get("name") and port["name"] in names[:index]:
             yield Violation(at / index / "name", f"is the name of another port ({port['name']})", "choose another")
         if host_port and pod.get("hostNetwork") and host_port != number:
@@ -313,21 +328,32 @@ def _annotations(template: PodTemplate) -> Iterator[Violation]:
     pod = template.spec
     contexts = {str(container.get("name")): security(container) for _, container in containers(pod)}
     for key, profile in template.annotations.items():
-        at, text = Path("metadata", "annotations", key), str(profile)
+        at = Path("metadata", "annotations", key)
+        text = str(profile)
         if key.startswith(APP_ARMOR_ANNOTATION):
-            name, field, known = key.removeprefix(APP_ARMOR_ANNOTATION), "appArmorProfile", _APP_ARMOR_VALUES
+            name = key.removeprefix(APP_ARMOR_ANNOTATION)
+            field = "appArmorProfile"
+            known = _APP_ARMOR_VALUES
             if name not in contexts:
                 what = f"names no container of this pod ({name})"
                 yield Violation(at, what, f"use the name of a container ({', '.join(contexts)})")
             context = contexts.get(name, {})
-            applied = context if field in context else security(pod)
+            applied = context
+            if field not in context:
+                applied = security(pod)
         elif key == _SECCOMP_POD or key.startswith(_SECCOMP_CONTAINER):
-            field, known = "seccompProfile", _SECCOMP_VALUES
+            field = "seccompProfile"
+            known = _SECCOMP_VALUES
             name = key.removeprefix(_SECCOMP_CONTAINER)
-            applied = security(pod) if key == _SECCOMP_POD else contexts.get(name, {})
+            if key == _SECCOMP_POD:
+                applied = security(pod)
+            else:
+                applied = contexts.get(name, {})
         else:
             continue
-        file = text.removeprefix(_LOCAL) if text.startswith(_LOCAL) else None
+        file = None
+        if text.startswith(_LOCAL):
+            file = text.removeprefix(_LOCAL)
         if text not in known and (file is None or not _FILES[field](file)):
             yield Violation(at, f"is no profile ({text})", "write runtime/default, or remove it")
         elif field in applied and not _agree(text, mapping(applied[field])):

@@ -11,14 +11,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
-from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, items, mapping, mappings, security, value
+from manifests.pod_templates import SECURITY, PodTemplate, Tree, containers, mappings, security
+from models import trees
 from models.paths import Path
+from models.trees import mapping, sequence
 from planning.ground import yaml_text
 from planning.ground.needs import BASELINE, PRIVILEGED, Excess
 
 APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 """Start of the annotations with profiles of AppArmor; the name of a container follows."""
-_APP_ARMOR_DEFAULT, _APP_ARMOR_LOCAL = "runtime/default", "localhost/"
+_APP_ARMOR_DEFAULT = "runtime/default"
+_APP_ARMOR_LOCAL = "localhost/"
 _HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 _PROFILES = frozenset({"RuntimeDefault", "Localhost"})
 """Types of profiles of seccomp and AppArmor that both levels admit."""
@@ -71,7 +74,8 @@ def _table() -> _Admitted:
 
 def findings(template: PodTemplate) -> Iterator[Finding]:
     """Yield a finding for each setting of a pod that some version's level `restricted` does not admit."""
-    pod, at = template.spec, Path("spec")
+    pod = template.spec
+    at = Path("spec")
     for field in _HOST_NAMESPACES:
         if pod.get(field):
             yield _severe(at / field, f"{field}: true", _REMOVE)
@@ -103,7 +107,9 @@ def _volumes(at: Path, pod: Tree) -> Iterator[Finding]:
         kinds = volume.keys() - {"name"}
         if not kinds or kinds & _table().volumes:
             continue
-        find = _severe if "hostPath" in kinds else _mild
+        find = _mild
+        if "hostPath" in kinds:
+            find = _severe
         yield find(at / index, ", ".join(sorted(kinds)), "use a claim, a ConfigMap, a Secret or an emptyDir")
 
 
@@ -125,7 +131,8 @@ def _annotations(annotations: Tree) -> Iterator[Finding]:
 
 def _defaults(at: Path, pod: Tree) -> Iterator[Finding]:
     """Yield settings that are missing in the pod and in some container."""
-    context, of_containers = security(pod), [security(container) for _, container in containers(pod)]
+    context = security(pod)
+    of_containers = [security(container) for _, container in containers(pod)]
     non_root = context.get("runAsNonRoot")
     if non_root is None and any(setting.get("runAsNonRoot") is None for setting in of_containers):
         yield _mild(at / "runAsNonRoot", "runAsNonRoot is not true", "write true", until=_relaxation(pod))
@@ -135,7 +142,9 @@ def _defaults(at: Path, pod: Tree) -> Iterator[Finding]:
 
 def _relaxation(pod: Tree) -> int | None:
     """Return the first minor version that relaxes rules for a pod; None if no version relaxes them."""
-    return _table().user_namespaces if pod.get("hostUsers") is False else None
+    if pod.get("hostUsers") is False:
+        return _table().user_namespaces
+    return None
 
 
 def _context(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
@@ -145,13 +154,15 @@ def _context(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
     if context.get("runAsUser") == 0:
         yield _mild(at / "runAsUser", "runAsUser: 0", "write a user id above 0", until=_relaxation(pod))
     if context.get("runAsNonRoot") is False:
-        remedy = "write true" if at.parent == Path("spec") else _REMOVE
+        remedy = _REMOVE
+        if at.parent == Path("spec"):
+            remedy = "write true"
         yield _mild(at / "runAsNonRoot", "runAsNonRoot is not true", remedy, until=_relaxation(pod))
     for field in ("seccompProfile", "appArmorProfile"):
-        profile = value(context, (field, "type"))
+        profile = trees.at(context, field, "type")
         if field in context and profile not in _PROFILES:
             yield _severe(at / field, f"{field}: {profile}", "write {type: RuntimeDefault}")
-    if value(context, ("windowsOptions", "hostProcess")):
+    if trees.at(context, "windowsOptions", "hostProcess"):
         yield _severe(at / "windowsOptions" / "hostProcess", "hostProcess: true", _REMOVE)
     yield from _selinux(at / "seLinuxOptions", mapping(context.get("seLinuxOptions")))
 
@@ -174,13 +185,16 @@ def _container(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
     if context.get("allowPrivilegeEscalation") is not False:
         yield _mild(path / "allowPrivilegeEscalation", "allowPrivilegeEscalation is not false", _SEALED)
     capabilities = mapping(context.get("capabilities"))
-    if "ALL" not in items(capabilities.get("drop")):
+    if "ALL" not in sequence(capabilities.get("drop")):
         yield _mild(path / "capabilities", "capabilities are not dropped", _SEALED)
-    added = sorted({*map(str, items(capabilities.get("add")))} - {_RESTRICTED_CAPABILITY})
+    added = sorted({*map(str, sequence(capabilities.get("add")))} - {_RESTRICTED_CAPABILITY})
     if added:
-        find = _mild if _table().capabilities.issuperset(added) else _severe
+        find = _severe
+        if _table().capabilities.issuperset(added):
+            find = _mild
         yield find(path / "capabilities" / "add", ", ".join(added), _REMOVE)
-    proc_mount, relaxed = context.get("procMount", "Default"), _relaxation(pod)
+    proc_mount = context.get("procMount", "Default")
+    relaxed = _relaxation(pod)
     if proc_mount != "Default":
         yield _severe(path / "procMount", f"procMount: {proc_mount}", _REMOVE, until=relaxed)
         if relaxed is not None:
@@ -200,7 +214,7 @@ def _hosts(at: Path, container: Tree) -> Iterator[Finding]:
         handlers[Path("lifecycle", hook)] = mapping(handler)
     for handler_at, handler in handlers.items():
         for request in _REQUESTS:
-            host = value(handler, (request, "host"))
+            host = trees.at(handler, request, "host")
             if host:
                 place = Path(*at, *handler_at, request, "host")
                 yield _severe(place, f"host: {host}", _REMOVE, since=_table().probe_hosts)

@@ -7,11 +7,13 @@ Reads of the API server's kinds and version need no rule, because every authenti
 `system:discovery`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
+from judging import additions, ownership
+from manifests.assembly import Component, objects
 from models.paths import Path
 from models.problems import Problem, gap, warning
 from planning.ground import bundles
@@ -24,8 +26,10 @@ _Rule = Mapping[str, list[str]]
 _GATEWAY_KIND = "Gateway"
 _RBAC = "rbac.authorization.k8s.io"
 _SECRETS = "secrets"
-_READ, _LIST = ("get",), ("list",)
-_WRITE, _DELETE = ("create", "patch"), ("delete", "watch")
+_READ = ("get",)
+_LIST = ("list",)
+_WRITE = ("create", "patch")
+_DELETE = ("delete", "watch")
 _WAITED = ("list", "watch")
 _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Deployment": (("", "persistentvolumeclaims"), ("", "pods"), ("apps", "replicasets")),
@@ -62,12 +66,14 @@ class Rule:
         """Return the rule in the form that it has in the manifest of a Role."""
         if self.group == _URLS:
             return {"nonResourceURLs": list(self.resources), "verbs": list(self.verbs)}
-        names = {"resourceNames": list(self.names)} if self.names else {}
+        names = {}
+        if self.names:
+            names = {"resourceNames": list(self.names)}
         return {"apiGroups": [self.group], "resources": list(self.resources), **names, "verbs": list(self.verbs)}
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class RoleRight:
     """Rights that a Role or ClusterRole of a stack gives. Only users who have these rights can create the Role."""
 
     namespace: str
@@ -77,14 +83,14 @@ class Granted:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class StackObjects:
     """Objects of a stack, and the rights that the stack's Roles and ClusterRoles give."""
 
     objects: frozenset[tuple[str, str]]
     """Kind (`apiVersion/Kind`) and namespace of the objects; the namespace of a cluster-scoped object is empty."""
     compared: frozenset[tuple[str, str]]
     """Kind and namespace of the objects that a preview compares with the cluster, or whose marks it reads."""
-    granted: tuple[Granted, ...]
+    role_rules: tuple[RoleRight, ...]
     bound: frozenset[str]
     """Names of ClusterRoles that the stack binds but does not create."""
 
@@ -107,22 +113,38 @@ class Options:
     """Whether a preview sends dry runs to the API server. Dry runs need the verbs for writing."""
 
 
-def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Rights:
+def of_components(components: Sequence[Component]) -> StackObjects:
+    """Return the objects that a stack makes, and the rights that the stack gives."""
+    items = list(objects(components))
+    roles = [item for item in items if item.manifest["kind"] in {"Role", "ClusterRole"}]
+    own_roles = {item.place[3] for item in roles if item.manifest["kind"] == "ClusterRole"}
+    refs = (item.manifest["roleRef"] for item in items if "roleRef" in item.manifest)
+    read = {(item.api, item.place[2]) for item in items if item.manifest["kind"] not in ownership.UNREAD}
+    return StackObjects(
+        objects=frozenset((item.api, item.place[2]) for item in items),
+        compared=additions.kinds(components) | read,
+        role_rules=tuple(RoleRight(item.place[2], rule) for item in roles for rule in item.manifest["rules"]),
+        bound=frozenset(ref["name"] for ref in refs if ref["kind"] == "ClusterRole" and ref["name"] not in own_roles),
+    )
+
+
+def rights(purpose: Purpose, stack_objects: StackObjects, needs: Needs, options: Options) -> Rights:
     """Return the rights that suffice for a purpose.
 
     The rules of namespaces that the stack creates are in the ClusterRole, because no Role can exist before its
     namespace.
     """
     deploys = purpose is Purpose.DEPLOY
-    reads_secrets, writes = options.secrets or deploys, options.dry_run or deploys
-    found = [*_reads(needs, secrets=reads_secrets), *_comparisons(made)]
+    reads_secrets = options.secrets or deploys
+    writes = options.dry_run or deploys
+    rules = [*_reads(needs, secrets=reads_secrets), *_comparisons(stack_objects)]
     if purpose is not Purpose.STATUS:
-        found += _object_rules(made, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
-        found += _of_pods(made, _LIST)
-        found += _grants(made) if writes else ()
+        rules += _object_rules(stack_objects, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
+        rules += _of_pods(stack_objects, _LIST)
+        rules += _grants(stack_objects) if writes else ()
     if deploys:
-        found += [*_object_rules(made, _DELETE, secrets=True), *_waits(made)]
-    return Rights(_rules_by_place(_Verbs.of(found, needs.created)))
+        rules += [*_object_rules(stack_objects, _DELETE, secrets=True), *_waits(stack_objects)]
+    return Rights(_rules_by_place(_Verbs.of(rules, needs.created)))
 
 
 def judge(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
@@ -139,7 +161,9 @@ def judge(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Proble
             yield gap(Path(), _CHECK, "the API server does not list all rules")
             return
         if texts:
-            where = f"in namespace {namespace}" if namespace else "in the whole cluster"
+            where = "in the whole cluster"
+            if namespace:
+                where = f"in namespace {namespace}"
             what = f"this run is not allowed to {', '.join(texts)} {where}, so it may fail, or wait without end"
             yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
 
@@ -149,7 +173,7 @@ def _lacking(needed: Iterable[_Rule], permissions: Permissions, namespace: str) 
     allowed = (*permissions.rules[_EVERYWHERE], *permissions.rules.get(namespace, ()))
     for rule in needed:
         for group, resource, verb in product(rule.get("apiGroups", ()), rule.get("resources", ()), rule["verbs"]):
-            if not any(_allows(each, group, resource, verb, rule.get("resourceNames", ())) for each in allowed):
+            if not any(_allows(other, group, resource, verb, rule.get("resourceNames", ())) for other in allowed):
                 yield f"{verb} {resource}"
 
 
@@ -199,46 +223,46 @@ def _capacity_reads(needs: Needs) -> Iterator[tuple[str, Rule]]:
         yield _EVERYWHERE, Rule("resource.k8s.io", ("resourceslices",), _LIST)
 
 
-def _comparisons(made: Made) -> Iterator[tuple[str, Rule]]:
-    for api, namespace in sorted(made.compared):
+def _comparisons(stack_objects: StackObjects) -> Iterator[tuple[str, Rule]]:
+    for api, namespace in sorted(stack_objects.compared):
         yield namespace, _rule(api, _LIST)
 
 
-def _object_rules(made: Made, verbs: tuple[str, ...], *, secrets: bool) -> Iterator[tuple[str, Rule]]:
-    for api, namespace in sorted(made.objects):
+def _object_rules(stack_objects: StackObjects, verbs: tuple[str, ...], *, secrets: bool) -> Iterator[tuple[str, Rule]]:
+    for api, namespace in sorted(stack_objects.objects):
         rule = _rule(api, verbs)
         if secrets or rule.resources != (_SECRETS,):
             yield namespace, rule
 
 
-def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
+def _waits(stack_objects: StackObjects) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for the objects that the provider watches while it waits."""
-    for api, namespace in sorted(made.objects):
+    for api, namespace in sorted(stack_objects.objects):
         yield namespace, _rule(api, _WAITED)
-    yield from _of_pods(made, _WAITED)
+    yield from _of_pods(stack_objects, _WAITED)
 
 
-def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
+def _of_pods(stack_objects: StackObjects, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for the pods, ReplicaSets and claims that the provider reads together with a Deployment or a Job.
 
     Without these rules, a refresh counts Deployments and Jobs as unhealthy, and shows an update.
     """
-    for api, namespace in sorted(made.objects):
+    for api, namespace in sorted(stack_objects.objects):
         for group, resource in _OF_PODS.get(api.rpartition("/")[2], ()):
             yield namespace, Rule(group, (resource,), verbs)
 
 
-def _grants(made: Made) -> Iterator[tuple[str, Rule]]:
+def _grants(stack_objects: StackObjects) -> Iterator[tuple[str, Rule]]:
     """Yield rules with the rights that a stack's Roles give, and a rule for binding existing ClusterRoles."""
-    for granted in made.granted:
-        rule = granted.rule
+    for role_rule in stack_objects.role_rules:
+        rule = role_rule.rule
         for group in rule.get("apiGroups", ()):
             names = tuple(rule.get("resourceNames", ()))
-            yield granted.namespace, Rule(group, tuple(rule["resources"]), tuple(rule["verbs"]), names)
+            yield role_rule.namespace, Rule(group, tuple(rule["resources"]), tuple(rule["verbs"]), names)
         if "nonResourceURLs" in rule:
             yield _EVERYWHERE, Rule(_URLS, tuple(rule["nonResourceURLs"]), tuple(rule["verbs"]))
-    if made.bound:
-        yield _EVERYWHERE, Rule(_RBAC, ("clusterroles",), ("bind",), tuple(sorted(made.bound)))
+    if stack_objects.bound:
+        yield _EVERYWHERE, Rule(_RBAC, ("clusterroles",), ("bind",), tuple(sorted(stack_objects.bound)))
 
 
 def _rule(api: str, verbs: tuple[str, ...]) -> Rule:
@@ -257,7 +281,9 @@ class _Verbs:
         """Collect the verbs of rules. A rule for a namespace in `created` is widened to the whole cluster."""
         verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
         for namespace, rule in rules:
-            place = _EVERYWHERE if namespace in created else namespace
+            place = namespace
+            if namespace in created:
+                place = _EVERYWHERE
             for resource in rule.resources:
                 verbs.setdefault((place, rule.group, resource, rule.names), set()).update(rule.verbs)
         return cls(verbs)
@@ -267,15 +293,15 @@ class _Verbs:
         for (place, group, resource, names), verbs in sorted(self.verbs.items()):
             wider = {(place, group, resource, ()), (_EVERYWHERE, group, resource, ())}
             wider -= {(place, group, resource, names)}
-            missing = set(verbs).difference(*(self.verbs.get(each, ()) for each in wider))
+            missing = set(verbs).difference(*(self.verbs.get(key, ()) for key in wider))
             if missing:
                 yield (place, group, resource, names), tuple(sorted(missing))
 
 
-def _rules_by_place(found: _Verbs) -> dict[str, tuple[Mapping[str, list[str]], ...]]:
+def _rules_by_place(verbs_by_rule: _Verbs) -> dict[str, tuple[Mapping[str, list[str]], ...]]:
     """Return the rules of each namespace. Resources of one group share a rule if verbs and names are the same."""
     alike = dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[str]]()
-    for (place, group, resource, names), verbs in found.minimal():
+    for (place, group, resource, names), verbs in verbs_by_rule.minimal():
         alike.setdefault((place, group, verbs, names), []).append(resource)
     rules = dict[str, list[Mapping[str, list[str]]]]()
     for (place, group, verbs, names), resources in alike.items():

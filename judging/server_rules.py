@@ -10,9 +10,10 @@ from typing import Any
 from manifests.objects import Manifest
 from models.paths import Path
 from models.problems import Problem
+from models.trees import mapping, sequence
 from planning.ground.patch import TEMPLATES
 from planning.refusals import autoscaling, resources, scheduling, sizes
-from planning.refusals.values import Tree, items, mapping, trees
+from planning.refusals.values import Tree, trees
 
 _ANNOTATIONS = Path("metadata", "annotations")
 
@@ -28,7 +29,7 @@ def problems(manifest: Manifest) -> Iterator[Problem]:
     if manifest["kind"] == "HorizontalPodAutoscaler":
         spec = mapping(manifest.get("spec"))
         yield from autoscaling.behavior(Path("spec", "behavior"), spec.get("behavior"))
-        for index, metric in enumerate(items(spec.get("metrics"))):
+        for index, metric in enumerate(sequence(spec.get("metrics"))):
             yield from autoscaling.metric(Path("spec", "metrics", index), metric)
 
 
@@ -43,7 +44,8 @@ def _pod(at: Path, pod: Tree) -> Iterator[Problem]:
     for field in ("initContainers", "containers"):
         for here, container in trees(at / field, pod.get(field)):
             amounts = mapping(container.get("resources"))
-            requests, limits = _amounts(amounts.get("requests")), _amounts(amounts.get("limits"))
+            requests = _amounts(amounts.get("requests"))
+            limits = _amounts(amounts.get("limits"))
             yield from resources.problems(here / "resources", requests, limits, computes=False)
             yield from _texts(here, container)
 

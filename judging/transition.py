@@ -62,17 +62,22 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
         return
     target = f"Service {plan.interceptor.namespace}/{plan.interceptor.service}"
     for service in plan.services:
-        route, primary = service.route, service.primary
-        found = None if route is None else live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
-        if found is None or primary.metered_as is None:
+        route = service.route
+        primary = service.primary
+        current = None
+        if route is not None:
+            current = live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
+        if current is None or primary.metered_as is None:
             continue
         backends = {
             f"{ref.get('kind', 'Service')} {ref.get('namespace', primary.names.namespace)}/{ref['name']}"
-            for rule in found.content["spec"].get("rules") or ()
+            for rule in current.content["spec"].get("rules") or ()
             for ref in rule.get("backendRefs") or ()
         }
         if backends - {target}:
-            refused = "; network policies refuse these requests until the route changes" if primary.policies else ""
+            refused = ""
+            if primary.policies:
+                refused = "; network policies refuse these requests until the route changes"
             what = f"its requests move from {', '.join(sorted(backends - {target}))} to {target}{refused}"
             remedy = "make sure that the interceptor answers, and that clients are authenticated in front of it"
             yield warning(primary.path / "interceptor", what, remedy)
@@ -97,10 +102,10 @@ def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
     for service in plan.services:
         for variant in service.variants:
             names = variant.names
-            found = live.objects.get((POOL_GROUP, "InferencePool", names.namespace, names.pool))
-            if found is None:
+            current = live.objects.get((POOL_GROUP, "InferencePool", names.namespace, names.pool))
+            if current is None:
                 continue
-            old = tuple(port["number"] for port in found.content["spec"].get("targetPorts", ()))
+            old = tuple(port["number"] for port in current.content["spec"].get("targetPorts", ()))
             if old and old != variant.target_ports:
                 changes = f"from {_range(old)} to {_range(variant.target_ports)}"
                 what = f"the pool's ports change {changes} before its pods are replaced"
@@ -109,18 +114,23 @@ def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
 
 
 def _range(numbers: Sequence[int]) -> str:
-    first, last = min(numbers), max(numbers)
-    return str(first) if first == last else f"{first}-{last}"
+    first = min(numbers)
+    last = max(numbers)
+    if first == last:
+        return str(first)
+    return f"{first}-{last}"
 
 
 def _replica_warnings(variant: VariantPlan, workload: Workload, live: LiveObjects) -> Iterator[Problem]:
     namespace = variant.names.namespace
     place = (workload.api_version.partition("/")[0], workload.kind, namespace, workload.name)
-    found = live.objects.get(place)
-    writer = None if found is None else found.writer("spec", "replicas")
-    if workload.replicas is None or found is None or writer is None:
+    current = live.objects.get(place)
+    writer = None
+    if current is not None:
+        writer = current.writer("spec", "replicas")
+    if workload.replicas is None or current is None or writer is None:
         return
-    number = found.content["spec"]["replicas"]
+    number = current.content["spec"]["replicas"]
     if number == workload.replicas:
         return
     name = f"{workload.kind} {namespace}/{workload.name}"
@@ -148,7 +158,9 @@ def _new_generation(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
         workload.layout.devices_per_pod * workload.layout.pods_per_replica * workload.max_replicas
         for workload in variant.workloads
     )
-    devices = f", with up to {device_count} more devices in use meanwhile" if device_count else ""
+    devices = ""
+    if device_count:
+        devices = f", with up to {device_count} more devices in use meanwhile"
     what = (
         f"its new pods cannot share a KV cache with the pods of {old_pools}: pool {names.pool} is added{devices}, "
         "then requests move to it, then the old pods end"

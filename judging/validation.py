@@ -27,13 +27,14 @@ import jsonschema_rs
 
 from judging import admission, server_rules
 from manifests.objects import Manifest, Rendered
+from models import origins
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
+from models.trees import EMPTY
 from planning.ground import yaml_text
 from planning.refusals import sizes
 
 _KUBERNETES = "v1.36.0"
-_NO_OWNERS: Mapping[str, Path] = {}
 _DEFINITIONS = "_definitions.json"
 _DEFINITIONS_URI = f"https://kubernetes.io/api/{_DEFINITIONS}"
 _NOUNS = {
@@ -72,15 +73,17 @@ class _Misfit:
     remedy: str
 
 
-def check(objects: Iterable[Rendered], owners: Mapping[str, Path] = _NO_OWNERS) -> None:
+def check(objects: Iterable[Rendered], sections: Mapping[str, Path] = EMPTY) -> None:
     """Check every object against the schema of its kind, and by the rules that no schema has.
 
-    `owners` has the path in the configuration of each owner of objects. An object that is too large is reported there.
+    `sections` has the path in the configuration of each owner of objects, for objects that are too large.
 
     Raises `ConfigError` with all mistakes in what users wrote (`Rendered.origins`). If there are only other mistakes,
     raises `SchemaError` with them.
     """
-    problems, internal_errors, every = list[Problem](), list[str](), tuple(objects)
+    problems = list[Problem]()
+    internal_errors = list[str]()
+    every = tuple(objects)
     restricted = admission.restricted_namespaces(rendered.manifest for rendered in every)
     for rendered in every:
         manifest = rendered.manifest
@@ -89,16 +92,16 @@ def check(objects: Iterable[Rendered], owners: Mapping[str, Path] = _NO_OWNERS) 
             internal_errors.append(f"{_name(manifest)}: no schema is known for {manifest.get('apiVersion')}")
             continue
         for misfit in _misfits(schema, rendered):
-            config_path = _configuration_path(rendered.origins, misfit.at)
+            config_path = origins.locate(rendered.origins, misfit.at)
             if config_path is None:
                 internal_errors.append(f"{_name(manifest)}: {misfit.at or 'the object'}: {misfit.what}")
             else:
                 problems.append(Problem(config_path, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
         too_large = sizes.manifest(manifest)
         if too_large is not None:
-            problems.append(Problem(owners.get(rendered.id.owner, Path()), *too_large))
+            problems.append(Problem(sections.get(rendered.id.owner, Path()), *too_large))
         for problem in (*admission.problems(manifest, restricted), *server_rules.problems(manifest)):
-            config_path = _configuration_path(rendered.origins, problem.path)
+            config_path = origins.locate(rendered.origins, problem.path)
             if config_path is None:
                 internal_errors.append(f"{_name(manifest)}: {problem}")
             else:
@@ -112,18 +115,6 @@ def check(objects: Iterable[Rendered], owners: Mapping[str, Path] = _NO_OWNERS) 
 def _name(manifest: Manifest) -> str:
     """Return kind and name of an object. A missing kind or name is left out."""
     return f"{manifest.get('kind', '')} {manifest.get('metadata', {}).get('name', '')}"
-
-
-def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return the path in the configuration for a path of an object; None if no user wrote the value there.
-
-    The longest path in `origins` that contains `at` decides.
-    """
-    for length in range(len(at), -1, -1):
-        prefix = Path(*at[:length])
-        if prefix in origins:
-            return Path(*origins[prefix], *at.below(prefix))
-    return None
 
 
 def _misfits(schema: _CompiledSchema, rendered: Rendered) -> Iterator[_Misfit]:
@@ -140,7 +131,8 @@ def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError
     The path of a misfit ends at the unknown or missing key. The path of jsonschema's error ends at the mapping that
     has or lacks this key.
     """
-    at, details = Path(*error.instance_path), error.kind.as_dict()
+    at = Path(*error.instance_path)
+    details = error.kind.as_dict()
     shown = echo(at, error.instance)
     match error.kind.name:
         case "additionalProperties":
@@ -168,14 +160,18 @@ def _value_tail(shown: str) -> str:
 
     `shown` comes from `echo`. Its parentheses are removed, because the message has parentheses around the text.
     """
-    return f": {shown[2:-1]}" if shown else ""
+    if shown:
+        return f": {shown[2:-1]}"
+    return ""
 
 
 def _wrong_type(at: Path, value: object, types: Sequence[str]) -> _Misfit:
     expected = [name for name in dict.fromkeys(types) if name != "null"]
     nouns = " or ".join(_NOUNS[name] for name in expected)
     is_bare = expected == ["string"] and isinstance(value, bool | int | float)
-    remedy = "write it quoted" if is_bare else f"write {nouns}"
+    remedy = "write it quoted"
+    if not is_bare:
+        remedy = f"write {nouns}"
     return _Misfit(at, f"is not {nouns}{_value_tail(echo(at, value))}", remedy)
 
 
@@ -191,7 +187,9 @@ def _suggestion(key: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(key, known, n=1)
     if close:
         return f"did you mean {close[0]}?"
-    return f"known here: {', '.join(known)}" if known else "remove it"
+    if known:
+        return f"known here: {', '.join(known)}"
+    return "remove it"
 
 
 def _known_keys(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> list[str]:
@@ -214,7 +212,9 @@ def _compiled_schema(api: str, kind: str) -> _CompiledSchema | None:
         document = cast("dict[str, Any]", yaml_text.load(custom.read_text(encoding="utf-8")))
         return _CompiledSchema(jsonschema_rs.validator_for(document, registry=_registry(), mask="the value"), document)
     group, _, version = api.rpartition("/")
-    prefix = f"{group.split('.')[0]}-" if group else ""
+    prefix = ""
+    if group:
+        prefix = f"{group.split('.')[0]}-"
     builtin = _builtin_schemas() / f"{kind.lower()}-{prefix}{version}.json"
     is_builtin_group = "." not in group or group.endswith(".k8s.io")
     if not is_builtin_group or not builtin.is_file():
@@ -253,8 +253,12 @@ def _definitions() -> dict[str, Any]:
 def _with_bounds(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a whole number with the bounds of its format, and any other schema as it is."""
     number_format = schema.get("format")
-    bounds = _BOUNDS.get(number_format) if isinstance(number_format, str) else None
-    return schema if bounds is None else schema | bounds
+    bounds = None
+    if isinstance(number_format, str):
+        bounds = _BOUNDS.get(number_format)
+    if bounds is None:
+        return schema
+    return schema | bounds
 
 
 def _constraints() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:

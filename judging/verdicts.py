@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from judging import additions, giving, ownership, preflight, rights, transition
+from judging import additions, ownership, preflight, rights, transition
 from judging.report import checks, running
 from judging.rights import Options, Purpose
 from judging.situation import Situation
@@ -36,7 +36,7 @@ def announce(
     `permissions` are those of the user; None if the run does not deploy. `pools` are the pools in the cluster.
     """
     if permissions is not None:
-        stack_objects = giving.of_components(situation.components)
+        stack_objects = rights.of_components(situation.components)
         required = rights.rights(Purpose.DEPLOY, stack_objects, situation.needs, Options())
         yield from rights.judge(required, permissions)
     yield from transition.generations(situation.plan, pools)

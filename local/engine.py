@@ -37,13 +37,15 @@ COMMANDS = (
 )
 INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
 """Environment variables that a run of the engine inherits from this program."""
+GO = {"GOGC": "400"}
+"""Environment of a run: the engine and its provider collect garbage four times less often than by default."""
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
 """Lines with encryption settings in a stack file. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
-"""Line with the salt in an `Engine`'s copy of the stack file. The salt belongs to the passphrase of that `Engine`."""
+"""Line with the salt in the copy of the stack file. The salt belongs to the passphrase of that `PulumiEngine`."""
 
 
-class Engine:
+class PulumiEngine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
     The project's files are only read. Runs work on a copy of the stack file. The copy is renewed when the original
@@ -51,7 +53,7 @@ class Engine:
     """
 
     MARK = "INFERENCE_STACKS_RUN"
-    """Environment variable in all processes of a run. Its value is `<directory of the Engine>:<id of the run>`."""
+    """Environment variable in all processes of a run. Its value is `<directory of the engine>:<id of the run>`."""
 
     def __init__(  # noqa: PLR0913 - an engine consists of these arguments
         self,
@@ -178,12 +180,14 @@ class Engine:
         return child
 
     def _flags(self, arguments: tuple[str, ...]) -> list[str]:
-        stack = [] if arguments[:2] == ("stack", "init") else ["--stack", self.stack]
-        return [*stack, "--non-interactive", "--color", "never"]
+        flags = ["--non-interactive", "--color", "never"]
+        if arguments[:2] != ("stack", "init"):
+            flags += ["--stack", self.stack]
+        return flags
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-        private = {"PATH": self.path, "HOME": str(self.directory / "home")}
+        private = {"PATH": self.path, "HOME": str(self.directory / "home"), **GO}
         return {**inherited, **self.shell_environment, **private, **self._extra}
 
     def _write_workspace(self) -> None:
@@ -213,17 +217,19 @@ class Engine:
         key = f"{self._project_name()}:kubeconfig"
         digests = [_digest(key, kubeconfig), _digest(original, json.dumps(self._settings))]
         stamp = self.directory / "configured"
-        known = stamp.read_text(encoding="ascii").split() if stamp.exists() else []
+        known = files.text(stamp).split()
         if known == digests:
             return
         stamp.unlink(missing_ok=True)
         copy = self.workspace / self._stack_file_path().name
-        former = copy.read_text(encoding="utf-8") if copy.exists() else ""
+        former = files.text(copy)
         salt = SALT.search(former)
-        text = ENCRYPTION_KEYS.sub("", original).rstrip()
-        text = "\n".join(part for part in (text, salt[0] if salt else "") if part) + "\n"
-        is_known = salt is not None and known[:1] == digests[:1]
-        encrypted = _with_secret(text, key, former) if is_known else None
+        text = f"{ENCRYPTION_KEYS.sub('', original).rstrip()}\n"
+        encrypted = None
+        if salt is not None:
+            text = f"{text}{salt[0]}\n".lstrip("\n")
+            if known[:1] == digests[:1]:
+                encrypted = _with_secret(text, key, former)
         files.write(copy, encrypted or text)
         for name, value in self._settings.items():
             self._call("config", "set", "--path", f"{self._project_name()}:stack.{name}", value)
@@ -311,7 +317,9 @@ class Engine:
 
     def _python_folder(self) -> Path:
         folder = self._project / ".venv" / "bin"
-        return folder if folder.exists() else Path(sys.executable).parent
+        if folder.exists():
+            return folder
+        return Path(sys.executable).parent
 
 
 def _digest(*texts: str) -> str:
@@ -349,9 +357,11 @@ def _install(path: Path, tool: Tool) -> None:
     if tool.origin == "PATH":
         _link(path, tool.path)
         return
-    source, present = tool.path.stat(), path.stat() if path.exists() and not path.is_symlink() else None
-    if present and (present.st_size, present.st_mtime_ns) == (source.st_size, source.st_mtime_ns):
-        return
+    if path.exists() and not path.is_symlink():
+        present = path.stat()
+        built = tool.path.stat()
+        if (present.st_size, present.st_mtime_ns) == (built.st_size, built.st_mtime_ns):
+            return
     path.unlink(missing_ok=True)
     try:
         path.hardlink_to(tool.path.resolve())

@@ -39,6 +39,14 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def text(path: Path) -> str:
+    """Return the text of a file; empty if there is no such file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
 @contextlib.contextmanager
 def lock(path: Path, refusal: str | None = None) -> Generator[None]:
     """Hold an exclusive lock on a file or directory during a `with` block, or until the process is killed.
@@ -47,9 +55,15 @@ def lock(path: Path, refusal: str | None = None) -> Generator[None]:
     raises LocalError with the text `refusal`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDONLY | (0 if path.is_dir() else os.O_CREAT), 0o600)
+    flags = os.O_RDONLY
+    if not path.is_dir():
+        flags |= os.O_CREAT
+    operation = fcntl.LOCK_EX
+    if refusal:
+        operation |= fcntl.LOCK_NB
+    descriptor = os.open(path, flags, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
+        fcntl.flock(descriptor, operation)
     except BlockingIOError:
         os.close(descriptor)
         raise LocalError(refusal or "") from None

@@ -83,8 +83,13 @@ def heed_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def tied_command(command: Sequence[str]) -> list[str]:
-    """Return a command that runs `command`, and kills it when the calling thread ends for any reason."""
+def tied_command(command: Sequence[str], *, tied: bool = True) -> list[str]:
+    """Return a command that runs `command`, and kills it when the calling thread ends for any reason.
+
+    Without `tied`, return `command` itself.
+    """
+    if not tied:
+        return list(command)
     return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]
 
 
@@ -93,7 +98,7 @@ def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
 
     This process itself is left out. If `value` is given, return only the processes with that value.
     """
-    found: dict[Process, str] = {}
+    marked: dict[Process, str] = {}
     prefix = f"{name}=".encode()
     for entry in PROC.iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -107,8 +112,8 @@ def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
         setting = next((item[len(prefix) :] for item in environment if item.startswith(prefix)), None)
         process = Process.of(int(entry.name))
         if setting is not None and process is not None and value in (None, os.fsdecode(setting)):
-            found[process] = os.fsdecode(setting)
-    return found
+            marked[process] = os.fsdecode(setting)
+    return marked
 
 
 def end(processes: Iterable[Process], grace: float = GRACE) -> None:

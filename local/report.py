@@ -19,7 +19,7 @@ CLEAR_LINE = "\x1b[2K"
 
 
 @dataclass
-class Step:
+class ReportStep:
     """One step of a command."""
 
     title: str
@@ -32,19 +32,27 @@ class Step:
     def line(self) -> str:
         """Return title, elapsed seconds, expected seconds if they are known and have not passed, and note."""
         elapsed = time.monotonic() - self.started
-        is_ahead = self.expected is not None and elapsed < self.expected
-        expected = f" of about {self.expected:.0f} s" if is_ahead else ""
-        return f"{self.title} ({elapsed:.0f} s{expected}){': ' + self.note if self.note else ''}"
+        expected = ""
+        if self.expected is not None and elapsed < self.expected:
+            expected = f" of about {self.expected:.0f} s"
+        return f"{self.title} ({elapsed:.0f} s{expected}){self._end()}"
+
+    def result(self) -> str:
+        """Return title, elapsed seconds and note of a step that has ended."""
+        return f"{self.title} ({time.monotonic() - self.started:.1f} s){self._end()}"
+
+    def _end(self) -> str:
+        return self.note and f": {self.note}"
 
 
 class Report:
     """Printer of steps and messages to a stream; threads can share it."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream if stream is not None else sys.stdout
+        self._stream = stream or sys.stdout
         self._terminal = self._stream.isatty()
         self._lock = threading.Lock()
-        self._steps: list[Step] = []
+        self._steps: list[ReportStep] = []
         self._drawn = 0
         self._ticker: threading.Thread | None = None
 
@@ -54,15 +62,17 @@ class Report:
             self._print(text)
 
     @contextlib.contextmanager
-    def step(self, title: str, expected: float | None = None) -> Generator[Step]:
+    def step(self, title: str, expected: float | None = None) -> Generator[ReportStep]:
         """Show a step while the `with` block runs, then print whether the step succeeded; `expected` is in seconds."""
-        step = Step(title, expected)
+        step = ReportStep(title, expected)
         with self._lock:
             self._steps.append(step)
             if self._terminal:
                 self._redraw()
+            elif expected:
+                self._print(f"… {title} (about {expected:.0f} s)")
             else:
-                self._print(f"… {title}" + (f" (about {expected:.0f} s)" if expected else ""))
+                self._print(f"… {title}")
             if self._ticker is None:
                 self._ticker = threading.Thread(target=self._tick, daemon=True)
                 self._ticker.start()
@@ -73,11 +83,12 @@ class Report:
         finally:
             with self._lock:
                 self._steps.remove(step)
-                elapsed = f"{time.monotonic() - step.started:.1f} s"
-                self._print(f"{mark} {title} ({elapsed}){': ' + step.note if step.note else ''}")
+                self._print(f"{mark} {step.result()}")
 
     def _tick(self) -> None:
-        interval = TERMINAL_INTERVAL if self._terminal else PLAIN_INTERVAL
+        interval = PLAIN_INTERVAL
+        if self._terminal:
+            interval = TERMINAL_INTERVAL
         while True:
             time.sleep(interval)
             with self._lock:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from local import files, host, up, venv
 from local.cluster import ControlPlane
 from local.errors import LocalError
-from local.gateway import Gateway, addresses, decision, llm_d, objects, picker, requests, simulator
+from local.gateway import LocalGateway, addresses, decision, llm_d, objects, picker, requests, simulator
 from local.ports import free_ports
 from local.tools import ensure
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from local.gateway import Proxy
+    from local.gateway import EnvoyProxy
     from local.report import Report
     from local.tools import Tool
 
@@ -44,12 +44,15 @@ def run(report: Report, project: Path = up.PROJECT) -> None:
     state = files.private_directory(up.state_directory(project))
     with files.lock(state, refusal=up.BUSY.format(state=state)):
         venv.setup(project, report, development=False)
-        found = llm_d.find()
+        installed = llm_d.find()
+        needed = [*up.TOOLS, "istiod", "envoy"]
+        if installed is None:
+            needed.append("epp")
         with ThreadPoolExecutor(1) as pool:
             rendered = pool.submit(up.render, project)
-            tools = ensure((*up.TOOLS, "istiod", "envoy", *(() if found else ("epp",))), report)
-        release, epp = found or (RELEASE, tools["epp"])
-        title = _title(epp, is_llm_d=found is not None)
+            tools = ensure(needed, report)
+        release, epp = installed or (RELEASE, tools["epp"])
+        title = _title(epp, is_llm_d=installed is not None)
         report.say(FIRST.format(stack=up.STACK, picker=title, release=release))
         manifests = rendered.result()
         listeners = objects.listeners(manifests)
@@ -75,11 +78,11 @@ class Trial:
         self._project = project
         self._tools = tools
         self._directory = state / "gateway"
-        self._gateway = Gateway(self._directory, tools, plane)
-        self._proxies: dict[tuple[str, str], Proxy] = {}
-        self._pickers: dict[str, picker.Command] = {}
+        self._gateway = LocalGateway(self._directory, tools, plane)
+        self._proxies: dict[tuple[str, str], EnvoyProxy] = {}
+        self._pickers: dict[str, picker.PickerCommand] = {}
 
-    def start_gateway(self, listeners: Sequence[objects.Listener], ports: Collection[int]) -> None:
+    def start_gateway(self, listeners: Sequence[objects.GatewayListener], ports: Collection[int]) -> None:
         """End the processes of an earlier run. Then start Istio, the simulated model servers and the proxies."""
         files.private_directory(self._directory)
         self._gateway.end()
@@ -106,12 +109,13 @@ class Trial:
         """Start the picker of each pool, with the service account and the configuration of the picker's Deployment."""
         substitutes = list[dict[str, Any]]()
         for pool in (manifest for manifest in manifests if manifest["kind"] == "InferencePool"):
-            namespace, name = pool["metadata"]["namespace"], pool["spec"]["endpointPickerRef"]["name"]
+            namespace = pool["metadata"]["namespace"]
+            name = pool["spec"]["endpointPickerRef"]["name"]
             part = f"{namespace}.{name}"
-            found = picker.command(self._plane, namespace, name, self._directory / part, VERBOSITY)
-            self._gateway.run(part, [str(self._tools["epp"].path), *found.arguments], found.environment)
-            self._pickers[part] = found
-            substitutes.append({"namespace": namespace, "labels": found.labels, "ports": found.ports})
+            command = picker.command(self._plane, namespace, name, self._directory / part, VERBOSITY)
+            self._gateway.run(part, [str(self._tools["epp"].path), *command.arguments], command.environment)
+            self._pickers[part] = command
+            substitutes.append({"namespace": namespace, "labels": command.labels, "ports": command.ports})
         files.write(self._directory / simulator.SUBSTITUTES, json.dumps(substitutes))
         self._move_pods()
 
@@ -140,12 +144,11 @@ class Trial:
             f"Answered by  {pod['metadata']['name']} on {pod['spec']['nodeName']}, at {logged['endpoint']}",
             f"Routed to    {logged['cluster']}",
         ]
-        for part, found in self._pickers.items():
-            config = found.config.read_text(encoding="utf-8")
-            decided = decision.Decision.of(self._gateway.log(part), config, logged["id"])
-            lines += (
-                [f"Picked by    {part.replace('.', '/', 1)}, which scored its candidates:"] if decided.scores else []
-            )
+        for part, command in self._pickers.items():
+            config = command.config.read_text(encoding="utf-8")
+            decided = decision.CandidateScores.of(self._gateway.log(part), config, logged["id"])
+            if decided.scores:
+                lines.append(f"Picked by    {part.replace('.', '/', 1)}, which scored its candidates:")
             lines += [f"  {line}" for line in decided.lines()]
         return lines
 
@@ -192,12 +195,15 @@ class Trial:
     def _port(self, place: tuple[str, str]) -> int:
         """Return a free port for a Gateway's proxy: its earlier port, `FIRST_PORT`, or else any free port."""
         path = self._directory / "ports.json"
-        known: dict[str, int] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        ports: dict[str, int] = json.loads(files.text(path) or "{}")
         key = "/".join(place)
-        if key not in known or not _is_free(known[key]):
-            known[key] = FIRST_PORT if _is_free(FIRST_PORT) else free_ports((key,))[key]
-            files.write(path, json.dumps(known))
-        return known[key]
+        for port in (ports.get(key), FIRST_PORT):
+            if port is not None and _is_free(port):
+                break
+        else:
+            port = free_ports((key,))[key]
+        files.write(path, json.dumps({**ports, key: port}))
+        return port
 
 
 def _is_free(port: int) -> bool:
@@ -212,4 +218,6 @@ def _is_free(port: int) -> bool:
 
 def _title(epp: Tool, *, is_llm_d: bool) -> str:
     """Return name and version of the picker. If the user built the picker (llm-d), the checksum follows."""
-    return f"the picker of llm-d {epp.version}, sha256 {epp.sha256}" if is_llm_d else f"the picker of GIE {epp.version}"
+    if is_llm_d:
+        return f"the picker of llm-d {epp.version}, sha256 {epp.sha256}"
+    return f"the picker of GIE {epp.version}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from local import files, host, processes, venv
 from local.cluster import MARK, ControlPlane
-from local.engine import Engine
+from local.engine import PulumiEngine
 from local.errors import LocalError
 from local.gateway import MARK as GATEWAY_MARK
 from local.tools import ensure
@@ -22,7 +22,7 @@ from local.tools import ensure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from local.report import Report, Step
+    from local.report import Report, ReportStep
     from local.tools import Tool
 
 PROJECT = Path(__file__).parent.parent
@@ -39,7 +39,7 @@ TOOLS = (
     "pki",
     "crds",
 )
-MARKS = (MARK, Engine.MARK, GATEWAY_MARK)
+MARKS = (MARK, PulumiEngine.MARK, GATEWAY_MARK)
 """Environment variables that mark the processes of a checkout. Each value begins with a directory of the checkout's
 state."""
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
@@ -103,11 +103,14 @@ def status(report: Report, project: Path = PROJECT) -> None:
     if not running:
         report.say("the control plane does not run; `make up` starts it")
         return
-    report.say(f"control plane in {plane.directory}: {'ready' if plane.alive() else 'not ready; `make up` repairs it'}")
+    readiness = "not ready; `make up` repairs it"
+    if plane.alive():
+        readiness = "ready"
+    report.say(f"control plane in {plane.directory}: {readiness}")
     for name, pid in running.items():
         report.say(f"  {name:<26} pid {pid}")
-    for process, mark in processes.find_marked(GATEWAY_MARK, str(state / "gateway")).items():
-        report.say(f"  {'gateway':<26} pid {process.pid}" if mark else "")
+    for process in processes.find_marked(GATEWAY_MARK, str(state / "gateway")):
+        report.say(f"  {'gateway':<26} pid {process.pid}")
     report.say(f"kubeconfig: {plane.kubeconfig}")
 
 
@@ -134,9 +137,9 @@ def stack_engine(  # noqa: PLR0913 - an engine consists of these arguments
     report: Report,
     *,
     settings: Mapping[str, str] | None = None,
-) -> Engine:
+) -> PulumiEngine:
     """Return the engine of this checkout's stack. Keys in `settings` override those of the stack file."""
-    return Engine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report, settings=settings)
+    return PulumiEngine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report, settings=settings)
 
 
 def _end_everything(state: Path) -> None:
@@ -171,18 +174,21 @@ def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
     return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-def deploy(engine: Engine, report: Report, *, brief: bool = False) -> None:
+def deploy(engine: PulumiEngine, report: Report, *, brief: bool = False) -> None:
     """Deploy the stack, and print the engine's output. With `brief`, the output is printed only after a failure."""
     lines = list[str]()
+    say = report.say
+    if brief:
+        say = lines.append
     try:
         with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS) as step:
-            _follow(engine, lines.append if brief else report.say, step)
+            _follow(engine, say, step)
     except LocalError:
         report.say("\n".join(lines))
         raise
 
 
-def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
+def _follow(engine: PulumiEngine, say: Callable[[str], None], step: ReportStep) -> None:
     quiet = ("--suppress-progress", "--suppress-outputs")
     child = engine.popen("up", "--yes", "--skip-preview", *quiet, output=subprocess.PIPE)
     try:
@@ -206,7 +212,9 @@ def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
 
 def user_text(line: str) -> str | None:
     """Return a line of the engine's output as users see it; None for a line that is not shown."""
-    return None if not line or IGNORED.search(line) else WARNING_COUNT.sub("", line)
+    if not line or IGNORED.search(line):
+        return None
+    return WARNING_COUNT.sub("", line)
 
 
 def _summary(plane: ControlPlane) -> str:

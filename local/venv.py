@@ -37,9 +37,14 @@ def setup(project: Path, report: Report, *, development: bool) -> None:
     """
     with files.lock(project):
         environment = project / ".venv"
-        program, everything = _digest(project, REQUIREMENTS), _digest(project, DEVELOPMENT, REQUIREMENTS)
+        everything = _digest(project, DEVELOPMENT, REQUIREMENTS)
+        requirements = DEVELOPMENT
+        required = everything
+        if not development:
+            requirements = REQUIREMENTS
+            required = _digest(project, REQUIREMENTS)
         usable = _runs(environment) and not (environment / UNFINISHED).exists()
-        if usable and _read(environment / STAMP) in ({everything} if development else {everything, program}):
+        if usable and files.text(environment / STAMP) in {everything, required}:
             return
         if not usable or not _runs(environment, "-m", "pip", "--version"):
             with report.step("virtual environment", CREATE_SECONDS):
@@ -49,12 +54,11 @@ def setup(project: Path, report: Report, *, development: bool) -> None:
             # A killed pip may leave half a package that looks installed. If the next run finds this file, it makes a
             # new environment.
             (environment / UNFINISHED).touch()
-            requirements = DEVELOPMENT if development else REQUIREMENTS
             # Python compiles what it imports. Pip would take twenty seconds to compile every module of the Kubernetes
             # clients, which are a hundred megabytes.
             install = ["-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "-r", requirements]
             _run([str(environment / "bin" / "python"), *install], project)
-            files.write(environment / STAMP, everything if development else program)
+            files.write(environment / STAMP, required)
             (environment / UNFINISHED).unlink()
 
 
@@ -70,10 +74,6 @@ def _runs(environment: Path, *arguments: str) -> bool:
     python = environment / "bin" / "python"
     command = [str(python), *(arguments or ("-c", "pass"))]
     return python.exists() and subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _run(command: Sequence[str], directory: Path) -> None:

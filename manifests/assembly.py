@@ -1,8 +1,8 @@
 """Assembly of a stack's objects into components. Each object gets the ids of the objects that must exist before it."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from functools import partial
 
 from manifests import awaiting, gke, interceptor, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata, resource_type
@@ -17,35 +17,34 @@ _PACKAGE = "inference-stacks:index"
 """Beginning of the type tokens of components."""
 
 
-class ComponentType(StrEnum):
-    """Types of components. The value of a member is the end of the type token."""
-
-    NAMESPACES = "Namespaces"
-    CACHES = "Caches"
-    MODEL_SERVICE = "ModelServiceStack"
-    EPP = "EPPStack"
-    ROUTING = "RoutingStack"
-
-    def identity(self, name: str) -> tuple[str, str] | None:
-        """Return type token and logical name of a component; None if Pulumi gets the objects without a component."""
-        return None if self in {ComponentType.NAMESPACES, ComponentType.CACHES} else (f"{_PACKAGE}:{self}", name)
+_TYPES = {ServicePlan: "ModelServiceStack", VariantPlan: "EPPStack", StackPlan: "RoutingStack"}
+"""Ends of the type tokens of components, by the class of what a component is of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """A component with its objects in the order of registration."""
 
-    type: ComponentType
     name: str
     """Logical name of the component, and prefix of its children's logical names."""
     objects: tuple[Rendered, ...]
-    of: ServicePlan | VariantPlan | None = None
-    """Plan of the service or variant from which the objects are rendered. None for objects of the whole stack."""
+    of: StackPlan | ServicePlan | VariantPlan | None = None
+    """Plan from which the objects are rendered: of a service, of a variant with a picker, or, for routes, of the stack.
+    None for namespaces and caches, whose objects Pulumi gets without a component."""
+
+    @property
+    def type(self) -> str:
+        """Return the end of the component's type token; empty if Pulumi gets the objects without a component."""
+        return "" if self.of is None else _TYPES[self.of.__class__]
+
+    @property
+    def resource(self) -> tuple[str, str] | None:
+        """Return type token and logical name of the component; None if Pulumi gets the objects without a component."""
+        return None if self.of is None else (f"{_PACKAGE}:{self.type}", self.name)
 
     def identity(self, rendered: Rendered) -> Identity:
         """Return the identity of one of the objects in Pulumi's state."""
-        component = self.type.identity(self.name)
-        component_type = "" if component is None else component[0]
+        component_type, _ = self.resource or ("", "")
         return Identity(component_type, resource_type(rendered.manifest), f"{self.name}-{rendered.suffix}")
 
 
@@ -58,9 +57,12 @@ def _components_in_order(plan: StackPlan) -> tuple[Component, ...]:
     components = tuple(component for component in _components(plan) if component.objects)
     after = order.predecessors((rendered.id for rendered in objects(components)), plan.relations)
     return tuple(
-        replace(component, objects=tuple([rendered.following(after[rendered.id]) for rendered in component.objects]))
-        for component in components
+        _map(component, lambda rendered: replace(rendered, after=after[rendered.id])) for component in components
     )
+
+
+def _map(component: Component, change: Callable[[Rendered], Rendered]) -> Component:
+    return replace(component, objects=tuple(change(rendered) for rendered in component.objects))
 
 
 def await_routes(components: Iterable[Component], plan: StackPlan, awaited: Collection[str]) -> tuple[Component, ...]:
@@ -70,17 +72,12 @@ def await_routes(components: Iterable[Component], plan: StackPlan, awaited: Coll
         for service in plan.services
         if service.route is not None and service.key in awaited
     }
-    return tuple(_with_waits(component, waits) for component in components)
+    return tuple(_map(component, partial(_with_wait, waits)) for component in components)
 
 
-def _with_waits(component: Component, waits: Mapping[Id, Wait]) -> Component:
-    if component.type is not ComponentType.ROUTING or not waits:
-        return component
-    found = (
-        awaiting.with_wait(rendered, waits[rendered.id]) if rendered.id in waits else rendered
-        for rendered in component.objects
-    )
-    return replace(component, objects=tuple(found))
+def _with_wait(waits: Mapping[Id, Wait], rendered: Rendered) -> Rendered:
+    wait = waits.get(rendered.id)
+    return rendered if wait is None else awaiting.with_wait(rendered, wait)
 
 
 def objects(components: Iterable[Component]) -> Iterator[Rendered]:
@@ -90,16 +87,16 @@ def objects(components: Iterable[Component]) -> Iterator[Rendered]:
 
 
 def _components(plan: StackPlan) -> Iterator[Component]:
-    yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
+    yield Component("namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
     cache_objects = tuple(rendered for cache in plan.caches for rendered in storage.objects(cache, plan.labels, {}))
-    yield Component(ComponentType.CACHES, "caches", cache_objects)
+    yield Component("caches", cache_objects)
     for service in plan.services:
         serving_objects = tuple(rendered for variant in service.variants for rendered in _serving(variant))
-        yield Component(ComponentType.MODEL_SERVICE, service.key, serving_objects, service)
+        yield Component(service.key, serving_objects, service)
         for variant in service.variants:
             picker_objects = tuple(_with_prefix(_picker(variant), variant.generation_prefix))
-            yield Component(ComponentType.EPP, f"{service.key}-{variant.variant_prefix}epp", picker_objects, variant)
-    yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan)))
+            yield Component(f"{service.key}-{variant.variant_prefix}epp", picker_objects, variant)
+    yield Component("routing", tuple(_routing(plan)), plan)
 
 
 def _serving(variant: VariantPlan) -> Iterator[Rendered]:
@@ -119,15 +116,17 @@ def _picker(variant: VariantPlan) -> Iterator[Rendered]:
     yield from monitoring.of_picker(variant)
 
 
-def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterable[Rendered]:
-    """Return the objects with `prefix` before the suffix of their logical names."""
-    return (item._replace(suffix=f"{prefix}{item.suffix}") for item in rendered) if prefix else rendered
+def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterator[Rendered]:
+    """Yield the objects with `prefix` before the suffix of their logical names."""
+    for item in rendered:
+        yield replace(item, suffix=f"{prefix}{item.suffix}")
 
 
 def _namespace(plan: StackPlan, name: str) -> Rendered:
     namespace_labels = {**labels.standard(name, "namespace", plan.labels), **labels.POD_SECURITY}
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, None, namespace_labels)}
-    retain, protect = plan.retain_namespaces, plan.protect_namespaces
+    retain = plan.retain_namespaces
+    protect = plan.protect_namespaces
     return Rendered(Id(name, parts.NAMESPACE), manifest, name, retain=retain, protect=protect)
 
 

@@ -9,7 +9,7 @@ from manifests.objects import Manifest, compact
 from models.paths import Path
 from planning.plans import VariantPlan
 from planning.serving import formulas
-from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed, PickerLoad
+from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, PickerLoad, UserMetric
 from planning.serving.workload import Workload
 
 REPLICAS = ("spec.replicas",)
@@ -46,7 +46,7 @@ def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
 
     Keys are paths in the manifest. Values are paths in the configuration.
     """
-    indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
+    indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, UserMetric)]
     behavior = autoscaler.path / "behavior"
     metrics = Path("spec", "metrics")
     rendered_behavior = Path("spec", "behavior")
@@ -68,8 +68,8 @@ def _hpa(target: Mapping[str, str], autoscaler: Autoscaler) -> dict[str, Any]:
     )
 
 
-def _metric(metric: EngineLoad | PickerLoad | Cpu | Passed) -> Mapping[str, Any]:
-    if isinstance(metric, Passed):
+def _metric(metric: EngineLoad | PickerLoad | Cpu | UserMetric) -> Mapping[str, Any]:
+    if isinstance(metric, UserMetric):
         return metric.spec
     if isinstance(metric, PickerLoad):
         return {"type": "Object", "object": _object(metric)}
@@ -140,9 +140,9 @@ def _advanced_settings(autoscaler: Autoscaler, keda: Keda) -> dict[str, Any]:
 
 
 def _trigger(
-    metric: EngineLoad | PickerLoad | Cpu | Passed, keda: Keda, pods: str, namespace: str
+    metric: EngineLoad | PickerLoad | Cpu | UserMetric, keda: Keda, pods: str, namespace: str
 ) -> Mapping[str, Any]:
-    if isinstance(metric, Passed):
+    if isinstance(metric, UserMetric):
         return metric.spec
     if isinstance(metric, Cpu):
         return {"type": "cpu", "metricType": "Utilization", "metadata": {"value": str(metric.percent)}}

@@ -1,6 +1,7 @@
 """Waits of a run, as the annotations that the provider reads."""
 
 import json
+from dataclasses import replace
 
 from manifests.objects import Manifest, Rendered
 from planning.ground.awaiting import Wait
@@ -8,7 +9,7 @@ from planning.ground.awaiting import Wait
 
 def with_wait(rendered: Rendered, wait: Wait) -> Rendered:
     """Return an object with a wait, both in the field `wait` and in the annotations of the manifest."""
-    return rendered._replace(manifest=annotate(rendered.manifest, wait), wait=wait)
+    return replace(rendered, manifest=annotate(rendered.manifest, wait), wait=wait)
 
 
 def annotate(manifest: Manifest, wait: Wait) -> Manifest:

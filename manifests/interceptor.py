@@ -1,11 +1,13 @@
 """Objects of the interceptor: its rights, the grant for routes, and its own deployment."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import awaiting, gke, network, rbac
 from manifests.objects import Manifest, Rendered, compact, metadata
 from manifests.pods import CONTAINER_SECURITY, security, strategy
+from models.paths import Path
 from planning.ground import labels, parts
 from planning.ground.api_groups import DEPLOYMENT_API, GATEWAY_GROUP
 from planning.ground.awaiting import SERVICE
@@ -20,6 +22,9 @@ _CONTAINER = "interceptor"
 _PORT = "http"
 _SETTINGS = "settings"
 """Name of the volume with the settings."""
+_SETTINGS_SECRET = Path("spec", "template", "spec", "volumes", 0, "secret", "secretName")
+_ORIGINS = {_SETTINGS_SECRET: Path("interceptor", "deploy", "settingsSecret")}
+"""Origin of the name of the Secret with the settings, which is in the first volume."""
 _WAL = "wal"
 """Name of the volume with the write-ahead log."""
 _CHECKSUM = "checksum/config"
@@ -34,7 +39,7 @@ def objects(plan: StackPlan) -> Iterator[Rendered]:
     if plan.interceptor is None or plan.interceptor.deployment is None:
         return
     interceptor = plan.interceptor
-    about = _Metadata(interceptor, plan.labels)
+    about = _InterceptorMetadata(interceptor, plan.labels)
     yield _part_object(parts.INTERCEPTOR_SERVICE_ACCOUNT, _account(about, interceptor))
     yield from _network(about, plan)
     yield from _deployment_objects(about, interceptor, plan.interceptor.deployment)
@@ -52,7 +57,7 @@ def objects(plan: StackPlan) -> Iterator[Rendered]:
         yield _part_object(parts.INTERCEPTOR_ROUTE_GRANT, grant)
 
 
-class _Metadata:
+class _InterceptorMetadata:
     """Metadata of the objects of the interceptor's deployment."""
 
     def __init__(self, interceptor: InterceptorPlan, stack_labels: Mapping[str, str]) -> None:
@@ -83,27 +88,29 @@ def _service_readers(grant: InterceptorGrant, stack_labels: Mapping[str, str]) -
     )
 
 
-def _account(about: _Metadata, interceptor: InterceptorPlan) -> Manifest:
+def _account(about: _InterceptorMetadata, interceptor: InterceptorPlan) -> Manifest:
     """Render the ServiceAccount. Its token is mounted only into pods whose spec asks for the token."""
     account = rbac.service_account(about.metadata_of(interceptor.service_account))
     return {**account, "automountServiceAccountToken": False}
 
 
-def _network(about: _Metadata, plan: StackPlan) -> Iterator[Rendered]:
+def _network(about: _InterceptorMetadata, plan: StackPlan) -> Iterator[Rendered]:
     """Render the network policy of the pods, and the policies of GKE's load balancer for the Service."""
-    found = plan.interceptor_network
-    if found.policy is not None:
-        policy = network.manifest(found.policy, about.metadata_of(found.policy.name))
+    network_plan = plan.interceptor_network
+    if network_plan.policy is not None:
+        policy = network.manifest(network_plan.policy, about.metadata_of(network_plan.policy.name))
         yield _part_object(parts.INTERCEPTOR_NETWORK_POLICY, policy)
-    if found.load_balancing is not None and plan.interceptor is not None:
+    if network_plan.load_balancing is not None and plan.interceptor is not None:
         name = plan.interceptor.service
         target = {"group": "", "kind": "Service", "name": name}
-        health, backend = gke.policies(found.load_balancing, about.metadata_of(name), target)
+        health, backend = gke.policies(network_plan.load_balancing, about.metadata_of(name), target)
         yield _part_object(parts.INTERCEPTOR_HEALTH_CHECK_POLICY, health)
         yield _part_object(parts.INTERCEPTOR_BACKEND_POLICY, backend)
 
 
-def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Iterator[Rendered]:
+def _deployment_objects(
+    about: _InterceptorMetadata, interceptor: InterceptorPlan, deployment: Deployment
+) -> Iterator[Rendered]:
     name = interceptor.service
     selector = dict(deployment.selector)
     if deployment.settings is not None:
@@ -136,12 +143,11 @@ def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployme
             "spec": budget,
         }
         yield _part_object(parts.INTERCEPTOR_BUDGET, manifest)
-    yield awaiting.with_wait(
-        _part_object(parts.INTERCEPTOR, _deployment(about, interceptor, deployment)), deployment.wait
-    )
+    rendered = _part_object(parts.INTERCEPTOR, _deployment(about, interceptor, deployment))
+    yield awaiting.with_wait(replace(rendered, origins=_ORIGINS), deployment.wait)
 
 
-def _deployment(about: _Metadata, interceptor: InterceptorPlan, deployment: Deployment) -> Manifest:
+def _deployment(about: _InterceptorMetadata, interceptor: InterceptorPlan, deployment: Deployment) -> Manifest:
     selector = dict(deployment.selector)
     annotations = compact({_CHECKSUM: deployment.checksum})
     template = {

@@ -22,4 +22,4 @@ def mark(components: Iterable[Component], name: StackName) -> tuple[Component, .
 
 def _with_mark(rendered: Rendered, name: StackName) -> Rendered:
     metadata = marks.with_mark(rendered.manifest["metadata"], name)
-    return rendered._replace(manifest={**rendered.manifest, "metadata": metadata})
+    return replace(rendered, manifest={**rendered.manifest, "metadata": metadata})

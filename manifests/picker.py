@@ -1,11 +1,13 @@
 """Objects of a variant's endpoint picker, and the InferencePool. They must agree in names, ports and labels."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import about, awaiting, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
 from manifests.pods import (
+    CERTIFICATE_VOLUME,
     CONTAINER_SECURITY,
     PASSED,
     annotation_origins,
@@ -13,6 +15,7 @@ from manifests.pods import (
     certificate_volumes,
     environment,
     scheduling,
+    secret_origins,
     security,
     strategy,
     token_mount,
@@ -165,10 +168,10 @@ def _deployment(variant: VariantPlan) -> Rendered:
     }
     patched = patch.apply(awaiting.annotate(manifest, picker.wait), picker.patch)
     rendered = about.part_object(variant, parts.PICKER, patched)
-    return rendered._replace(wait=picker.wait, origins=_origins(variant, patched))
+    return replace(rendered, wait=picker.wait, origins=_origins(variant, manifest, patched))
 
 
-def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
+def _origins(variant: VariantPlan, unpatched: Manifest, manifest: Manifest) -> dict[Path, Path]:
     """Return the origins of the Deployment's fields that come unchanged from the user's configuration.
 
     Keys are paths in the Deployment. Values are paths in the configuration.
@@ -180,7 +183,10 @@ def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
         patch_origins = patch.origins(at / "patch", variant.picker.patch, manifest)
     annotations = {key: top / "annotations" / key for key in variant.picker.pod_annotations}
     passed = {place: top / place[-1] for place in PASSED["Deployment"]}
-    return {**annotation_origins("Deployment", annotations), **patch_origins, **passed}
+    env = {PICKER_CONTAINER: variant.picker.env}
+    env |= {companion.name: companion.env for companion in variant.picker.companions}
+    secrets = secret_origins(unpatched, env, {CERTIFICATE_VOLUME: Path(*at, "tls", "secret")})
+    return {**annotation_origins("Deployment", annotations), **passed, **secrets, **patch_origins}
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """Pod templates of rendered objects, and readers of their trees. A patch can give any field a value of any shape."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from manifests.objects import Manifest
+from models import trees
 from models.paths import Path
+from models.trees import mapping, sequence
 
 Tree = Mapping[str, Any]
 
@@ -19,7 +21,6 @@ _PLACES = (
 _HOLDERS = frozenset(at[1] for at in _PLACES)
 """Keys of `spec` with pod templates below them. Most kinds of objects have none of these keys."""
 _CONTAINERS = ("initContainers", "containers")
-_NOTHING: Tree = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ def templates(manifest: Manifest) -> Iterator[PodTemplate]:
     if _HOLDERS.isdisjoint(spec):
         return
     for at in _PLACES:
-        template = mapping(value(manifest, at))
+        template = mapping(trees.at(manifest, *map(str, at)))
         if isinstance(template.get("spec"), Mapping):
-            annotations = mapping(value(template, ("metadata", "annotations")))
+            annotations = mapping(trees.at(template, "metadata", "annotations"))
             yield PodTemplate(at, manifest["kind"], annotations, mapping(template["spec"]))
 
 
@@ -58,25 +59,6 @@ def security(tree: Tree) -> Tree:
     return mapping(tree.get(SECURITY))
 
 
-def value(tree: object, at: Iterable[str | int]) -> object:
-    """Return the value at a path of keys; None if there is none."""
-    for key in at:
-        tree = mapping(tree).get(str(key))
-    return tree
-
-
-def mapping(found: object) -> Tree:
-    """Return a mapping as it is; an empty mapping for anything else."""
-    # Nearly every value is a dict; an `isinstance` check of an abstract class takes several times as long.
-    is_mapping = isinstance(found, dict) or isinstance(found, Mapping)  # noqa: SIM101
-    return cast("Tree", found) if is_mapping else _NOTHING
-
-
-def items(found: object) -> Sequence[Any]:
-    """Return a list as it is; an empty list for anything else."""
-    return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else ()
-
-
-def mappings(found: object) -> list[Tree]:
+def mappings(value: object) -> list[Tree]:
     """Return the mappings in a list. The schema refuses all other items."""
-    return [cast("Tree", item) for item in items(found) if isinstance(item, Mapping)]
+    return [cast("Tree", item) for item in sequence(value) if isinstance(item, Mapping)]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from manifests import pod_templates
 from manifests.objects import Manifest, compact, field_ref
 from models.paths import Path
 from models.role import Recreate, RollingUpdate
@@ -21,6 +22,10 @@ _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a 
 Source: k8s.io/client-go v0.34.3, rest/config.go (InClusterConfig); sigs.k8s.io/controller-runtime v0.22.4,
 pkg/leaderelection/leader_election.go.
 """
+CERTIFICATE_VOLUME = "certificate"
+"""Name of the volume with the certificate of a server."""
+_PUBLIC_KEY = "public-key"
+"""Name of the volume with the key of a ModelKit's signature."""
 _POOL_READER = "pool-reader"
 """Name of the volume with the sidecar's token."""
 _TEMPLATES = {
@@ -28,7 +33,7 @@ _TEMPLATES = {
     "LeaderWorkerSet": [("leaderWorkerTemplate", "leaderTemplate"), ("leaderWorkerTemplate", "workerTemplate")],
 }
 """Paths of pod templates below `spec`, by kind of the workload."""
-_FIELDS = ("affinity", "topologySpreadConstraints")
+_FIELDS = ("affinity", "imagePullSecrets", "priorityClassName", "topologySpreadConstraints")
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
 PASSED: Mapping[str, tuple[Path, ...]] = {
@@ -51,6 +56,50 @@ _DEVICE_CLAIM = "accelerators"
 def annotation_origins(kind: str, annotations: Mapping[str, Path]) -> dict[Path, Path]:
     """Return the origins of the annotations of pods in a manifest. `annotations` has the origin of each key."""
     return {at / key: origin for at in _ANNOTATIONS[kind] for key, origin in annotations.items()}
+
+
+def secret_origins(
+    manifest: Manifest, env: Mapping[str, Iterable[Variable]], volumes: Mapping[str, Path]
+) -> dict[Path, Path]:
+    """Return the origins of the names of Secrets in the pods of a manifest to which no patch was applied.
+
+    `env` has the variables of each container, and `volumes` the origin of the Secret of each volume. A patch keeps the
+    places of generated containers, variables and volumes.
+    """
+    return {
+        place: origin
+        for template in pod_templates.templates(manifest)
+        for place, origin in _secret_origins(Path(*template.at, "spec"), template.spec, env, volumes)
+    }
+
+
+def _secret_origins(
+    at: Path, pod: Manifest, env: Mapping[str, Iterable[Variable]], volumes: Mapping[str, Path]
+) -> Iterator[tuple[Path, Path]]:
+    for container_at, container in pod_templates.containers(pod):
+        for index, variable in enumerate(env.get(container["name"], ())):
+            if variable.secret_at is not None:
+                place = Path(*at, *container_at, "env", index, "valueFrom", "secretKeyRef", "name")
+                yield place, variable.secret_at
+    for index, volume in enumerate(pod.get("volumes", ())):
+        if volume["name"] in volumes:
+            yield Path(*at, "volumes", index, "secret", "secretName"), volumes[volume["name"]]
+
+
+def fetch_environments(fetches: Sequence[Fetch]) -> dict[str, tuple[Variable, ...]]:
+    """Return the variables of the containers that fetch weights, by name of the container."""
+    return {fetch.name: fetch.env for fetch in fetches}
+
+
+def fetch_secrets(fetches: Sequence[Fetch]) -> dict[str, Path]:
+    """Return the origins of the Secrets in the volumes of containers that fetch weights, by name of the volume."""
+    origins = dict[str, Path]()
+    for fetch in fetches:
+        if fetch.docker_config is not None:
+            origins.setdefault(fetch.docker_config_volume, fetch.docker_config.at)
+        if fetch.public_key is not None:
+            origins.setdefault(_PUBLIC_KEY, fetch.public_key.at)
+    return origins
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
@@ -196,7 +245,7 @@ def _fetch_mounts(fetch: Fetch) -> Iterator[dict[str, Any]]:
     if fetch.docker_config is not None:
         yield {"name": fetch.docker_config_volume, "mountPath": DOCKER_CONFIG, "readOnly": True}
     if fetch.public_key is not None:
-        yield {"name": "public-key", "mountPath": PUBLIC_KEY, "readOnly": True}
+        yield {"name": _PUBLIC_KEY, "mountPath": PUBLIC_KEY, "readOnly": True}
 
 
 def _ports(first_name: str, numbers: Sequence[int]) -> list[dict[str, Any]]:
@@ -332,11 +381,11 @@ def _fetch_volumes(fetches: Sequence[Fetch]) -> Iterator[dict[str, Any]]:
         marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
         yield {"name": "kit-settings", "downwardAPI": {"items": [marker]}}
     configs = {fetch.docker_config_volume: fetch.docker_config for fetch in fetches if fetch.docker_config is not None}
-    for volume, name in sorted(configs.items()):
+    for volume in sorted(configs):
         items = [{"key": ".dockerconfigjson", "path": "config.json"}]
-        yield {"name": volume, "secret": {"secretName": name, "items": items}}
-    for name in sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None}):
-        yield {"name": "public-key", "secret": {"secretName": name}}
+        yield {"name": volume, "secret": {"secretName": configs[volume].text, "items": items}}
+    for name in sorted({fetch.public_key.text for fetch in fetches if fetch.public_key is not None}):
+        yield {"name": _PUBLIC_KEY, "secret": {"secretName": name}}
 
 
 def token_volume(name: str) -> dict[str, Any]:
@@ -364,11 +413,11 @@ def certificate_volumes(secret: str | None) -> list[dict[str, Any]]:
     """Render the volume with the certificate of a server; none if the server has no certificate."""
     if secret is None:
         return []
-    return [{"name": "certificate", "secret": {"secretName": secret}}]
+    return [{"name": CERTIFICATE_VOLUME, "secret": {"secretName": secret}}]
 
 
 def certificate_mounts(secret: str | None) -> list[dict[str, Any]]:
     """Render the mount of `certificate_volumes` in a container."""
     if secret is None:
         return []
-    return [{"name": "certificate", "mountPath": CERTIFICATES, "readOnly": True}]
+    return [{"name": CERTIFICATE_VOLUME, "mountPath": CERTIFICATES, "readOnly": True}]

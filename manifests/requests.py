@@ -9,7 +9,7 @@ from planning.ground import parts
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.order import Id
 from planning.plans import VariantPlan
-from planning.routes.records import Alias, Objective
+from planning.routes.records import Alias, PoolObjective
 
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
@@ -20,7 +20,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
         yield _rewrite(variant, variant.requests.aliases)
 
 
-def _objective(variant: VariantPlan, objective: Objective) -> Rendered:
+def _objective(variant: VariantPlan, objective: PoolObjective) -> Rendered:
     manifest = {
         "apiVersion": variant.requests.api_version,
         "kind": "InferenceObjective",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from manifests import about, awaiting
@@ -12,7 +13,7 @@ from planning.ground.awaiting import SERVICE
 from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import ServicePlan, VariantPlan
-from planning.routes.records import Backend, Match, Mirror, ModelNames, Route, Rule, Timeouts
+from planning.routes.records import Match, Mirror, ModelNames, PlannedRoute, RouteBackend, RouteRule, TimeLimits
 from planning.variant.canary import ALL
 
 
@@ -24,8 +25,8 @@ def routed_service(variant: VariantPlan) -> Rendered:
     """
     contract: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    if variant.resource_id is not None:
-        contract = labels.routing_contract(variant.resource_id)
+    if variant.search_id is not None:
+        contract = labels.routing_contract(variant.search_id)
         annotations = {labels.SERVICE_KEY: variant.key}
     port = {
         "name": str(ROUTED_PORT),
@@ -40,13 +41,12 @@ def routed_service(variant: VariantPlan) -> Rendered:
         "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract, annotations),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    rendered = about.part_object(variant, parts.SERVICE, manifest)._replace(
-        delete_first=variant.resource_id is not None
-    )
+    rendered = about.part_object(variant, parts.SERVICE, manifest)
+    rendered = replace(rendered, delete_first=variant.search_id is not None)
     return awaiting.with_wait(rendered, SERVICE)
 
 
-def route(service: ServicePlan, plan: Route) -> Rendered:
+def route(service: ServicePlan, plan: PlannedRoute) -> Rendered:
     """Render the HTTPRoute of a service. The backends of the route are pools or Services."""
     parent = plan.parent
     parent_ref = {
@@ -71,7 +71,7 @@ def route(service: ServicePlan, plan: Route) -> Rendered:
     return Rendered(service.route_id, manifest, f"{service.key}-{parts.ROUTE.suffix}")
 
 
-def _rule(plan: Route, rule: Rule) -> dict[str, Any]:
+def _rule(plan: PlannedRoute, rule: RouteRule) -> dict[str, Any]:
     fields = {
         "matches": [_match(match) for match in rule.matches],
         "filters": list(_filters(plan, rule)),
@@ -81,7 +81,7 @@ def _rule(plan: Route, rule: Rule) -> dict[str, Any]:
     return compact(fields)
 
 
-def _backend(backend: Backend) -> dict[str, Any]:
+def _backend(backend: RouteBackend) -> dict[str, Any]:
     # The weight is always written, even a weight of 0, because an absent weight means 1.
     if backend.port is None:
         return {"group": POOL_GROUP, "kind": "InferencePool", "name": backend.name, "weight": backend.weight}
@@ -94,7 +94,7 @@ def _match(match: Match) -> dict[str, Any]:
     return compact({"path": {"type": "PathPrefix", "value": match.path}, "headers": headers})
 
 
-def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
+def _filters(plan: PlannedRoute, rule: RouteRule) -> Iterator[dict[str, Any]]:
     if rule.prefix is not None:
         rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": rule.prefix}}
         yield {"type": "URLRewrite", "urlRewrite": rewrite}
@@ -119,7 +119,7 @@ def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
     return rendered
 
 
-def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
+def _timeouts(timeouts: TimeLimits | None) -> dict[str, str]:
     if timeouts is None:
         return {}
     return compact({"request": timeouts.request, "backendRequest": timeouts.backend_request})

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import about, autoscaling, awaiting, pods, rbac
@@ -24,7 +25,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
         role_parts = parts.ROLES[workload.role]
         if workload.device_claim is not None:
             claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
-            yield claim._replace(replace=True)
+            yield replace(claim, replace=True)
         if workload.disruptions is not None:
             yield about.part_object(variant, role_parts.budget, _budget(variant, workload))
         yield from _scaled_workload(variant, workload)
@@ -36,14 +37,14 @@ def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rende
     unpatched = _workload(variant, workload)
     manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
     rendered = about.part_object(variant, role_parts.workload, manifest)
-    workload_object = rendered._replace(wait=workload.wait, origins=_origins(variant, workload, manifest))
+    workload_object = replace(rendered, wait=workload.wait, origins=_origins(variant, workload, unpatched, manifest))
     if workload.autoscaler is None:
         yield workload_object
         return
-    yield workload_object._replace(ignore=autoscaling.REPLICAS)
+    yield replace(workload_object, ignore=autoscaling.REPLICAS)
     autoscaler = autoscaling.manifest(variant, workload, workload.autoscaler)
     autoscaler_object = about.part_object(variant, role_parts.autoscaler, autoscaler)
-    yield autoscaler_object._replace(origins=autoscaling.origins(workload.autoscaler))
+    yield replace(autoscaler_object, origins=autoscaling.origins(workload.autoscaler))
 
 
 def _metadata(variant: VariantPlan, name: str) -> dict[str, Any]:
@@ -204,11 +205,15 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
     yield about.part_object(variant, parts.DECODE_ROLE_BINDING, binding)
 
 
-def _origins(variant: VariantPlan, workload: Workload, manifest: Manifest) -> dict[Path, Path]:
+def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, manifest: Manifest) -> dict[Path, Path]:
     """Return which fields of the manifest come unchanged from the user's configuration.
 
     Keys are paths in the manifest. Values are paths in the configuration.
     """
+    fetches = workload.weights.fetches
+    env = {workload.engine.name: workload.engine.env, **pods.fetch_environments(fetches)}
+    certificate_at = Path(*variant.path, "sidecar", "tls", "certificate")
+    volumes = {**pods.fetch_secrets(fetches), pods.CERTIFICATE_VOLUME: certificate_at}
     top = workload.path / "pod"
     pod_origins = {at: top / at[-1] for at in pods.PASSED[workload.kind]}
     patch_origins: dict[Path, Path] = {}
@@ -216,4 +221,9 @@ def _origins(variant: VariantPlan, workload: Workload, manifest: Manifest) -> di
         patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest)
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
-    return {**pods.annotation_origins(workload.kind, annotations), **patch_origins, **pod_origins}
+    return {
+        **pods.annotation_origins(workload.kind, annotations),
+        **pod_origins,
+        **pods.secret_origins(unpatched, env, volumes),
+        **patch_origins,
+    }

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from manifests import awaiting, network, pods
-from manifests.objects import Rendered, compact, metadata
+from manifests.objects import Manifest, Rendered, compact, metadata
+from models.paths import Path
 from planning.ground import labels, parts
 from planning.ground.awaiting import CLAIM
 from planning.ground.order import Id
@@ -42,6 +43,7 @@ def objects(storage: StoragePlan, user_labels: Mapping[str, str], annotations: M
             f"{storage.prefix}weights-{storage.folder}",
             retain=claim.retain,
             protect=claim.protect,
+            origins={Path("spec", "storageClassName"): claim.storage_class_at},
         )
         yield awaiting.with_wait(rendered, CLAIM)
     fill_suffix = f"{storage.prefix}fill-{storage.folder}"
@@ -49,7 +51,15 @@ def objects(storage: StoragePlan, user_labels: Mapping[str, str], annotations: M
         policy = network.manifest(storage.policy, object_metadata(storage.policy.name))
         yield Rendered(Id(storage.owner, storage.policy.part), policy, f"{fill_suffix}-{storage.policy.part.suffix}")
     job = _job(fill, object_metadata(fill.name), storage_labels)
-    yield awaiting.with_wait(Rendered(Id(storage.owner, parts.FILL), job, fill_suffix, ignore=_IGNORED), fill.wait)
+    rendered = Rendered(Id(storage.owner, parts.FILL), job, fill_suffix, ignore=_IGNORED, origins=_origins(fill, job))
+    yield awaiting.with_wait(rendered, fill.wait)
+
+
+def _origins(fill: FillPlan, job: Manifest) -> dict[Path, Path]:
+    """Return the origins of the names of Secrets in a Job."""
+    pull_secrets = {Path("spec", "template", "spec", "imagePullSecrets"): fill.pod_at / "imagePullSecrets"}
+    fetches = (fill.fetch,)
+    return pull_secrets | pods.secret_origins(job, pods.fetch_environments(fetches), pods.fetch_secrets(fetches))
 
 
 def _claim(claim: ClaimPlan, metadata: Mapping[str, Any]) -> dict[str, Any]:

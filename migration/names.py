@@ -73,7 +73,9 @@ def sanitize_dns1035_label(text: str) -> str:
     lowered = "".join(char.lower() if "A" <= char <= "Z" else char for char in text)
     legal = re.sub(r"[^a-z0-9-]", "", re.sub(r"[._]", "-", lowered))
     label = re.sub(r"-+", "-", legal.strip("-")) or "modelservice"
-    return f"m-{label}" if label[0].isdigit() else label
+    if label[0].isdigit():
+        return f"m-{label}"
+    return label
 
 
 def inference_service(namespace: str, service: str) -> str:
@@ -116,7 +118,9 @@ def aim_artifact(
 
     `cache` is None if the artifact belongs to no dedicated cache.
     """
-    dedicated = [] if cache is None else ["dedicated", cache]
+    dedicated = list[str]()
+    if cache is not None:
+        dedicated = ["dedicated", cache]
     return aim_name([source.replace(".", "-")], [source, env or None, storage_class, *dedicated], digits=10)
 
 
@@ -139,11 +143,13 @@ def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int
     if not 1 <= longest <= LONGEST:
         raise ValueError(f"maxLength must be between 1 and {LONGEST}, got {longest}")
     shown = [rfc_1123(part) or "part" for part in parts]
-    digest = hashlib.sha256("|".join(map(_as_go, hashed)).encode()).hexdigest()[:digits] if hashed else ""
+    digest = ""
+    if hashed:
+        digest = hashlib.sha256("|".join(map(_as_go, hashed)).encode()).hexdigest()[:digits]
     while sum(len(part) + 1 for part in shown) + len(digest) > longest and max(map(len, shown)) > 1:
         index = max(range(len(shown)), key=lambda position: len(shown[position]))
         shown[index] = shown[index][:-1].rstrip("-")
-    return "-".join([*shown, digest] if digest else shown)
+    return "-".join(filter(None, (*shown, digest)))
 
 
 def rfc_1123(text: str) -> str:

@@ -30,6 +30,11 @@ class Spec(BaseModel):
         """Return the spec of an absent section, without validation, so that no validator is built at import."""
         return cls.model_construct(**values)
 
+    @property
+    def explicit_fields(self) -> frozenset[str]:
+        """Names of the fields that a user wrote, in any layer of the configuration."""
+        return frozenset(self.model_fields_set)
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Return the spec itself, which is safe to share because it is frozen.
 

@@ -81,7 +81,8 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
 
 def _is_variable_in_clear(mapping: Mapping[Any, Any]) -> bool:
     """Return whether a mapping is a Kubernetes variable, `{name: …, value: …}`, whose value is a credential."""
-    name, value = mapping.get("name"), mapping.get("value")
+    name = mapping.get("name")
+    value = mapping.get("value")
     return isinstance(name, str) and isinstance(value, str) and credentials.is_credential(name, value)
 
 
@@ -98,13 +99,26 @@ def _list(items: Sequence[Any], at: _Keys, *, in_object: bool) -> Iterator[Probl
 
 def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterator[Problem]:
     """Check a text by its shape and, if `_naming` says that the key tells what the text is, also by its key."""
-    above, name = at[0], str(at[1])
+    above = at[0]
+    name = str(at[1])
     naming = _naming(above, in_object=in_object)
-    is_credential = credentials.has_shape(text) if naming is None else credentials.is_credential(name, text, naming)
-    if not is_credential:
-        return
-    remedy = _TO_NOWHERE if naming is Naming.LABELS else _REMEDIES.get(str(_last(above)), _TO_SECRET)
-    yield Problem(_path(at), _IN_CLEAR, _TO_TRIGGER if "autoscaling" in _path(at) else remedy)
+    if naming is None:
+        is_credential = credentials.has_shape(text)
+    else:
+        is_credential = credentials.is_credential(name, text, naming)
+    if is_credential:
+        path = _path(at)
+        yield Problem(path, _IN_CLEAR, _remedy(path, naming))
+
+
+def _remedy(path: Path, naming: Naming | None) -> str:
+    """Return the advice for a credential at a path."""
+    if "autoscaling" in path:
+        return _TO_TRIGGER
+    if naming is Naming.LABELS:
+        return _TO_NOWHERE
+    remedies = (_REMEDIES[key] for key in path.parent[-1:] if key in _REMEDIES)
+    return next(remedies, _TO_SECRET)
 
 
 def _naming(above: _Keys, *, in_object: bool) -> Naming | None:
@@ -127,7 +141,8 @@ def _last(keys: _Keys) -> str | int:
 def _arguments(tokens: Sequence[str], at: _Keys) -> Iterator[Problem]:
     """Check the arguments of a container: flags by their names, JSON values by their keys, texts by their shape."""
     for flag in flags.parse(tokens):
-        name, value = flag.name, flag.value
+        name = flag.name
+        value = flag.value
         if _is_json_with_credential(flag):
             yield Problem(_path((at, flag.value_index)), _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
         elif value is not None and name and credentials.is_credential(name, value):
@@ -147,7 +162,9 @@ def _flag_remedy(flag: Flag) -> str:
 
 
 def _argument_remedy(variable: str, argument: str) -> str:
-    reference = json.dumps(argument) if " " in argument else argument
+    reference = argument
+    if " " in argument:
+        reference = json.dumps(argument)
     return f"put it into an existing Secret, add {variable}: {_SECRET_KEY_REF} to env, and write {reference}"
 
 

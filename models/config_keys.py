@@ -31,7 +31,7 @@ def problems(keys: Iterable[str], project: str = NAMESPACE) -> list[Problem]:
     """
     known = [of_project(key, project) for key in KEYS]
     unknown = sorted(key for key in keys if key.startswith(f"{project}:") and key not in known)
-    unread = [] if project == NAMESPACE else sorted(key for key in keys if key in KEYS)
+    unread = sorted(key for key in keys if key in KEYS and project != NAMESPACE)
     return [
         *(Problem(Path(key), "unknown key", _suggestion(key, known)) for key in unknown),
         *(Problem(Path(key), f"is not read in project {project}", _rename_remedy(key, project)) for key in unread),
@@ -61,4 +61,6 @@ def _rename_remedy(key: str, project: str) -> str:
 def _suggestion(key: str, known: Sequence[str]) -> str:
     names = {name.partition(":")[2]: name for name in known}
     close = difflib.get_close_matches(key.partition(":")[2].lower(), names, n=1)
-    return f"did you mean {names[close[0]]}?" if close else f"known here: {', '.join(known)}"
+    if close:
+        return f"did you mean {names[close[0]]}?"
+    return f"known here: {', '.join(known)}"

@@ -33,7 +33,7 @@ def is_placeholder(text: str) -> bool:
 
 def is_random(text: str) -> bool:
     """Return whether a text looks random: digits, capitals and small letters in a run of ten or more characters."""
-    return any(all(each.search(run) for each in _CLASSES) for run in _RUN.findall(text))
+    return any(all(pattern.search(run) for pattern in _CLASSES) for run in _RUN.findall(text))
 
 
 def is_issued(text: str, files: Collection[str], *, may_be_words: bool) -> bool:
@@ -48,7 +48,9 @@ def is_issued(text: str, files: Collection[str], *, may_be_words: bool) -> bool:
 
 def _is_file(text: str, files: Collection[str]) -> bool:
     """Return whether a text is the path of a file: absolute, below a folder, or with a usual end."""
-    path = _FILE.fullmatch(text) if len(text) <= _LONGEST else None
+    if len(text) > _LONGEST:
+        return False
+    path = _FILE.fullmatch(text)
     if path is None or is_random(text.replace("/", " ")):
         return False
     is_below_folder = bool(path["root"]) or (path["start"] is not None and "/" in text)

@@ -114,7 +114,8 @@ def may_have_shape(text: str) -> bool:
 
 def hide(text: str) -> str:
     """Return a text with an ellipsis in place of each credential that `has_shape` finds."""
-    shown, end = list[str](), 0
+    shown = list[str]()
+    end = 0
     for setting in sorted(_settings_of(text), key=lambda setting: setting.start):
         if setting.start >= end:
             shown += (text[end : setting.start], _HIDDEN)
@@ -131,7 +132,9 @@ def variable_name(name: str) -> str:
 
 
 def _is_credential_by_name(name: str, value: str, naming: Naming) -> bool:
-    named, text, table = _words_of(name), value.strip(), _table()
+    named = _words_of(name)
+    text = value.strip()
+    table = _table()
     if named is None or text.lower() in table.switches or credential_values.is_placeholder(text):
         return False
     word = named.word
@@ -141,21 +144,32 @@ def _is_credential_by_name(name: str, value: str, naming: Naming) -> bool:
         return False
     if not any(match[1] for match in REFERENCE.finditer(value)):
         return True
-    rest = REFERENCE.sub(lambda match: "" if match[1] else match[0], value)
+    rest = REFERENCE.sub(_without_reference, value)
     return rest.strip(" :").lower() not in _SCHEMES
+
+
+def _without_reference(match: re.Match[str]) -> str:
+    """Return the text in place of a match of `REFERENCE`: only a reference is removed."""
+    if match[1]:
+        return ""
+    return match[0]
 
 
 def _shapes_of(text: str) -> Iterator[_Shape]:
     """Yield the shapes of credentials in a text."""
     table = _table()
-    for shape in table.shapes if table.parts.search(text) else ():
+    if not table.parts.search(text):
+        return
+    for shape in table.shapes:
         if any(part in text for part in shape.contains) and shape.pattern.search(text) is not None:
             yield shape
 
 
 def _settings_of(text: str) -> Iterator[Setting]:
     """Yield the settings in a text whose values are credentials by their names."""
-    for setting in text_settings.settings(text) if _table().setting.search(text) else ():
+    if not _table().setting.search(text):
+        return
+    for setting in text_settings.settings(text):
         if _is_credential_by_name(setting.name, setting.value, Naming.OBJECT):
             yield setting
 
@@ -163,8 +177,11 @@ def _settings_of(text: str) -> Iterator[Setting]:
 @lru_cache(4096)
 def _words_of(name: str) -> _Name | None:
     """Return the words of credentials at the end of a name; None if there are none, or if they are harmless."""
-    table, variable = _table(), _without_tails(variable_name(name))
-    forms = (variable, variable.removesuffix("S")) if not variable.endswith("SS") else (variable,)
+    table = _table()
+    variable = _without_tails(variable_name(name))
+    forms = [variable]
+    if not variable.endswith("SS"):
+        forms.append(variable.removesuffix("S"))
     if any(_ends_with(form, harmless) for form in forms for harmless in table.harmless):
         return None
     for words, word in table.words.items():
@@ -179,7 +196,10 @@ def _without_tails(variable: str) -> str:
     """Return a name without the number or the words after what it names: API_KEY_V2 and API_KEY_OLD become API_KEY."""
     while True:
         tail = next((tail for tail in _table().tails if variable.endswith(tail)), None)
-        shorter = _NUMBERED.sub("", variable) if tail is None else variable.removesuffix(tail)
+        if tail is None:
+            shorter = _NUMBERED.sub("", variable)
+        else:
+            shorter = variable.removesuffix(tail)
         if shorter in {"", variable}:
             return variable
         variable = shorter

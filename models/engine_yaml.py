@@ -6,7 +6,7 @@ number or a date, and numbers with a leading zero, which are octal in YAML 1.1 a
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -64,6 +64,8 @@ class _Loader(BoundedScanner, yaml.SafeLoader):
     """YAML loader that leaves unquoted scalars as text, because this module finds their types."""
 
 
+_TAGS: Mapping[type[yaml.Node], str] = {yaml.ScalarNode: _TEXT, yaml.MappingNode: _MAP, yaml.SequenceNode: _LIST}
+"""Tags of values whose type is not looked for in the text."""
 _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
 
 
@@ -72,9 +74,9 @@ class _FastLoader(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
 
     def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
         """Return the tag of a node that has no tag in the text."""
-        if kind is yaml.ScalarNode:
-            return _PLAIN if implicit[0] else _TEXT
-        return _MAP if kind is yaml.MappingNode else _LIST
+        if kind is yaml.ScalarNode and implicit[0]:
+            return _PLAIN
+        return _TAGS[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,14 @@ class Document:
         Problems whose remedy is to quote a value show the value in the spelling of the file. Problems of values in
         other files are returned unchanged.
         """
-        shown = [self._with_original_text(problem) if problem.file == self.file else problem for problem in problems]
+        shown = list(map(self._with_original_text, problems))
         paths = {problem.path for problem in shown if problem.file == self.file}
         return [*shown, *(problem for problem in self.ambiguities if problem.path not in paths)]
 
     def _with_original_text(self, problem: Problem) -> Problem:
         """Return a problem. If its remedy is to quote a value, the value is shown as in the file: 1.50, not 1.5."""
+        if problem.file != self.file:
+            return problem
         shown, text = self.original_texts.get(problem.path, ("", ""))
         echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
         if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
@@ -120,7 +124,9 @@ def parse(text: str, name: str, top: Path = _ROOT, file: str = "") -> Document:
     try:
         return _Reader(top, file).document(_compose(text))
     except yaml.MarkedYAMLError as error:
-        where = f"{name}:{error.problem_mark.line + 1}" if error.problem_mark is not None else name
+        where = name
+        if error.problem_mark is not None:
+            where = f"{name}:{error.problem_mark.line + 1}"
         raise mistake(where, f"is not valid YAML ({error.problem})", "correct that line") from None
     except TooManyAliasesError:
         what = "repeats too many values by aliases, so that Pulumi's engine cannot read it"
@@ -167,7 +173,8 @@ class _Reader:
     """Converter of one file's YAML nodes to plain values."""
 
     def __init__(self, top: Path, file: str) -> None:
-        self._top, self._file = top, file
+        self._top = top
+        self._file = file
         self._ambiguities = list[Problem]()
         self._original_texts = dict[Path, tuple[str, str]]()
         self._ancestors = set[yaml.Node]()
@@ -175,9 +182,10 @@ class _Reader:
 
     def document(self, root: yaml.Node | None) -> Document:
         """Return the values of a root node."""
+        tree: object = None
         if root is not None:
             yaml_limits.check(root)
-        tree: object = None if root is None else self._value(root, Path())
+            tree = self._value(root, Path())
         return Document(tree, tuple(self._ambiguities), self._original_texts, self._file)
 
     def _value(self, node: yaml.Node, at: Path) -> object:
@@ -185,10 +193,13 @@ class _Reader:
             return self._scalar(node, at)
         if node in self._ancestors:
             raise _yaml_error(node, "an alias refers to a value that contains the alias")
-        if node.tag != (_MAP if isinstance(node, yaml.MappingNode) else _LIST):
+        if node.tag != _TAGS[type(node)]:
             raise _yaml_error(node, f"tag {node.tag} is not supported")
         self._ancestors.add(node)
-        value = self._mapping(node, at) if isinstance(node, yaml.MappingNode) else self._list(node, at)
+        if isinstance(node, yaml.MappingNode):
+            value = self._mapping(node, at)
+        else:
+            value = self._list(node, at)
         self._ancestors.remove(node)
         return value
 
@@ -197,7 +208,8 @@ class _Reader:
         return [self._value(item, at / index) for index, item in enumerate(items)]
 
     def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
-        explicit, merged = dict[str, object](), dict[str, object]()
+        explicit = dict[str, object]()
+        merged = dict[str, object]()
         for key, inner in cast("Sequence[tuple[yaml.Node, yaml.Node]]", node.value):
             if not isinstance(key, yaml.ScalarNode):
                 raise _yaml_error(key, "a key is no text")
@@ -213,7 +225,9 @@ class _Reader:
 
     def _merge_key(self, node: yaml.Node, at: Path) -> dict[str, object]:
         """Return the entries of a merge key (`<<`). Earlier mappings override later ones."""
-        sources = cast("Sequence[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
+        sources: Sequence[yaml.Node] = [node]
+        if isinstance(node, yaml.SequenceNode):
+            sources = cast("Sequence[yaml.Node]", node.value)
         merged = dict[str, object]()
         for source in sources:
             if not isinstance(source, yaml.MappingNode):
@@ -236,17 +250,23 @@ class _Reader:
         value = _unquoted_value(text)
         if isinstance(value, str):
             noun = _other_reading(text)
-        else:
-            noun = _ZERO_FIRST if _LEADING_ZERO.fullmatch(text) else None
-        if noun is not None:
-            # Messages show ambiguous text only where they would show a number. Elsewhere the text may be a credential.
-            shown = bool(echo(at, 0))
-            what = f"is {noun} ({text})" if shown else f"is {noun}"
-            remedy = "write it without the zero, or quoted" if noun is _ZERO_FIRST else "write it quoted"
-            self._add_ambiguity(at, what, f'{remedy}: "{text}"' if shown else remedy)
+            if noun is not None:
+                self._add_scalar(at, noun, text, "write it quoted")
+        elif _LEADING_ZERO.fullmatch(text):
+            self._add_scalar(at, _ZERO_FIRST, text, "write it without the zero, or quoted")
         if isinstance(value, bool | int | float) and at.is_within(self._top):
             self._original_texts[at.below(self._top)] = str(value).lower(), text
         return value
+
+    def _add_scalar(self, at: Path, noun: str, text: str, remedy: str) -> None:
+        """Add the problem of an ambiguous scalar.
+
+        The problem shows the text only where messages would show a number. Elsewhere the text may be a credential.
+        """
+        if echo(at, 0):
+            self._add_ambiguity(at, f"is {noun} ({text})", f'{remedy}: "{text}"')
+        else:
+            self._add_ambiguity(at, f"is {noun}", remedy)
 
     def _add_ambiguity(self, at: Path, what: str, remedy: str) -> None:
         """Add a problem; paths outside of `self._top` are ignored."""
@@ -266,15 +286,17 @@ def _unquoted_value(text: str) -> str | bool | float | None:
     """Return the value that the engine reads from an unquoted scalar."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    number = _number(text.replace("_", "")) if text[0] in "+-.0123456789" else None
+    if text[0] not in "+-.0123456789":
+        return text
+    number = _number(text.replace("_", ""))
     return text if number is None else number
 
 
 def _number(text: str) -> float | None:
     """Return the number that the engine reads from an unquoted scalar; None if the engine reads text."""
     if _WHOLE.fullmatch(text) is not None and len(text) <= _MAX_WHOLE_LENGTH:
-        is_octal = re.match(r"[-+]?0[0-7]", text) is not None
-        whole = int(text, 8 if is_octal else 0)
+        base = 8 if re.match(r"[-+]?0[0-7]", text) else 0
+        whole = int(text, base)
         if -(2**63) <= whole < 2**64:
             return whole
     if _FRACTION.fullmatch(text) is None:
@@ -282,7 +304,9 @@ def _number(text: str) -> float | None:
     number = float(text)
     if number in {float("inf"), float("-inf")}:
         return None
-    return int(number) if number.is_integer() and abs(number) < _EXPONENT_BOUND else number
+    if number.is_integer() and abs(number) < _EXPONENT_BOUND:
+        return int(number)
+    return number
 
 
 def _other_reading(text: str) -> str | None:
@@ -290,4 +314,6 @@ def _other_reading(text: str) -> str | None:
     value = _unquoted_value(text)
     if isinstance(value, str):
         return next((noun for noun, pattern in _AMBIGUOUS.items() if pattern.fullmatch(text)), None)
-    return "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"
+    if value is None:
+        return "null"
+    return "a boolean" if isinstance(value, bool) else "a number"

@@ -83,7 +83,9 @@ class ResourceFieldRef(Spec):
     def _has_unit_of_resource(self) -> "ResourceFieldRef":
         is_cpu = self.resource.endswith(".cpu")
         if self.divisor not in {None, "1"} and is_cpu != (self.divisor == "1m"):
-            remedy = "write 1 or 1m" if is_cpu else "write 1 or a multiple such as 1Mi"
+            remedy = "write 1 or a multiple such as 1Mi"
+            if is_cpu:
+                remedy = "write 1 or 1m"
             raise refuse(f"has a divisor that {self.resource} cannot have ({self.divisor})", remedy, echoed=False)
         return self
 

@@ -14,13 +14,15 @@ from models.stack import Stack
 
 def specs_at(path: Path) -> list[type[BaseModel]]:
     """Return the specs that may stand at a path."""
-    return [found for found in _types_at(path) if isinstance(found, type) and issubclass(found, BaseModel)]
+    return [kind for kind in _types_at(path) if isinstance(kind, type) and issubclass(kind, BaseModel)]
 
 
 def type_tags(spec: type[BaseModel]) -> tuple[str, ...]:
     """Return the values of `type` that select a spec from a union; empty for a spec that is in no union."""
     field = spec.model_fields.get("type")
-    return typing.get_args(field.annotation) if field is not None and field.is_required() else ()
+    if field is None or not field.is_required():
+        return ()
+    return typing.get_args(field.annotation)
 
 
 def fields_at(path: Path) -> dict[str, FieldInfo]:
@@ -39,8 +41,11 @@ def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
     `inherited` are the keys that a mapping at `path` would inherit. A path below `defaults` has the field that the same
     path has below a service.
     """
-    at = Path("services", "", *path[1:]) if path[:1] == ("defaults",) and path[1:] else path
-    field, specs = field_at(at), specs_at(at)
+    at = path
+    if path[:1] == ("defaults",) and path[1:]:
+        at = Path("services", "", *path[1:])
+    field = field_at(at)
+    specs = specs_at(at)
     required = [name for name, inner in fields_at(at).items() if inner.is_required() and name not in inherited]
     if any(map(type_tags, specs)):
         return "write it with type"
@@ -68,8 +73,10 @@ def _types_below(annotation: object, part: str | int) -> Iterator[object]:
         for name, field in annotation.model_fields.items():
             if (field.alias or name) == part:
                 yield from _unwrap(field.annotation)
-    elif typing.get_origin(annotation) in {dict, tuple}:
-        yield from _unwrap(typing.get_args(annotation)[0 if isinstance(part, int) else 1])
+    elif typing.get_origin(annotation) is tuple:
+        yield from _unwrap(typing.get_args(annotation)[0])
+    elif typing.get_origin(annotation) is dict:
+        yield from _unwrap(typing.get_args(annotation)[1])
 
 
 def _unwrap(annotation: object) -> Iterator[object]:

@@ -7,15 +7,17 @@ vLLM reads `_` as `-` before the first dot of a name, `--flag value` as `--flag=
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
+from models.trees import mapping
 
-LOW, HIGH = 0, 1
+LOW = 0
+HIGH = 1
 """The two layers of a merge; `HIGH` overrides `LOW`."""
 _FLAG = re.compile(r"--?[A-Za-z][^\s=]*(?:=.*)?", re.DOTALL)
 _FLAG_AND_MORE = re.compile(r"--?[A-Za-z][^\s=]*\s.*|--", re.DOTALL)
@@ -41,7 +43,8 @@ class Flag:
             return attached
         if head.startswith("-O") and len(head) > len("-O"):
             return head.removeprefix("-O")
-        return " ".join(self.tokens[1:] if self.name else self.tokens) or None
+        values = self.tokens[1:] if self.name else self.tokens
+        return " ".join(values) or None
 
     @property
     def value_index(self) -> int:
@@ -51,7 +54,9 @@ class Flag:
     @property
     def switch(self) -> str:
         """The name without `no-`. It is the same for `--x` and `--no-x`."""
-        return f"--{self.name.removeprefix('--no-')}" if self.name.startswith("--no-") else self.name
+        if self.name.startswith("--no-"):
+            return f"--{self.name.removeprefix('--no-')}"
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +100,10 @@ def merge(low: Sequence[str], high: Sequence[str]) -> list[str]:
 def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedToken]:
     """Merge two lists as `merge` does, and return each token with its layer and its position in that layer."""
     if not low or not high:
-        return [MergedToken(token, HIGH if high else LOW, index) for index, token in enumerate(high or low)]
-    low_flags, high_flags = parse(low), parse(high)
+        layer = HIGH if high else LOW
+        return [MergedToken(token, layer, index) for index, token in enumerate(high or low)]
+    low_flags = parse(low)
+    high_flags = parse(high)
     overrides = {flag.switch: [other for other in high_flags if other.switch == flag.switch] for flag in high_flags}
     last_low = {flag.switch: flag for flag in low_flags}
     # Tokens that belong to no flag come first. After a flag of the other layer, they would become values of that flag.
@@ -117,9 +124,12 @@ def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, F
     A flag is returned only if the same flag has a valid JSON object in the other layer. Without that object, `merge`
     would merge nothing, even if the malformed object were valid.
     """
-    high_flags, malformed = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
+    high_flags = {flag.name: flag for flag in parse(high) if flag.name}
+    malformed = list[tuple[int, Flag]]()
     for low_flag in parse(low):
-        pair = [(LOW, low_flag), (HIGH, high_flags[low_flag.name])] if low_flag.name in high_flags else []
+        if low_flag.name not in high_flags:
+            continue
+        pair = ((LOW, low_flag), (HIGH, high_flags[low_flag.name]))
         no_object = [(layer, flag) for layer, flag in pair if json_object(flag) is None]
         if len(no_object) == 1:
             malformed += [(layer, flag) for layer, flag in no_object if (flag.value or "").startswith("{")]
@@ -128,13 +138,14 @@ def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, F
 
 def problems(path: Path, tokens: Sequence[str], json_flags: Collection[str]) -> list[Problem]:
     """Return the problems of the arguments at `path`, such as `services.qwen.engine.args`. No problem shows a value."""
-    found, earlier = list[Problem](), list[Flag]()
+    mistakes = list[Problem]()
+    earlier = list[Flag]()
     for flag in parse(tokens):
-        found += [*_stray_tokens(path, flag, json_flags), *_conflicts(path, flag, earlier)]
+        mistakes += [*_stray_tokens(path, flag, json_flags), *_conflicts(path, flag, earlier)]
         if flag.name in json_flags:
-            found += json_problems(path / flag.value_index, flag)
+            mistakes += json_problems(path / flag.value_index, flag)
         earlier.append(flag)
-    return found
+    return mistakes
 
 
 def json_problems(at: Path, flag: Flag) -> list[Problem]:
@@ -194,7 +205,8 @@ def _override(low: Flag, high: Sequence[Flag]) -> list[MergedToken]:
     These are the tokens of the high flags. If the high layer has the flag once, and both layers have a JSON object as
     its value, the result is one token with the merged JSON.
     """
-    low_object, high_object = json_object(low), json_object(high[0])
+    low_object = json_object(low)
+    high_object = json_object(high[0])
     if low.name != high[0].name or len(high) > 1 or low_object is None or high_object is None:
         return _merged_tokens(high, HIGH)
     head = high[0].tokens[0].partition("=")[0]
@@ -211,7 +223,7 @@ def json_object(flag: Flag) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-def _merge_patch(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
+def _merge_patch(low: Mapping[str, Any], high: dict[str, Any]) -> dict[str, Any]:
     """Merge two JSON objects by RFC 7386."""
     merged = dict(low)
     for key, value in high.items():
@@ -219,8 +231,7 @@ def _merge_patch(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
             merged.pop(key, None)
         elif isinstance(value, dict):
             low_value = merged.get(key)
-            base = cast("dict[str, Any]", low_value) if isinstance(low_value, dict) else {}
-            merged[key] = _merge_patch(base, cast("dict[str, Any]", value))
+            merged[key] = _merge_patch(mapping(low_value), cast("dict[str, Any]", value))
         else:
             merged[key] = value
     return merged

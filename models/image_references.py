@@ -7,7 +7,9 @@ Therefore, different texts can mean the same image.
 import re
 from dataclasses import dataclass
 
-_DEFAULT_REGISTRY, _DEFAULT_NAMESPACE, _DEFAULT_TAG = "docker.io", "library", "latest"
+_DEFAULT_REGISTRY = "docker.io"
+_DEFAULT_NAMESPACE = "library"
+_DEFAULT_TAG = "latest"
 _LOCAL = "localhost"
 _SHORT_DIGEST = 6
 """Number of hex digits of a digest in `ImageReference.version`."""
@@ -35,7 +37,9 @@ class ImageReference:
         If the reference has both a tag and a digest, the tag is appended, because `version` then contains no tag.
         """
         last = self.repository.rpartition("/")[2]
-        return _legal(last if self.tag is None or self.digest is None else f"{last}-{self.tag}")
+        if self.tag is not None and self.digest is not None:
+            last = f"{last}-{self.tag}"
+        return _legal(last)
 
     @property
     def version(self) -> str:
@@ -52,9 +56,10 @@ def parse(text: str) -> ImageReference:
     place, at, digest = text.partition("@")
     if at:
         _check_digest(text, digest)
-    first, _, rest = place.partition("/")
-    has_registry = bool(rest) and ("." in first or ":" in first or first == _LOCAL)
-    registry, path = (first, rest) if has_registry else (_DEFAULT_REGISTRY, place)
+    registry, _, path = place.partition("/")
+    if not path or not ("." in registry or ":" in registry or registry == _LOCAL):
+        registry = _DEFAULT_REGISTRY
+        path = place
     repository, colon, tag = _split_tag(path)
     if colon and not tag and _legal(repository):
         raise ImageReferenceError(f"malformed tag reference (empty tag): {text}")
@@ -62,8 +67,9 @@ def parse(text: str) -> ImageReference:
         raise ImageReferenceError("image name is empty after sanitization")
     if registry == _DEFAULT_REGISTRY and "/" not in repository:
         repository = f"{_DEFAULT_NAMESPACE}/{repository}"
-    # Only a reference without a digest gets the default tag.
-    return ImageReference(registry.lower(), repository, tag or (None if at else _DEFAULT_TAG), digest or None)
+    if not tag and not digest:
+        tag = _DEFAULT_TAG
+    return ImageReference(registry.lower(), repository, tag or None, digest or None)
 
 
 def _split_tag(path: str) -> tuple[str, str, str]:

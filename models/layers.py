@@ -19,6 +19,7 @@ from models import fields, flags
 from models.paths import Path
 from models.problems import Problem, echo
 from models.service import Variant
+from models.trees import mapping, sequence
 
 Value = TypeVar("Value")
 INHERITED_BY_PREFILL = (
@@ -120,14 +121,15 @@ class Layer:
         origin = self.origin.find(path)
         if not absent or _is_inside_whole(path):
             return Place(origin.at, origin.file)
-        return Place(Path(*path[:2], *origin.at[1:]) if origin.at[:1] == ("defaults",) else origin.at)
+        if origin.at[:1] == ("defaults",):
+            return Place(Path(*path[:2], *origin.at[1:]))
+        return Place(origin.at)
 
     def holds(self, path: Path) -> bool:
         """Return whether the tree has a value at a path."""
         node: object = self.tree
         for part in path:
-            items = enumerate(cast("list[object]", node)) if isinstance(node, list) else ()
-            children = {**mapping_of(cast("object", node)), **dict(items)}
+            children = {**mapping(node), **dict(enumerate(sequence(node)))}
             if part not in children:
                 return False
             node = children[part]
@@ -152,11 +154,6 @@ def is_mapping(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def mapping_of(value: object) -> dict[str, Any]:
-    """Return the value if it is a mapping, or else an empty mapping."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
     """Merge two values. `path` is the path of both in the merged tree, with `*` for names that the user chose."""
     if _is_merged_by_key(low.tree, high.tree, path):
@@ -175,14 +172,18 @@ def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]
     lower layer has, and for each key of both layers whose higher value is a mapping or a list. Other values need no
     entry: they are from the higher layer, and were written there at their keys.
     """
-    tree, below = dict[str, Any](), dict(high.origin.below)
+    tree = dict[str, Any]()
+    below = dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW
     for key, value in low.tree.items():
+        step = "*" if has_names else key
         if key not in high.tree:
-            tree[key], below[key] = copy_value(value), low.origin.child(key)
+            tree[key] = copy_value(value)
+            below[key] = low.origin.child(key)
         elif isinstance(high.tree[key], dict | list):
-            merged = _merge_values(low.child(key), high.child(key), path / ("*" if has_names else key), problems)
-            tree[key], below[key] = merged.tree, merged.origin
+            merged = _merge_values(low.child(key), high.child(key), path / step, problems)
+            tree[key] = merged.tree
+            below[key] = merged.origin
         elif high.tree[key] is not None:
             tree[key] = high.tree[key]
     added = {key: value for key, value in high.tree.items() if key not in low.tree}
@@ -196,7 +197,8 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
         return isinstance(low, dict) and isinstance(high, dict)
     if path[-1] in _REPLACED_WHOLE or path[-2:] in _REPLACED_WHOLE_BELOW:
         return False
-    low_type, high_type = cast("dict[str, Any]", low).get("type"), cast("dict[str, Any]", high).get("type")
+    low_type = cast("dict[str, Any]", low).get("type")
+    high_type = cast("dict[str, Any]", high).get("type")
     return path[-1] not in _TYPED or low_type is None or high_type is None or low_type == high_type
 
 
@@ -207,7 +209,9 @@ def _is_of_wrong_type(low: object, path: Path) -> bool:
 
 def _is_inside_whole(path: Path) -> bool:
     """Return whether a path of a stack is inside a list, or inside a value that is replaced whole."""
-    ancestors = path[2:-1] if path[:1] == ("services",) else path[:-1]
+    ancestors = path[:-1]
+    if path[:1] == ("services",):
+        ancestors = path[2:-1]
     return any(isinstance(part, int) or part in _REPLACED_WHOLE for part in ancestors) or any(
         (outer, inner) in _REPLACED_WHOLE_BELOW or (outer, "*") in _REPLACED_WHOLE_BELOW
         for outer, inner in pairwise(ancestors)
@@ -262,8 +266,7 @@ def _copy_below(value: Value, at: Path, file: str, problems: list[Problem]) -> V
         if inner is None:
             problems.append(ineffective_null(at / key, file))
         else:
-            # Only mappings need a path and the recursion. Nearly every value is a text or a number.
-            tree[key] = _copy_below(inner, at / key, file, problems) if is_mapping(inner) else copy_value(inner)
+            tree[key] = _copy_below(inner, at / key, file, problems)
     return cast("Value", tree)
 
 

@@ -18,13 +18,14 @@ from pydantic_core import ErrorDetails
 
 from models import cleartext, config_keys, fields
 from models.base import Spec
-from models.layers import Layer, Place, Source, mapping_of
+from models.layers import Layer, Place, Source
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo, warning
 from models.profile import ChosenProfile
 from models.service import Service
 from models.stack import Stack
 from models.stack_layers import merge_stack
+from models.trees import mapping, sequence, without_none
 
 _MOST_NAMES = 4
 """Maximum number of services that a message lists."""
@@ -39,6 +40,8 @@ _NOUNS = {
     "model_attributes_type": ("a mapping", "write keys with values below it"),
 }
 """Noun for the expected value, and the remedy, by pydantic's error type."""
+_NOUNS_OF_VALUES = (((bool,), "a boolean"), ((int, float), "a number"), ((dict,), "a mapping"), ((list,), "a list"))
+"""Noun for a value that is no text, by its type."""
 _INCOMPLETE = frozenset({"missing", "union_tag_not_found"})
 """Pydantic's types of errors of values that lack something."""
 
@@ -117,9 +120,10 @@ class Loaded:
         problem gets the path at which the value was written. If not, the value is wrong only together with other values
         of the canary, and the problem keeps its path in the canary.
         """
-        located = [(problem, *self._locate(problem)) for problem in problems]
+        located = list(map(self._locate, problems))
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
-        places, services = dict[tuple[Path, Place, str], Place](), self._affected_services(located)
+        places = dict[tuple[Path, Place, str], Place]()
+        services = self._affected_services(located)
         for problem, origin, canary in located:
             if problem.explicit_only and origin != Place(problem.path):
                 continue
@@ -135,24 +139,28 @@ class Loaded:
         The text names the services with the problem. There is no text if all services have the problem, or if the
         message itself names a service with the problem.
         """
-        found = dict[tuple[Path, str], dict[str, None]]()
+        affected = dict[tuple[Path, str], dict[str, None]]()
         for problem, origin, _ in located:
-            if origin.path[:1] == ("defaults",):
-                found.setdefault((origin.path, problem.what), {})[str(Path(*problem.path[:2]))] = None
+            if origin.path[:1] == ("defaults",) and not problem.names_service:
+                affected.setdefault((origin.path, problem.what), {})[str(Path(*problem.path[:2]))] = None
         return {
             key: f", for {_enumeration(list(services))}"
-            for key, services in found.items()
-            if len(services) < len(self.stack.services) and not any(_names(key[1], service) for service in services)
+            for key, services in affected.items()
+            if len(services) < len(self.stack.services)
         }
 
-    def _locate(self, problem: Problem) -> tuple[Place, Path]:
-        """Return the place at which the value of a problem was written, and the path of the canary with the problem.
+    def _locate(self, problem: Problem) -> tuple[Problem, Place, Path]:
+        """Return a problem, the place at which its value was written, and the path of the canary that has the problem.
 
-        The second path is empty if the problem is not in a canary.
+        The path is empty if the problem is not in a canary. A problem with another wording for inherited values is
+        replaced if the value is inherited.
         """
         path = problem.path
         canary = Path(*path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else Path()
-        return self.merged.locate(path, absent=not self.merged.holds(path)), canary
+        place = self.merged.locate(path, absent=not self.merged.holds(path))
+        if problem.when_inherited is not None and place.path != path:
+            return replace(problem.when_inherited, explicit_only=problem.explicit_only), place, canary
+        return problem, place, canary
 
 
 def load(
@@ -169,7 +177,8 @@ def load(
     if not isinstance(tree, dict) or not tree:
         raise ConfigError([*earlier, config_keys.missing(config_keys.NAMESPACE)])
     merged = profiles.merged or merge_stack(cast("dict[str, Any]", tree), sources, profiles.by_path)
-    in_clear, of_defaults = _credentials(merged), tuple(_problems_of_defaults(merged))
+    in_clear = _credentials(merged)
+    of_defaults = tuple(_problems_of_defaults(merged))
     # The values of `defaults` are validated again in the services that inherit them, together with other values.
     defaults = merged.tree.pop("defaults", {})
     problems = [*earlier, *merged.problems, *profiles.problems]
@@ -178,7 +187,8 @@ def load(
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
             problems += [problem for path, problem in in_clear.items() if path not in repaired]
-            in_all, known = (*repaired, *in_clear), [problem.path for problem in problems]
+            in_all = (*repaired, *in_clear)
+            known = [problem.path for problem in problems]
             warnings = tuple(problem for problem in of_defaults if not _overlaps_repaired(problem.path, known))
             return Loaded(stack, tuple(_distinct(problems)), in_all, merged, profiles.profiles, warnings)
         except ValidationError as error:
@@ -202,7 +212,7 @@ def _problems_of_defaults(merged: Layer) -> Iterator[Problem]:
 
     What is missing is no problem: services add it. Nor is a combination of values, which a service may change.
     """
-    values = _without_null(mapping_of(merged.tree.get("defaults")))
+    values = _without_null(mapping(merged.tree.get("defaults")))
     values.pop("canary", None)
     try:
         Service.model_validate(values)
@@ -218,11 +228,11 @@ def _problems_of_defaults(merged: Layer) -> Iterator[Problem]:
 
 def _without_null(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return a mapping without nulls, which remove inherited values."""
-    return {
-        key: _without_null(cast("Mapping[str, Any]", value)) if isinstance(value, dict) else value
-        for key, value in tree.items()
-        if value is not None
-    }
+    values = without_none(tree)
+    for key, value in values.items():
+        if isinstance(value, dict):
+            values[key] = _without_null(cast("Mapping[str, Any]", value))
+    return values
 
 
 def _credentials(merged: Layer) -> dict[Path, Problem]:
@@ -237,16 +247,15 @@ def _distinct(problems: Iterable[Problem]) -> list[Problem]:
     return list({(problem.path, problem.what, problem.remedy, problem.file): problem for problem in problems}.values())
 
 
-def _names(message: str, path: str) -> bool:
-    """Return whether a message names a path itself, and not only a path that begins with the same text."""
-    return re.search(rf"{re.escape(path)}(?![-\w])", message) is not None
-
-
 def _enumeration(names: Sequence[str]) -> str:
     """Return names as text. If there are many, the text has only the first names and the number of the others."""
-    shown = names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1]
-    *others, last = [*shown, *([f"{len(names) - len(shown)} more"] if len(shown) < len(names) else [])]
-    return f"{', '.join(others)} and {last}" if others else last
+    if len(names) > _MOST_NAMES:
+        shown = names[: _MOST_NAMES - 1]
+        names = [*shown, f"{len(names) - len(shown)} more"]
+    *others, last = names
+    if not others:
+        return last
+    return f"{', '.join(others)} and {last}"
 
 
 def _is_repaired(path: Path, repaired: Sequence[Path]) -> bool:
@@ -264,11 +273,8 @@ def validation_problems(tree: object, error: ValidationError, top: Path, file: s
 
     The file has the keys that a stack has below the path `top`. The problems have paths in the file, not in the stack.
     """
-    found = list[Problem]()
-    for details in error.errors(include_url=False):
-        path = error_path(tree, details)
-        found.append(Problem(path, *_verdict(Path(*top, *path), details), file=file))
-    return found
+    paths = ((error_path(tree, details), details) for details in error.errors(include_url=False))
+    return [Problem(path, *_verdict(Path(*top, *path), details), file=file) for path, details in paths]
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
@@ -283,50 +289,52 @@ def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
 
 def error_path(tree: object, details: ErrorDetails) -> Path:
     """Return the path of a validation error: pydantic's location without union tags and `[key]` markers."""
-    node, path = tree, list[str | int]()
+    node = tree
+    path = list[str | int]()
     location = [part for part in details["loc"] if part != "[key]"]
     for index, part in enumerate(location):
         is_last = index == len(location) - 1
-        mapping = cast("Mapping[str, Any]", node) if isinstance(node, dict) else None
-        is_absent = mapping is not None and part not in mapping
+        is_absent = isinstance(node, dict) and part not in node
         if is_absent and not (is_last and details["type"] in {"missing", "extra_forbidden"}):
             continue
         path.append(part)
-        if mapping is not None:
-            node = mapping.get(cast("str", part))
-        elif isinstance(node, list) and isinstance(part, int) and part < len(cast("list[Any]", node)):
-            node = cast("list[Any]", node)[part]
+        if isinstance(node, dict):
+            node = mapping(cast("object", node)).get(str(part))
+        elif isinstance(part, int):
+            node = next(iter(sequence(node)[part:]), node)
     return Path(*path)
 
 
 def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
     """Return the message and the remedy for a validation error."""
-    kind, value, context = details["type"], details["input"], details.get("ctx", {})
+    kind = details["type"]
+    value = details["input"]
+    context = details.get("ctx", {})
     shown = echo(path, value)
     match kind:
         case "problem":
-            verdict = context["what"] + (shown if context["echoed"] else ""), context["remedy"]
+            what = context["what"]
+            if context["echoed"]:
+                what += shown
+            verdict = what, context["remedy"]
         case "extra_forbidden":
             verdict = f"unknown key ({path[-1]})", _suggestion(path, details["loc"][-2:-1])
         case "missing":
-            example = _example(path)
-            verdict = "is missing", "add it" + (f", such as {example}" if example else "")
+            verdict = "is missing", f"add it{_such_as(_example(path))}"
         case "literal_error":
             expected = context["expected"].replace("'", "")
             verdict = f"is not one of {expected}{shown}", "choose one of them"
         case "union_tag_invalid":
             tags = context["expected_tags"].replace("'", "")
-            requested = cast("Mapping[str, object]", value).get("type")
-            verdict = f"has an unknown type{echo(path, requested)}", f"set type to one of {tags}"
+            verdict = f"has an unknown type{echo(path, mapping(value).get('type'))}", f"set type to one of {tags}"
         case "union_tag_not_found":
             tags = ", ".join(tag for spec in fields.specs_at(path) for tag in fields.type_tags(spec))
             verdict = "has no type", f"set type to one of {tags}"
         case "too_long" | "too_short":
-            maximum, minimum = context.get("max_length"), context.get("min_length")
-            verdict = (
-                f"has {context['actual_length']} entries",
-                f"write at most {maximum}" if maximum is not None else f"write at least {minimum}",
-            )
+            remedy = f"write at least {context.get('min_length')}"
+            if kind == "too_long":
+                remedy = f"write at most {context['max_length']}"
+            verdict = f"has {context['actual_length']} entries", remedy
         case _:
             verdict = _wrong_type(path, kind, value, shown)
     return verdict
@@ -337,21 +345,33 @@ def _text_remedy(path: Path, value: object) -> str:
 
     The advice has an example: the `type` in the mapping, or else the example of the field.
     """
-    kind = cast("Mapping[str, object]", value).get("type") if isinstance(value, dict) else None
-    name = echo(path, kind)[2:-1] if isinstance(kind, str) else ""
-    example = name or _example(path)
-    return "write text" + (f", such as {path[-1]}: {example}" if example and isinstance(path[-1], str) else "")
+    example = ""
+    kind = mapping(value).get("type")
+    if isinstance(kind, str):
+        example = echo(path, kind)[2:-1]
+    example = example or _example(path)
+    if not example or not isinstance(path[-1], str):
+        return "write text"
+    return f"write text{_such_as(f'{path[-1]}: {example}')}"
+
+
+def _such_as(example: str) -> str:
+    """Return the end of an advice, with an example if there is one."""
+    if not example:
+        return ""
+    return f", such as {example}"
 
 
 def _wrong_type(path: Path, kind: str, value: object, shown: str) -> tuple[str, str]:
     """Return message and remedy for a value of the wrong type."""
     noun, remedy = _NOUNS.get(kind, ("valid", "see the schema for what may stand here"))
-    if kind == "string_type" and isinstance(value, bool | int | float):
-        noun = "a boolean" if isinstance(value, bool) else "a number"
-        return f"is {noun}{shown}", "write it quoted" + (f': "{shown.strip(" ()")}"' if shown else "")
+    noun_of_value = next((text for kinds, text in _NOUNS_OF_VALUES if isinstance(value, kinds)), "")
     if kind == "string_type" and isinstance(value, dict | list):
-        noun = "a mapping" if isinstance(value, dict) else "a list"
-        return f"is {noun} and not text", _text_remedy(path, cast("object", value))
+        return f"is {noun_of_value} and not text", _text_remedy(path, cast("object", value))
+    if kind == "string_type" and noun_of_value and shown:
+        return f"is {noun_of_value}{shown}", f'write it quoted: "{shown.strip(" ()")}"'
+    if kind == "string_type" and noun_of_value:
+        return f"is {noun_of_value}", "write it quoted"
     if kind == "int_type" and isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+", value):
         return f"is text{shown}", "write the number without quotes"
     return f"is not {noun}{shown}", remedy
@@ -384,13 +404,17 @@ def _known_keys(path: Path, tag: tuple[str | int, ...]) -> list[str]:
 def _suggestion(path: Path, tag: tuple[str | int, ...]) -> str:
     names = _known_keys(path, tag)
     close = _closest_name(path, names)
-    return f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"known here: {', '.join(names)}"
 
 
 def _example(path: Path) -> str:
     """Return the field's example as YAML on one line, or "" if the field has no example."""
     field = fields.field_at(path)
-    return _flow_yaml(field.examples[0]) if field is not None and field.examples else ""
+    if field is None or not field.examples:
+        return ""
+    return _flow_yaml(field.examples[0])
 
 
 def _flow_yaml(value: object) -> str:

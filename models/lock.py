@@ -32,7 +32,9 @@ _BLOCKS = ("services", "caches")
 _KEYS = frozenset({"lockVersion", "stack", "cluster", *_BLOCKS})
 _CHECK = "check"
 _CHECK_LENGTH = 12
-_PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
+_PROFILE = "profile"
+_PREFILL = "prefill"
+_CANARY = "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
 """Keys in a service's block that are not fields of the service's pin. Their values contain other pins, or a profile."""
 _RESTORE = "restore it from git"
@@ -51,7 +53,11 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text_node(_: _Dumper, value: str) -> yaml.ScalarNode:
-    style = '"' if _NEXT_LINE in value else "'" if _NUMERIC.match(value) else None
+    style = None
+    if _NEXT_LINE in value:
+        style = '"'
+    elif _NUMERIC.match(value):
+        style = "'"
     return yaml.ScalarNode("tag:yaml.org,2002:str", value, style=style)
 
 
@@ -92,7 +98,9 @@ class Lock:
 
 def block_of(path: Path) -> str:
     """Return the name of the block that holds the pin or the profile of a path in the configuration."""
-    return str(path[1]) if path[0] == "services" else f"{path[0]}.{path[1]}"
+    if path[0] == "services":
+        return str(path[1])
+    return f"{path[0]}.{path[1]}"
 
 
 def file_name(stack: str) -> str:
@@ -169,12 +177,14 @@ def read(content: str, file: str, stack: str, formerly: Collection[str] = ()) ->
     _refuse_version(document.get("lockVersion"), file)
     _refuse_stack(document.get("stack"), file, stack, formerly)
     problems = [Problem(Path(str(key)), "unknown key", _RESTORE, file=file) for key in document.keys() - _KEYS]
-    pins, profiles = dict[Path, Pin](), dict[Path, LockedProfile]()
+    pins = dict[Path, Pin]()
+    profiles = dict[Path, LockedProfile]()
     for at, block in _blocks(document):
         problems += _block_problems(at, block, file, pins, profiles)
-    cluster, found = _cluster(document.get("cluster"), file)
-    if problems or found:
-        raise ConfigError(sorted([*problems, *found]))
+    cluster, cluster_problems = _cluster(document.get("cluster"), file)
+    problems += cluster_problems
+    if problems:
+        raise ConfigError(sorted(problems))
     return Lock(str(document["stack"]), pins, cluster, file, profiles)
 
 
@@ -183,17 +193,18 @@ def _refuse_version(version: object, file: str) -> None:
         return
     if version is None:
         raise engine_yaml.mistake(file, "has no lockVersion", _RESTORE)
-    is_newer = isinstance(version, int) and version > VERSION
-    remedy = f"upgrade this program, which reads version {VERSION}" if is_newer else _RESTORE
+    remedy = _RESTORE
+    if isinstance(version, int) and version > VERSION:
+        remedy = f"upgrade this program, which reads version {VERSION}"
     raise engine_yaml.mistake(file, f"has an unknown version (lockVersion: {version})", remedy)
 
 
-def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str]) -> None:
+def _refuse_stack(name: object, file: str, stack: str, formerly: Collection[str]) -> None:
     """Reject the lock of another stack. Organizations are not compared, because their names depend on the backend."""
-    names = {tuple(name.split("/")[-2:]) for name in (stack, *formerly)}
-    if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
+    names = {tuple(known.split("/")[-2:]) for known in (stack, *formerly)}
+    if isinstance(name, str) and tuple(name.split("/")[-2:]) in names:
         return
-    what = f"is the lock of another stack ({found}, and not {stack})"
+    what = f"is the lock of another stack ({name}, and not {stack})"
     command = f"`python -m cli lock {stack.rpartition('/')[2]}`"
     remedy = f"write a lock with {command}, or add that name to formerly if this stack had that name before"
     raise engine_yaml.mistake(file, what, remedy)
@@ -255,9 +266,9 @@ def _pin_problems(at: Path, pin: Pin, file: str) -> Iterator[Problem]:
     A check sum does not rule this out, because anybody can compute it.
     """
     if not is_pin(pin.source, pin.was):
-        is_same = pin.source == pin.was
         what = f"is pinned to another source ({pin.was} to {pin.source})"
-        what = f"is pinned to no commit or digest ({pin.source})" if is_same else what
+        if pin.source == pin.was:
+            what = f"is pinned to no commit or digest ({pin.source})"
         yield Problem(at / "source", what, _LET_WRITE, file=file)
     if (pin.digest is None) is (scheme(pin.was) == "s3"):
         yield _unwritten(at, ["digest"], file)
@@ -315,7 +326,9 @@ def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
     """Return plain values with a tuple in place of each list, because strict specs accept tuples but no lists."""
     if isinstance(value, dict):
         return {key: _with_tuples(inner) for key, inner in cast("dict[str, object]", value).items()}
-    return tuple(map(_with_tuples, cast("list[object]", value))) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(map(_with_tuples, cast("list[object]", value)))
+    return value
 
 
 def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:

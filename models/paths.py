@@ -26,7 +26,12 @@ class Path(tuple[str | int, ...]):
     def __str__(self) -> str:
         text = ""
         for part in self:
-            text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+            if isinstance(part, int):
+                text += f"[{part}]"
+            elif text:
+                text += f".{part}"
+            else:
+                text = part
         return text
 
     def __lt__(self, other: tuple[str | int, ...], /) -> bool:

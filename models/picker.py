@@ -127,7 +127,9 @@ class LatencyPredictor(Spec):
     @property
     def addresses(self) -> tuple[str, ...]:
         """Return the URLs in `training_server` and `prediction_servers`: servers outside of the picker's pods."""
-        return (*(() if self.training_server is None else (self.training_server,)), *self.prediction_servers)
+        if self.training_server is None:
+            return self.prediction_servers
+        return (self.training_server, *self.prediction_servers)
 
 
 class Traffic(Spec):

@@ -57,7 +57,9 @@ class Pin(Spec):
     @property
     def content(self) -> str:
         """Return a name of the content. Two different contents never have the same name."""
-        return self.source if self.digest is None else f"{self.source}@{self.digest}"
+        if self.digest is None:
+            return self.source
+        return f"{self.source}@{self.digest}"
 
     @property
     def pinned_source(self) -> str:

@@ -64,36 +64,42 @@ def source(read: Reference, outputs: Outputs) -> Source:
 
 def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
     """Return the problems of outputs. No problem shows the value of a secret."""
-    found = list[Problem]()
+    problems = list[Problem]()
     if read.kubeconfig is not None and outputs.values.get(read.kubeconfig) is None:
         what = f"is no output of {read.stack} ({read.kubeconfig})"
-        found.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
-    value, name = outputs.values.get(read.output), f"{read.output} of {read.stack}"
+        problems.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
+    value = outputs.values.get(read.output)
+    name = f"{read.output} of {read.stack}"
     if read.output in outputs.secrets:
         remedy = "export it there in plain text, and export secrets, such as a kubeconfig, as separate outputs"
-        return [*found, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
+        return [*problems, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
     if value is None:
-        what, remedy = f"is no output of {read.stack} ({read.output})", "export it there, or name another output"
-        return [*found, Problem(_OUTPUT, what, remedy)]
+        what = f"is no output of {read.stack} ({read.output})"
+        remedy = "export it there, or name another output"
+        return [*problems, Problem(_OUTPUT, what, remedy)]
     if not isinstance(value, dict):
-        what, remedy = f"is not a mapping ({name})", f"export contractVersion and {', '.join(KEYS)} there"
-        return [*found, Problem(_OUTPUT, what, remedy)]
+        what = f"is not a mapping ({name})"
+        remedy = f"export contractVersion and {', '.join(KEYS)} there"
+        return [*problems, Problem(_OUTPUT, what, remedy)]
     mapping = cast("dict[str, Any]", value)
     version = mapping.get("contractVersion")
     if version != CONTRACT_VERSION:
-        return [*found, _version_problem(version, name)]
+        return [*problems, _version_problem(version, name)]
     unknown = sorted(mapping.keys() - {"contractVersion", *KEYS})
-    what, remedy = f"has keys that a platform cannot set ({', '.join(unknown)}; {name})", f"known: {', '.join(KEYS)}"
-    return [*found, *([Problem(_OUTPUT, what, remedy)] if unknown else [])]
+    if unknown:
+        what = f"has keys that a platform cannot set ({', '.join(unknown)}; {name})"
+        problems.append(Problem(_OUTPUT, what, f"known: {', '.join(KEYS)}"))
+    return problems
 
 
 def _version_problem(version: object, name: str) -> Problem:
     """Return the problem of outputs that follow another version of the contract, or state no version."""
     if version is None:
         return Problem(_OUTPUT, f"has no contractVersion ({name})", f"export contractVersion: {CONTRACT_VERSION} there")
-    is_newer = isinstance(version, int | float) and version > CONTRACT_VERSION
     what = f"follows version {version} of the contract ({name})"
+    remedy = "export"
     if not isinstance(version, int | float):
         what = f"has a contractVersion that is no number ({name})"
-    remedy = "upgrade this program, or export" if is_newer else "export"
+    elif version > CONTRACT_VERSION:
+        remedy = "upgrade this program, or export"
     return Problem(_OUTPUT, what, f"{remedy} version {CONTRACT_VERSION}, which this program reads")

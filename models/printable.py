@@ -14,5 +14,6 @@ def printable(text: str) -> str:
     These are control characters, line breaks included, format characters, private ones, surrogates, and characters
     without width.
     """
-    line = text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
-    return line if line.isascii() else _INVISIBLE.sub("?", line)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else "?" for char in text)
+    return _INVISIBLE.sub("?", text)

@@ -6,7 +6,7 @@ Exception
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from models import credentials
@@ -49,6 +49,10 @@ class Problem:
 
     For example, a service may inherit from `defaults` a value that has no effect on the service.
     """
+    when_inherited: "Problem | None" = field(default=None, compare=False)
+    """The problem that is reported instead if the service inherits the value at the path."""
+    names_service: bool = field(default=False, compare=False)
+    """Whether `what` names the service that has the problem."""
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""
     kind: Literal["mistake", "unchecked"] = "mistake"
@@ -58,13 +62,23 @@ class Problem:
 
     def __str__(self) -> str:
         # Keys, `what` and `remedy` are searched separately: a match in the joined line could span several of them.
-        keys = (part if isinstance(part, int) else credentials.hide(part) for part in self.path)
-        path = Path(*keys) if credentials.may_have_shape(str(self.path)) else self.path
-        what, remedy = credentials.hide(self.what), credentials.hide(self.remedy)
-        if self.file:
-            what = f"{what[:-1]}, from {self.file})" if what.endswith(")") else f"{what} (from {self.file})"
-        line = f"{path}: " * bool(path) + what + f"; {remedy}" * bool(remedy)
+        line = credentials.hide(self.what)
+        if self.file and line.endswith(")"):
+            line = f"{line[:-1]}, from {self.file})"
+        elif self.file:
+            line = f"{line} (from {self.file})"
+        if self.path:
+            line = f"{_without_credentials(self.path)}: {line}"
+        if self.remedy:
+            line = f"{line}; {credentials.hide(self.remedy)}"
         return printable(line)
+
+
+def _without_credentials(path: Path) -> Path:
+    """Return a path without the credentials in its keys."""
+    if not credentials.may_have_shape(str(path)):
+        return path
+    return Path(*(part if isinstance(part, int) else credentials.hide(part) for part in path))
 
 
 class ConfigError(Exception):
@@ -85,18 +99,34 @@ def gap(path: Path, check: str, reason: str, objects: Sequence[str] = ()) -> Pro
 
     `objects` name what went unchecked, if the check ran for other objects.
     """
-    of_objects = f" for {', '.join(objects)}" if objects else ""
-    what = f"{check}{_WENT_UNCHECKED}{of_objects}: {reason}"
-    return Problem(path, what, severity="warning", kind="unchecked")
+    what = f"{check}{_WENT_UNCHECKED}"
+    if objects:
+        what = f"{what} for {', '.join(objects)}"
+    return Problem(path, f"{what}: {reason}", severity="warning", kind="unchecked")
 
 
-def gap_words(line: str) -> str | None:
-    """Return check and reason from the text of a warning that `gap` made; None for any other text.
+class LogLine:
+    """The line of a problem in the engine's log, which holds nothing but texts.
 
-    Reports read warnings from the engine's event log, which has nothing but their texts.
+    The line of a check that did not run begins with a character that nobody sees. `str(problem)` never has this
+    character, because `printable` replaces it. So whatever a user or another program writes, reports tell such a line
+    from all others.
     """
-    parts = _UNCHECKED_LINE.fullmatch(line)
-    return None if parts is None else f"{parts['check']}{parts['objects'] or ''} ({parts['reason']})"
+
+    _MARK = "\N{WORD JOINER}"
+
+    @classmethod
+    def write(cls, problem: Problem) -> str:
+        """Return the line of a problem."""
+        return f"{cls._MARK}{problem}" if problem.kind == "unchecked" else str(problem)
+
+    @classmethod
+    def gap_words(cls, line: str) -> str | None:
+        """Return check and reason of a check that did not run; None for any other line."""
+        if not line.startswith(cls._MARK):
+            return None
+        parts = _UNCHECKED_LINE.fullmatch(line.removeprefix(cls._MARK))
+        return None if parts is None else f"{parts['check']}{parts['objects'] or ''} ({parts['reason']})"
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:
@@ -113,7 +143,9 @@ def echo(path: Sequence[str | int], value: object) -> str:
     """Return ` (value)` for a message, or "" for a value that is long, is structured or may hold a credential."""
     if isinstance(value, dict | list | tuple) or _may_be_credential([*path], value):
         return ""
-    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    text = str(value)
+    if isinstance(value, bool):
+        text = text.lower()
     authority = text.partition("://")[2].partition("/")[0]
     is_hidden = "@" in authority or not text or len(text) > _LONGEST_ECHO or credentials.has_shape(text)
     return "" if is_hidden else f" ({text})"

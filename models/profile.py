@@ -81,7 +81,8 @@ class Profile(Spec):
 
     @model_validator(mode="after")
     def _has_its_devices(self) -> "Profile":
-        layout, count = self.service.parallelism, self.device_count
+        layout = self.service.parallelism
+        count = self.device_count
         copies = layout.pipeline * layout.data
         if layout.tensor is None and count % copies:
             raise refuse(f"needs a multiple of {copies} devices (deviceCount {count})", _COUNT, echoed=False)

@@ -79,8 +79,8 @@ class _SourceShape:
 
 def _check_source(value: str) -> str:
     name, separator, rest = value.partition("://")
-    scheme = SCHEMES.get(name) if separator else None
-    if scheme is None:
+    scheme = SCHEMES.get(name)
+    if scheme is None or not separator:
         raise refuse("has an unknown scheme", f"begin with {', '.join(f'{known}://' for known in SCHEMES)}")
     if re.fullmatch(scheme.pattern, rest) is None or any(part in {".", ".."} for part in rest.split("/")):
         raise refuse(f"is not {scheme.noun}", scheme.remedy)
@@ -126,7 +126,9 @@ def bare(source: str) -> str:
     """Return a source without its revision, tag and digest."""
     before = source.partition("@")[0]
     folder, slash, name = before.rpartition("/")
-    return f"{folder}{slash}{name.partition(':')[0]}" if scheme(source) in {"kit", "image"} else before
+    if scheme(source) not in _AT_REGISTRIES:
+        return before
+    return f"{folder}{slash}{name.partition(':')[0]}"
 
 
 def content(source: str) -> str | None:
@@ -134,8 +136,11 @@ def content(source: str) -> str | None:
 
     A commit has 40 hex digits in lower case, as hubs write them.
     """
-    version, pattern = source.partition("@")[2].lower(), _CONTENT.get(scheme(source))
-    return version if pattern is not None and re.fullmatch(pattern, version) else None
+    version = source.partition("@")[2].lower()
+    pattern = _CONTENT.get(scheme(source))
+    if pattern is None or re.fullmatch(pattern, version) is None:
+        return None
+    return version
 
 
 def is_pin(pinned: str, source: str) -> bool:
@@ -151,12 +156,13 @@ def is_pin(pinned: str, source: str) -> bool:
 
 def kit_tag(source: str) -> str | None:
     """Return the tag of a `kit://` source; None for a source with a digest or with another scheme."""
-    tag = place(source).rpartition("/")[2].partition(":")[2]
-    return tag if scheme(source) == "kit" and "@" not in source else None
+    if scheme(source) != "kit" or "@" in source:
+        return None
+    return place(source).rpartition("/")[2].partition(":")[2]
 
 
 def served_name(name: str | None, source: str) -> str | None:
     """Return the served model name: the explicit name, else the repository of an `hf://` source, else None."""
-    if name is not None:
-        return name
-    return hub(source)[0] if scheme(source) == "hf" else None
+    if name is None and scheme(source) == "hf":
+        return hub(source)[0]
+    return name

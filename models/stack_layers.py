@@ -17,12 +17,12 @@ from models.layers import (
     copy_value,
     ineffective_null,
     is_mapping,
-    mapping_of,
     merge,
     no_mapping,
 )
 from models.paths import Path
 from models.problems import Problem
+from models.trees import mapping
 
 _NO_PROFILES: Mapping[Path, Layer] = MappingProxyType({})
 
@@ -46,7 +46,8 @@ def merge_stack(
     below = {**stack.origin.below, "services": services.origin}
     if any(is_mapping(layer.tree) for layer in explicit.layers):
         merged = _whole_defaults(explicit.layers, defaults, prefills)
-        stack.tree["defaults"], below["defaults"] = merged.tree, merged.origin
+        stack.tree["defaults"] = merged.tree
+        below["defaults"] = merged.origin
     if services.tree is not None:
         stack.tree["services"] = services.tree
     return Layer(stack.tree, Origin(Path(), below), (*stack.problems, *defaults.problems, *services.problems))
@@ -68,8 +69,10 @@ class _Below:
         The profile is the profile of the path `at`, or else of the closest path above `at` that has a profile. `at` is
         the path of the service, or of its prefill or canary.
         """
-        profile = next((self.profiles[path] for path in _holders(at) if path in self.profiles), None)
-        merged = self.defaults.without() if profile is None else merge(self.defaults.without(), profile)
+        merged = self.defaults.without()
+        holder = next((path for path in _holders(at) if path in self.profiles), None)
+        if holder is not None:
+            merged = merge(merged, self.profiles[holder])
         for layer in layers:
             merged = merge(merged, layer.without("prefill", "canary"))
         return merged
@@ -103,7 +106,8 @@ def _above_null(layers: Iterable[Layer]) -> _Above:
 
     A null removes the values of all layers below it.
     """
-    above, problems = list[Layer](), list[Problem]()
+    above = list[Layer]()
+    problems = list[Problem]()
     for layer in layers:
         if layer.tree is not None:
             above.append(layer)
@@ -131,8 +135,8 @@ def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
         merged = merge(merged, layer.without("canary", "prefill"))
     prefills = _above_null(_children(layers, "prefill"))
     canaries = map(_canary_in_defaults, _children(layers, "canary"))
-    found = (*explicit.problems, *problems, *merged.problems, *prefills.problems, *canaries)
-    return Layer(merged.tree, merged.origin, found), prefills.layers
+    problems = (*explicit.problems, *problems, *merged.problems, *prefills.problems, *canaries)
+    return Layer(merged.tree, merged.origin, problems), prefills.layers
 
 
 def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
@@ -140,14 +144,17 @@ def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequen
     if len(explicit) == 1:
         return Layer(copy_value(explicit[0].tree), explicit[0].origin)
     layers, _ = _mappings(prefills)
+    if not layers:
+        return defaults
     prefill = Layer({}, defaults.origin.child("prefill"))
     for layer in layers:
         prefill = merge(prefill, layer)
-    return _with_part(defaults, "prefill", prefill) if layers else defaults
+    return _with_part(defaults, "prefill", prefill)
 
 
 def _canary_in_defaults(canary: Layer) -> Problem:
-    what, remedy = "would be a canary of every service", "write it in the service that should have a canary"
+    what = "would be a canary of every service"
+    remedy = "write it in the service that should have a canary"
     return Problem(canary.origin.at, what, remedy, file=canary.origin.file)
 
 
@@ -195,7 +202,9 @@ def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
 
     None if the path has no profile. The prefill or canary then inherits from the service with the service's profile.
     """
-    return below.merge(at, layers) if below.has_other(at) else None
+    if not below.has_other(at):
+        return None
+    return below.merge(at, layers)
 
 
 def _with_part(service: Layer, key: str, part: Layer) -> Layer:
@@ -227,8 +236,10 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
     explicit = [layer for layer in layers if layer.origin.at == at]
     mappings, mistaken = _mappings(layers)
     merged = _merge_inherited(service, INHERITED_BY_PREFILL, at, mappings)
-    in_files = (problem for problem in mistaken if problem.file)
-    problems = (*in_files, *merged.problems) if explicit else ()
+    problems = tuple[Problem, ...]()
+    if explicit:
+        in_files = (problem for problem in mistaken if problem.file)
+        problems = (*in_files, *merged.problems)
     return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), _mappings(explicit).layers)
 
 
@@ -244,14 +255,20 @@ def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], 
     explicit, mistaken = _mappings(layers)
     merged = _merge_canary(_other(below, at, services) or service, explicit, highest.origin.at)
     merged = Layer(merged.tree, merged.origin, (*mistaken, *merged.problems))
-    prefills = _above_null([*below.prefills, *_children(services, "prefill")]).layers
-    inherited = [layer.without("replicas", "autoscaling") for layer in prefills if is_mapping(layer.tree)]
-    all_prefills = [*(inherited if "prefill" in service.tree else ()), *_children(explicit, "prefill")]
-    canary, other = _drop_inherited_replicas(merged, explicit), _other(below, at / "prefill", services)
-    for_prefill = canary if other is None else _merge_canary(other, explicit, highest.origin.at)
+    all_prefills = list[Layer]()
+    if "prefill" in service.tree:
+        prefills = _above_null([*below.prefills, *_children(services, "prefill")]).layers
+        all_prefills += (layer.without("replicas", "autoscaling") for layer in prefills if is_mapping(layer.tree))
+    all_prefills += _children(explicit, "prefill")
+    canary = _drop_inherited_replicas(merged, explicit)
+    for_prefill = canary
+    other = _other(below, at / "prefill", services)
+    if other is not None:
+        for_prefill = _merge_canary(other, explicit, highest.origin.at)
     canary = _with_prefill(canary, _above_null(all_prefills), for_prefill)
-    has_sidecar = "prefill" in canary.tree or any("sidecar" in layer.tree for layer in explicit)
-    return canary if has_sidecar else Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
+    if "prefill" in canary.tree or any("sidecar" in layer.tree for layer in explicit):
+        return canary
+    return Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
 
 
 def _merge_canary(service: Layer, explicit: Sequence[Layer], at: Path) -> Layer:
@@ -265,9 +282,9 @@ def _without_sizes_of_another_source(service: Layer, canary: Iterable[Layer]) ->
 
     If the canary has another source than the service, it does not inherit the sizes of weights, claim and volume.
     """
-    source = highest = mapping_of(service.tree.get("model")).get("source")
+    source = highest = mapping(service.tree.get("model")).get("source")
     for layer in canary:
-        highest = mapping_of(layer.tree.get("model")).get("source", highest)
+        highest = mapping(layer.tree.get("model")).get("source", highest)
     if highest == source:
         return service
     tree = dict(service.tree)
@@ -295,8 +312,9 @@ def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequ
 def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
     """Remove `replicas` from `merged` if `autoscaling` is set there, and the layers in `explicit` set no `replicas`."""
     replicas = [layer.tree["replicas"] for layer in explicit if "replicas" in layer.tree]
-    is_overruled = merged.tree.get("autoscaling") is not None and (not replicas or replicas[-1] is None)
-    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged
+    if merged.tree.get("autoscaling") is None or (replicas and replicas[-1] is not None):
+        return merged
+    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems)
 
 
 def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
@@ -305,6 +323,6 @@ def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 def _without(value: object, *keys: str) -> object:
     """Return a mapping without `keys`. A value that is no mapping is returned unchanged; the validation rejects it."""
-    return (
-        {name: inner for name, inner in mapping_of(value).items() if name not in keys} if mapping_of(value) else value
-    )
+    if not is_mapping(value):
+        return value
+    return {name: inner for name, inner in mapping(value).items() if name not in keys}

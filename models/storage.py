@@ -1,5 +1,6 @@
 """Specs of storage for weights: a volume of each pod, or a claim that a Job fills once."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -9,6 +10,7 @@ from models.env import EnvName, EnvValue
 from models.pins import Source
 from models.role import Resources
 from models.source import FilePattern, ModelSource, served_name
+from models.trees import at, mapping
 from models.vocabulary import Bytes, ClaimSize, Dns1035Label, DnsSubdomain, Entries, Items, Shape, Text, Url, Within
 
 _FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
@@ -156,43 +158,40 @@ def complete_models(tree: object) -> object:
     The model of a shared cache gets the cache's source and size. The model of a canary gets its service's served model
     name. Explicit values win. The given tree is not changed.
     """
-    stack, services = _mapping(tree), _mapping(tree).get("services")
-    if not isinstance(services, dict):
+    stack = mapping(tree)
+    if not isinstance(stack.get("services"), dict):
         return tree
-    caches, trees = _mapping(stack.get("caches")), cast("dict[str, Any]", services)
-    return {**stack, "services": {key: _complete_service(service, caches) for key, service in trees.items()}}
+    caches = mapping(stack.get("caches"))
+    services = {key: _complete_service(service, caches) for key, service in mapping(stack["services"]).items()}
+    return {**stack, "services": services}
 
 
-def _complete_service(tree: object, caches: dict[str, Any]) -> object:
+def _complete_service(tree: object, caches: Mapping[str, Any]) -> object:
     service = _with_values_of_cache(tree, caches)
-    if not _mapping(_mapping(service).get("canary")):
+    if not mapping(at(service, "canary")):
         return service
-    canary = _mapping(_with_values_of_cache(_mapping(service)["canary"], caches))
-    model = _mapping(_mapping(service).get("model"))
-    source = model.get("source")
-    name = served_name(model.get("name"), source) if isinstance(source, str) else None
-    if name is not None and isinstance(canary.get("model"), dict):
-        canary = {**canary, "model": {"name": name, **_mapping(canary["model"])}}
-    return {**_mapping(service), "canary": canary}
+    canary = mapping(_with_values_of_cache(at(service, "canary"), caches))
+    source = at(service, "model", "source")
+    if isinstance(source, str) and isinstance(canary.get("model"), dict):
+        name = served_name(cast("str | None", at(service, "model", "name")), source)
+        if name is not None:
+            canary = {**canary, "model": {"name": name, **mapping(canary["model"])}}
+    return {**mapping(service), "canary": canary}
 
 
-def _with_values_of_cache(tree: object, caches: dict[str, Any]) -> object:
+def _with_values_of_cache(tree: object, caches: Mapping[str, Any]) -> object:
     """Return a variant with the source and the size of its shared cache as values of its model.
 
     A variant is returned unchanged if it has no shared cache, or if its model names another source.
     """
-    storage = _mapping(_mapping(tree).get("storage"))
-    if storage.get("type") != "shared" or not isinstance(_mapping(tree).get("model"), dict):
+    if at(tree, "storage", "type") != "shared" or not isinstance(at(tree, "model"), dict):
         return tree
-    cache, model = _mapping(caches.get(str(storage.get("cache")))), _mapping(_mapping(tree)["model"])
+    cache = mapping(caches.get(str(at(tree, "storage", "cache"))))
+    model = mapping(at(tree, "model"))
     values = {key: cache[key] for key, kind in _CACHE_FIELDS.items() if key in cache and _is_valid(kind, cache[key])}
     if model.get("source", values.get("source")) != values.get("source"):
         return tree
-    return {**_mapping(tree), "model": {"source": _STAND_IN_SOURCE, **values, **model}}
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return {**mapping(tree), "model": {"source": _STAND_IN_SOURCE, **values, **model}}
 
 
 def _is_valid(kind: TypeAdapter[Any], value: object) -> bool:

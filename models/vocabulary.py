@@ -122,7 +122,9 @@ def _number_as_text(value: object) -> object:
     `cpu: 4` is a valid quantity in Kubernetes. A duration that is written as the number `10` is rejected with the
     message of `Duration`, not as "not a string".
     """
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value
 
 
 def _at_least_a_second(interval: str) -> str:
@@ -347,7 +349,8 @@ _SECOND = 1000
 """A second in milliseconds: the shortest `Interval`."""
 _SMALLEST = 2**20
 """Smallest number of bytes that needs no unit."""
-LARGEST_BYTES, _LARGEST_TEXT = 2**50, "1Pi"
+LARGEST_BYTES = 2**50
+_LARGEST_TEXT = "1Pi"
 """Largest number of bytes that `Bytes` accepts. Seconds that are computed from bytes thus stay far below `LARGEST`."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {

@@ -12,15 +12,19 @@ import yaml
 
 from models.paths import Path
 from models.problems import ConfigError, Problem
+from models.trees import mapping, sequence
 
 MAX_LEVELS = 100
 """Maximum number of nested mappings and lists. Every function that walks through values survives this number."""
-_FEW_ALIASED, _FEW_DECODED = 100, 1_000
+_FEW_ALIASED = 100
+_FEW_DECODED = 1_000
 """Numbers of values up to which any share may come from aliases (gopkg.in/yaml.v3 v3.0.1, decode.go, `unmarshal`;
 gopkg.in/yaml.v2 v2.4.0 has the same numbers)."""
-_SMALL, _LARGE = 400_000, 4_000_000
+_SMALL = 400_000
+_LARGE = 4_000_000
 """Numbers of decoded values from which the permitted share falls, and up to which it falls (`allowedAliasRatio`)."""
-_SHARE_OF_SMALL, _SHARE_OF_LARGE = 0.99, 0.10
+_SHARE_OF_SMALL = 0.99
+_SHARE_OF_LARGE = 0.10
 _MERGE = "<<"
 TOO_DEEP = "is nested too deeply"
 PLAIN = "plain"
@@ -94,16 +98,13 @@ def is_too_deep(value: object) -> bool:
 def refuse_too_deep(tree: object, earlier: Iterable[Problem] = ()) -> None:
     """Raise `ConfigError` if a value of a configuration has too many nested levels. The error also has `earlier`."""
     remedy = f"write at most {MAX_LEVELS} levels"
-    keys = cast("dict[object, object]", tree) if isinstance(tree, dict) else {}
-    problems = [Problem(Path(str(key)), TOO_DEEP, remedy) for key, value in keys.items() if is_too_deep(value)]
+    problems = [Problem(Path(str(key)), TOO_DEEP, remedy) for key, value in mapping(tree).items() if is_too_deep(value)]
     if problems:
         raise ConfigError([*earlier, *problems])
 
 
 def _items(value: object) -> Sequence[object]:
-    if isinstance(value, dict):
-        return tuple(cast("dict[object, object]", value).values())
-    return cast("list[object]", value) if isinstance(value, list) else ()
+    return (*mapping(value).values(), *sequence(value))
 
 
 def _alias_places(root: yaml.Node) -> frozenset[_Place]:
@@ -111,7 +112,8 @@ def _alias_places(root: yaml.Node) -> frozenset[_Place]:
 
     Raises `TooManyLevelsError` for a text with too many levels.
     """
-    seen, places = set[yaml.Node](), set[_Place]()
+    seen = set[yaml.Node]()
+    places = set[_Place]()
     # Nodes that are not yet visited, in reverse order of the text, each with its place and its level.
     ahead = list[tuple[yaml.Node, _Place, int]]([(root, (root, 0), 0)])
     while ahead:
@@ -179,7 +181,8 @@ class _Decoding:
 
     def _decode_mapping(self, node: yaml.MappingNode, merged: set[str] | None) -> None:
         """Count keys and values, and then what a merge adds. Values of keys that are set already are not decoded."""
-        children, merge = _children(node), None
+        children = _children(node)
+        merge = None
         for position in range(0, len(children), 2):
             key = children[position]
             if _is_merge(key):

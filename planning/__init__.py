@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from models.load import Loaded
-from planning import rules
+from models.problems import errors
+from planning import plans, rules
 from planning.ground.marks import StackName
-from planning.plans import ServicePlan, StackPlan, VariantPlan, decide
-from planning.resolve import resolve
+from planning.plans import ServicePlan, StackPlan, VariantPlan
+from planning.resolve import about, resolve
 
 __all__ = ["ServicePlan", "StackPlan", "VariantPlan", "plan"]
 
@@ -14,11 +15,13 @@ __all__ = ["ServicePlan", "StackPlan", "VariantPlan", "plan"]
 def plan(loaded: Loaded, name: StackName) -> StackPlan:
     """Return the plan of the stack called `name`.
 
-    Raises `ConfigError` with all problems: problems that were found while loading, and problems of `planning.rules`.
+    Raises `ConfigError` with all problems: problems that were found while loading, and errors of `planning.rules`.
     """
     resolved = resolve(loaded.stack)
-    loaded.finish(rules.problems(resolved))
+    judgements = [*about("", loaded.warnings), *rules.judge(resolved)]
+    loaded.finish(errors(judgement.problem for judgement in judgements))
     if resolved.release is None:
         raise ValueError("this channel is unknown")
-    decided = decide(resolved, resolved.release, name, loaded.profiles)
-    return replace(decided, own_warnings=(*loaded.warnings, *decided.own_warnings)) if loaded.warnings else decided
+    decided = plans.decide(resolved, resolved.release, name, loaded.profiles)
+    judgements += plans.judge(decided, resolved, resolved.release)
+    return replace(decided, judgements=tuple(sorted(judgements, key=lambda judgement: judgement.service)))

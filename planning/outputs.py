@@ -13,7 +13,7 @@ from planning.ground.api_groups import POOL_GROUP
 from planning.ground.ports import HTTP_PORT, HTTPS_PORT, ROUTED_PORT
 from planning.interceptor import InterceptorPlan
 from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.routes.records import Route
+from planning.routes.records import PlannedRoute
 from planning.serving.workload import Workload
 
 _DIGEST = "sha256:"
@@ -32,14 +32,14 @@ def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str]
         "release": plan.release,
         "factsDigest": facts_digest,
         "services": {
-            service.key: _service(service, plan.interceptor, with_route=service.key in awaited)
-            for service in plan.services
+            service.key: _service(service, plan, with_route=service.key in awaited) for service in plan.services
         },
     }
 
 
-def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_route: bool) -> contract.Service:
-    route, primary = service.route, service.primary
+def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> contract.Service:
+    route = service.route
+    primary = service.primary
     return {
         "name": primary.names.base,
         "namespace": primary.names.namespace,
@@ -52,10 +52,10 @@ def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_
         "primary": _variant(primary),
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
         "profile": _profiles(primary).get(labels.DECODE),
-        "interceptor": _interceptor(primary, interceptor),
+        "interceptor": _interceptor(primary, plan.interceptor),
         "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
         "warnings": sorted(
-            str(replace(warning, path=warning.path.below(primary.path))) for warning in service.warnings
+            str(replace(warning, path=warning.path.below(primary.path))) for warning in plan.warnings_of(service.key)
         ),
     }
 
@@ -96,7 +96,7 @@ def _lock_output(pin: Pin) -> contract.Locked:
     return {"source": pin.source, "digest": pin.digest}
 
 
-def _urls(route: Route | None) -> list[str]:
+def _urls(route: PlannedRoute | None) -> list[str]:
     if route is None or route.parent.port not in _SCHEMES:
         return []
     scheme = _SCHEMES[route.parent.port]
@@ -104,7 +104,7 @@ def _urls(route: Route | None) -> list[str]:
     return sorted(f"{scheme}://{host}{path}" for host in hosts for path in route.paths)
 
 
-def _gateway(route: Route | None) -> contract.Gateway | None:
+def _gateway(route: PlannedRoute | None) -> contract.Gateway | None:
     if route is None:
         return None
     parent = route.parent
@@ -118,7 +118,8 @@ def _interceptor(variant: VariantPlan, interceptor: InterceptorPlan | None) -> c
 
 
 def _variant(variant: VariantPlan) -> contract.Variant:
-    names, picker = variant.names, variant.endpoint_picker
+    names = variant.names
+    picker = variant.endpoint_picker
     return {
         "pool": None if picker is None else {"group": POOL_GROUP, "name": names.pool},
         "objectives": sorted(objective.name for objective in variant.requests.objectives),

@@ -6,12 +6,12 @@ from typing import Any
 
 from models.paths import Path
 from models.pins import Pin
-from models.problems import Problem, warning, warnings
+from models.problems import Problem, warning
 from models.profile import NO_PROFILES, ChosenProfile
 from models.service import Variant
 from models.source import served_name
 from models.stack import Stack
-from planning import interceptor, money, network, picker, routes, serving, variant, weights
+from planning import interceptor, network, picker, routes, serving
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
@@ -23,9 +23,9 @@ from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
 from planning.picker import Picker
-from planning.releases import Release, tracing, unproven
-from planning.resolve import Resolved
-from planning.routes import Route, requests
+from planning.releases import Release, unproven
+from planning.resolve import Judgement, Resolved, about
+from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests
 from planning.serving import Workload
 from planning.variant import VariantContext
@@ -86,12 +86,11 @@ class VariantPlan:
     """Network policies of serving pods and picker. Empty if the stack has no network policies."""
     metered_as: str | None
     """Id by which the interceptor bills requests of the variant. None if these requests are not metered."""
-    resource_id: str | None
+    search_id: str | None
     """Value of the label by which the interceptor searches for the variant's Service; equal to `metered_as`. None if
     the interceptor does not search for the Service."""
     domain: str
     """DNS domain of the cluster."""
-    warnings: tuple[Problem, ...]
 
     @property
     def picker(self) -> Picker:
@@ -103,7 +102,9 @@ class VariantPlan:
     @property
     def variant_prefix(self) -> str:
         """Return the prefix of a canary's logical names; empty for the primary."""
-        return "" if self.names.variant_name == PRIMARY else f"{self.names.variant_name}-"
+        if self.names.variant_name == PRIMARY:
+            return ""
+        return f"{self.names.variant_name}-"
 
     @property
     def generation_prefix(self) -> str:
@@ -112,12 +113,14 @@ class VariantPlan:
         During a rollout, the objects of two generations exist at the same time. The prefix is empty if the variant has
         no generation.
         """
-        return "" if self.names.generation is None else f"{self.names.generation}-"
+        if self.names.generation is None:
+            return ""
+        return f"{self.names.generation}-"
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads of all roles."""
-        return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
+        return tuple(workload for workload in (self.decode, self.prefill) if workload is not None)
 
     @property
     def target_ports(self) -> tuple[int, ...]:
@@ -141,7 +144,9 @@ class VariantPlan:
         }
         if self.profiles:
             inputs["profiles"] = {role: profile.text for role, profile in self.profiles.items()}
-        return inputs if self.names.generation is None else {**inputs, "generation": self.names.generation}
+        if self.names.generation is not None:
+            inputs["generation"] = self.names.generation
+        return inputs
 
     def host(self, name: str) -> str:
         """Return the DNS name of a Service in the variant's namespace."""
@@ -157,21 +162,14 @@ class ServicePlan:
     canary: VariantPlan | None
     share: Share
     """Shares of primary and canary in the requests."""
-    route: Route | None
+    route: PlannedRoute | None
     mirrored_from: tuple[str, ...]
     """Other namespaces that contain routes which mirror requests to the service."""
-    own_warnings: tuple[Problem, ...]
-    """Warnings about the service itself, and not about its variants."""
-
-    @property
-    def warnings(self) -> tuple[Problem, ...]:
-        """Return the warnings about the service and about its variants."""
-        return (*self.own_warnings, *(warning for variant in self.variants for warning in variant.warnings))
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:
         """Return the primary and, if there is one, the canary."""
-        return (self.primary,) if self.canary is None else (self.primary, self.canary)
+        return tuple(variant for variant in (self.primary, self.canary) if variant is not None)
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
@@ -189,7 +187,9 @@ class ServicePlan:
         The canary's weight is left out: previews show it in the HTTPRoute.
         """
         inputs = self.primary.preview_inputs()
-        return inputs if self.canary is None else {**inputs, "canary": self.canary.preview_inputs()}
+        if self.canary is not None:
+            inputs["canary"] = self.canary.preview_inputs()
+        return inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +204,8 @@ class StackPlan:
     """Labels that users wrote for the whole stack."""
     namespaces: tuple[str, ...]
     """Namespaces to create."""
+    namespace_origins: Mapping[str, Path]
+    """Path in the configuration of the name of each namespace that has objects of the stack."""
     retain_namespaces: bool
     """Whether the namespaces stay in the cluster after they are removed from the stack."""
     protect_namespaces: bool
@@ -217,39 +219,56 @@ class StackPlan:
     """Permissions of the interceptor to read Services. Empty if the interceptor does not search for Services."""
     caches: tuple[StoragePlan, ...]
     """Claims of the caches and the Jobs that fill these claims, ordered by the keys of the caches."""
-    own_warnings: tuple[Problem, ...]
-    """Warnings about the release and about settings of the whole stack."""
+    judgements: tuple[Judgement, ...] = ()
+    """Warnings about the stack, then about each service, ordered by key."""
 
     @property
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[PlannedRoute, ...]:
         """Return the routes of the services. A service without a route is left out."""
         return tuple(service.route for service in self.services if service.route is not None)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
         """Return the warnings about the stack and about its services."""
-        return (*self.own_warnings, *(warning for service in self.services for warning in service.warnings))
+        return tuple(judgement.problem for judgement in self.judgements)
+
+    def warnings_of(self, service: str) -> tuple[Problem, ...]:
+        """Return the warnings about a service. `service` is the key of the service."""
+        return tuple(judgement.problem for judgement in self.judgements if judgement.service == service)
+
+    def section(self, object_id: Id) -> Path:
+        """Return the path of the section of the configuration that decides about an object."""
+        if object_id.part is parts.NAMESPACE:
+            return Path("namespaceOptions", "create")
+        return self.sections.get(object_id.owner, Path())
+
+    @property
+    def sections(self) -> Mapping[str, Path]:
+        """Return the path of the section of the configuration of each owner of objects."""
+        variants = {variant.owner: variant.path for service in self.services for variant in service.variants}
+        caches = {cache.owner: cache.fill.path for cache in self.caches}
+        metering = dict.fromkeys((interceptor.OWNER, *(grant.owner for grant in self.grants)), Path("interceptor"))
+        return {**variants, **caches, **metering}
 
     @property
     def relations(self) -> Relations:
         """Return the relations between owners that determine the order of the stack's objects."""
         variants = [variant for service in self.services for variant in service.variants]
         routed = [(service, service.route) for service in self.services if service.route is not None]
+        namespaces = {variant.owner: variant.names.namespace for variant in variants}
+        namespaces |= {cache.owner: cache.namespace for cache in self.caches}
+        namespaces |= {grant.owner: grant.namespace for grant in self.grants}
+        if self.interceptor is not None:
+            namespaces[interceptor.OWNER] = self.interceptor.namespace
+        grants = tuple(Id(grant.owner, parts.INTERCEPTOR_ROLE_BINDING) for grant in self.grants)
         return Relations(
-            namespaces={
-                **{variant.owner: variant.names.namespace for variant in variants},
-                **{cache.owner: cache.namespace for cache in self.caches},
-                **{grant.owner: grant.namespace for grant in self.grants},
-                **({} if self.interceptor is None else {interceptor.OWNER: self.interceptor.namespace}),
-            },
+            namespaces=namespaces,
             weights={variant.owner: variant.weights_of for variant in variants},
             further_owners={
                 service.route_id: tuple(canary.owner for canary in service.variants[1:]) for service, _ in routed
             },
             further_predecessors={
-                Id(interceptor.OWNER, parts.INTERCEPTOR): tuple(
-                    Id(grant.owner, parts.INTERCEPTOR_ROLE_BINDING) for grant in self.grants
-                ),
+                Id(interceptor.OWNER, parts.INTERCEPTOR): grants,
                 **{
                     service.route_id: (*self._before_metered(service), *_before_mirror(route))
                     for service, route in routed
@@ -259,14 +278,16 @@ class StackPlan:
 
     def _before_metered(self, service: ServicePlan) -> tuple[Id, ...]:
         """Return the objects of the interceptor that must exist before a service's route."""
-        is_metered = self.interceptor is not None and service.primary.metered_as is not None
-        return self.interceptor.precedes_routes if self.interceptor is not None and is_metered else ()
+        if self.interceptor is None or service.primary.metered_as is None:
+            return ()
+        return self.interceptor.precedes_routes
 
 
-def _before_mirror(route: Route) -> tuple[Id, ...]:
+def _before_mirror(route: PlannedRoute) -> tuple[Id, ...]:
     """Return the objects that must exist before a route, because the route mirrors requests to another service."""
-    key = None if route.mirror is None else route.mirror.key
-    return () if key is None else (Id(key, parts.SERVICE), Id(key, parts.MIRROR_GRANT))
+    if route.mirror is None:
+        return ()
+    return Id(route.mirror.key, parts.SERVICE), Id(route.mirror.key, parts.MIRROR_GRANT)
 
 
 def decide(
@@ -277,57 +298,69 @@ def decide(
     `profiles` are the selected profiles, by the path of the service, canary or prefill.
     """
     stack = resolved.stack
-    mirroring = routes.mirroring_namespaces(resolved.routes.values())
+    mirroring = routes.mirroring_namespaces(resolved.routing.routes.values())
     services = tuple(_service(key, resolved, mirroring.get(key, set()), profiles) for key in sorted(stack.services))
-    caches = tuple(claims.of_cache(key, stack, release) for key in sorted(stack.caches))
-    namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
-    vendors = {workload.accelerator.vendor for service in services for workload in service.workloads}
+    caches = tuple(claims.of_cache(key, stack, release, resolved.fill_requests) for key in sorted(stack.caches))
     metering = interceptor.plan(stack, resolved.contexts.of(PRIMARY), name)
-    if metering is not None and metering.deployment is not None:
-        namespaces.add(metering.namespace)
-    interceptor_network = network.of_interceptor(metering, resolved.contexts)
     return StackPlan(
         identity=Identity(name, tuple(stack.formerly)),
         release=stack.release,
         labels=stack.labels,
-        namespaces=tuple(sorted(namespaces)) if stack.namespace_options.create else (),
+        namespaces=_created_namespaces(stack, services, caches, metering),
+        namespace_origins=_namespace_origins(stack),
         retain_namespaces=stack.namespace_options.retain,
         protect_namespaces=stack.namespace_options.protect,
         services=services,
         interceptor=metering,
-        interceptor_network=interceptor_network,
+        interceptor_network=network.of_interceptor(metering, resolved.contexts),
         grants=tuple(_grants(stack, services, name)),
         caches=caches,
-        own_warnings=(
-            *_unproven_facts(release, vendors),
-            *money.warnings(stack),
-            *tracing.warnings(stack.observability.tracing, release),
-            *claims.warnings(resolved.contexts.variants.values(), caches),
-            *network.warnings(stack, _policies(services, caches, interceptor_network)),
-            *interceptor.warnings(stack, metering),
-            *weights.cache_warnings(stack),
-            *_route_warnings(resolved),
-        ),
     )
 
 
-def _route_warnings(resolved: Resolved) -> Iterator[Problem]:
-    """Yield warnings about routes that take requests from each other."""
-    yield from routes.precedence_warnings(resolved.routes.values())
-    yield from routes.nesting_warnings(resolved.routes.values())
+def _namespace_origins(stack: Stack) -> dict[str, Path]:
+    """Return the path of the name of each namespace: of the first service that has it, else of the stack's key."""
+    origins = dict[str, Path]()
+    for key, service in stack.services.items():
+        if service.namespace is not None:
+            origins.setdefault(service.namespace, Path("services", key, "namespace"))
+    origins.setdefault(stack.namespace, Path("namespace"))
+    if stack.interceptor is not None:
+        origins.setdefault(stack.interceptor.namespace, Path("interceptor", "namespace"))
+    return origins
 
 
-def _policies(
-    services: Iterable[ServicePlan], caches: Iterable[StoragePlan], interceptor_network: InterceptorNetwork
-) -> Iterator[Policy]:
+def _created_namespaces(
+    stack: Stack, services: Iterable[ServicePlan], caches: Iterable[StoragePlan], metering: InterceptorPlan | None
+) -> tuple[str, ...]:
+    """Return the namespaces that the stack creates: those of all of its objects, or none."""
+    if not stack.namespace_options.create:
+        return ()
+    namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
+    if metering is not None and metering.deployment is not None:
+        namespaces.add(metering.namespace)
+    return tuple(sorted(namespaces))
+
+
+def judge(plan: StackPlan, resolved: Resolved, release: Release) -> Iterator[Judgement]:
+    """Yield the warnings that can be found only in a plan."""
+    vendors = {workload.accelerator.vendor for service in plan.services for workload in service.workloads}
+    yield from about("", _unproven_facts(release, vendors))
+    yield from about("", claims.judge(resolved.contexts.variants.values(), plan.caches))
+    yield from about("", network.judge_plan(resolved.stack, _policies(plan)))
+    yield from about("", interceptor.judge_plan(resolved.stack, plan.interceptor))
+
+
+def _policies(plan: StackPlan) -> Iterator[Policy]:
     """Yield the network policies of all pods of a stack."""
-    stores = list(caches)
-    if interceptor_network.policy is not None:
-        yield interceptor_network.policy
-    for service in services:
-        for plan in service.variants:
-            yield from plan.policies
-            stores += [] if plan.storage is None else [plan.storage]
+    stores = [*plan.caches]
+    if plan.interceptor_network.policy is not None:
+        yield plan.interceptor_network.policy
+    for service in plan.services:
+        for variant in service.variants:
+            yield from variant.policies
+            if variant.storage is not None:
+                stores.append(variant.storage)
     yield from (store.policy for store in stores if store.policy is not None)
 
 
@@ -339,33 +372,31 @@ def _unproven_facts(release: Release, vendors: Collection[str]) -> Iterator[Prob
 def _service(
     key: str, resolved: Resolved, mirroring: Collection[str], profiles: Mapping[Path, ChosenProfile]
 ) -> ServicePlan:
-    contexts, spec = resolved.contexts, resolved.stack.services[key]
-    primary_context, canary_context = contexts.primary(key), contexts.canary(key)
+    contexts = resolved.contexts
+    primary_context = contexts.primary(key)
     primary = _variant(primary_context, resolved, profiles)
-    canary = None if canary_context is None else _variant(canary_context, resolved, profiles)
+    canary_context = contexts.canary(key)
+    canary = None
+    if canary_context is not None:
+        canary = _with_shared_weights(primary, _variant(canary_context, resolved, profiles))
     return ServicePlan(
         key=key,
         primary=primary,
-        canary=None if canary is None else _with_shared_weights(primary, canary),
+        canary=canary,
         share=primary_context.share,
-        route=resolved.routes.get(key),
+        route=resolved.routing.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
-        own_warnings=(
-            *variant.warnings(primary_context.path, spec),
-            *routes.warnings(primary_context),
-            *requests.warnings(primary_context),
-            *interceptor.service_warnings(primary_context),
-        ),
     )
 
 
 def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path, ChosenProfile]) -> VariantPlan:
-    spec, stack, contexts = context.spec, context.stack, resolved.contexts
-    provider = None if context.gateway is None else context.gateway.provider
-    roles = {name: serving.plan(role) for name, role in contexts.roles_of(context).items()}
-    cache = claims.cache_of(spec)
-    picker_context = resolved.pickers.get((context.key, context.variant_name))
-    picker_plan = None if picker_context is None else picker.plan(picker_context)
+    spec = context.spec
+    stack = context.stack
+    location = claims.location(context, resolved.fill_requests)
+    roles = {name: serving.plan(engine, location) for name, engine in resolved.engines_of(context).items()}
+    picker_plan = None
+    if context.has_picker:
+        picker_plan = picker.plan(resolved.pickers[context.id])
     monitoring_plan = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
         key=context.key,
@@ -377,34 +408,44 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
         model=served_name(spec.model.name, spec.model.source) or context.key,
         source=spec.model.source,
         pins=_pins(spec, context.key),
-        accelerators={name: role.accelerator for name, _, role in context.roles},
-        profiles={name: profiles[path] for name, path, _ in context.roles if path in profiles},
+        accelerators={role.name: role.spec.accelerator for role in context.roles},
+        profiles={role.name: profiles[role.path] for role in context.roles if role.path in profiles},
         decode=roles[labels.DECODE],
         prefill=roles.get(labels.PREFILL),
-        storage=claims.of_variant(context),
-        weights_of=context.owner if cache is None else claims.cache_owner(cache),
+        storage=claims.of_variant(context, resolved.fill_requests),
+        weights_of=_weights_owner(context),
         port=spec.engine.port,
-        ports_annotation=context.release.picker.ports.annotation if _has_several_ports(roles.values()) else None,
+        ports_annotation=_ports_annotation(context, roles.values()),
         endpoint_picker=picker_plan,
-        gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
+        gke=_load_balancing(context, roles[labels.DECODE]),
         requests=requests.plan(context),
         monitoring=monitoring_plan,
         policies=network.plan(context, roles, picker_plan, monitoring_plan),
         metered_as=context.metered_as,
-        resource_id=context.resource_id,
+        search_id=context.search_id,
         domain=stack.cluster.domain,
-        warnings=(
-            *weights.variant_warnings(context),
-            *serving.warnings(context, contexts),
-            *serving.workload_warnings(context.path, roles.values()),
-            *warnings(picker.judge(context, picker_context)),
-        ),
     )
 
 
-def _has_several_ports(workloads: Iterable[Workload]) -> bool:
-    """Tell whether the pool of these workloads has several target ports."""
-    return any(len(workload.target_ports) > 1 for workload in workloads)
+def _weights_owner(context: VariantContext) -> str:
+    """Return the owner of the claim with a variant's weights; the variant itself if there is no claim."""
+    cache = claims.cache_of(context.spec)
+    if cache is None:
+        return context.owner
+    return claims.cache_owner(cache)
+
+
+def _ports_annotation(context: VariantContext, workloads: Iterable[Workload]) -> str | None:
+    """Return the key of the annotation with the ports of a pod; None if the pool of the workloads has one port."""
+    if all(len(workload.target_ports) == 1 for workload in workloads):
+        return None
+    return context.release.picker.ports.annotation
+
+
+def _load_balancing(context: VariantContext, decode: Workload) -> LoadBalancing | None:
+    if context.gateway is None or context.gateway.provider != "gke":
+        return None
+    return gke.plan(context.spec, decode)
 
 
 def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:
@@ -413,7 +454,8 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
     The canary then uses the primary's weights. Two Jobs are the same if they fill the same claim and have the same
     name. The name contains a hash of the source.
     """
-    canary_storage, primary_storage = canary.storage, primary.storage
+    canary_storage = canary.storage
+    primary_storage = primary.storage
     if (
         canary_storage is None
         or primary_storage is None
@@ -427,15 +469,16 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
 def _pins(spec: Variant, key: str) -> dict[str, Pin]:
     """Return the pins of the sources that the pods fetch by digest, by the model names that clients send."""
     name = served_name(spec.model.name, spec.model.source) or key
-    adapters = {} if spec.model.lora is None else spec.model.lora.adapters
-    found = {name: spec.model.pin, **{adapter: each.pin for adapter, each in adapters.items()}}
-    return {served: pin for served, pin in found.items() if pin is not None and not pin.deployed}
+    pins = {name: spec.model.pin}
+    if spec.model.lora is not None:
+        pins |= {adapter_name: adapter.pin for adapter_name, adapter in spec.model.lora.adapters.items()}
+    return {served: pin for served, pin in pins.items() if pin is not None and not pin.deployed}
 
 
 def _grants(stack: Stack, services: tuple[ServicePlan, ...], name: StackName) -> list[InterceptorGrant]:
     if stack.interceptor is None:
         return []
     primaries = [service.primary for service in services]
-    namespaces = sorted({primary.names.namespace for primary in primaries if primary.resource_id is not None})
+    namespaces = sorted({primary.names.namespace for primary in primaries if primary.search_id is not None})
     spec = stack.interceptor
     return [InterceptorGrant(namespace, spec.namespace, spec.service_account_name, name) for namespace in namespaces]

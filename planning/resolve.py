@@ -1,17 +1,28 @@
 """Resolution of a stack, done once: contexts, accelerator classes and routes that rules and plans read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from models.problems import Problem
 from models.stack import Stack
-from planning import picker, routes, variant
+from planning import picker, routes, variant, weights
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.picker import PickerContext
 from planning.releases import Release, channel, channels
-from planning.routes import Route
-from planning.variant import ConfiguredVariant, Contexts
+from planning.routes import Routing
+from planning.serving import EngineContext
+from planning.variant import ConfiguredVariant, Contexts, RoleId, VariantContext, VariantId
+from planning.weights import FillRequests
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A problem, and the service that it is about."""
+
+    service: str
+    """Key of the service; empty for the whole stack."""
+    problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +36,41 @@ class Resolved:
     release: Release | None
     """Facts of the release channel. None if the channel is unknown. In this case, contexts and routes are empty."""
     contexts: Contexts
-    pickers: Mapping[tuple[str, str], PickerContext]
-    """Contexts of the endpoint pickers, by service key and variant name."""
-    routes: Mapping[str, Route]
-    """Routes by service key."""
-    route_problems: tuple[Problem, ...]
+    engines: Mapping[RoleId, EngineContext]
+    """Engines of the roles with a valid layout."""
+    pickers: Mapping[VariantId, PickerContext]
+    """Contexts of the endpoint pickers."""
+    fill_requests: FillRequests
+    routing: Routing
+
+    def engines_of(self, variant: VariantContext) -> dict[str, EngineContext]:
+        """Return the engines of a variant's roles by role name. Roles with an invalid layout are left out."""
+        identities = {role.name: RoleId(variant.id, role.name) for role in variant.roles}
+        return {name: self.engines[identity] for name, identity in identities.items() if identity in self.engines}
 
 
 def resolve(stack: Stack) -> Resolved:
     """Resolve a stack, even if it contains mistakes."""
-    classes, variants = accelerators.classes(stack.accelerators), tuple(variant.configured_variants(stack))
+    classes = accelerators.classes(stack.accelerators)
+    variants = tuple(variant.configured_variants(stack))
     if stack.release not in channels():
-        return Resolved(stack, classes, variants, None, Contexts({}, {}, {}), {}, {}, ())
+        nothing = Contexts({}, {}, {})
+        return Resolved(stack, classes, variants, None, nothing, {}, {}, FillRequests({}, {}), Routing({}, {}, ()))
     release = channel(stack.release)
     contexts = variant.resolve(variants, release, classes)
-    pickers = {key: picker.resolve(context) for key, context in contexts.variants.items() if context.has_picker}
-    return Resolved(stack, classes, variants, release, contexts, pickers, *routes.resolve(contexts))
+    return Resolved(
+        stack,
+        classes,
+        variants,
+        release,
+        contexts,
+        {identity: EngineContext(role) for identity, role in contexts.roles.items()},
+        picker.resolve(contexts.variants.values()),
+        weights.fill_requests(stack, contexts.variants.values()),
+        routes.resolve(contexts),
+    )
+
+
+def about(service: str, problems: Iterable[Problem]) -> Iterator[Judgement]:
+    """Yield judgements about a service, or about the whole stack if `service` is empty."""
+    return (Judgement(service, problem) for problem in problems)

@@ -1,21 +1,22 @@
-"""Validation across several fields, services or facts, which a single spec cannot do."""
+"""Verdicts across several fields, services or facts, which a single spec cannot give."""
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from models.paths import Path
-from models.problems import Problem, errors
+from models.problems import Problem
 from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
 from planning import hardware, interceptor, money, network, picker, serving, variant, weights
 from planning.ground import labels, patch
+from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
 from planning.refusals import resources as container_resources
 from planning.refusals import sizes
-from planning.releases import Release, channels
-from planning.resolve import Resolved
+from planning.releases import channels, tracing
+from planning.resolve import Judgement, Resolved, about
 from planning.variant import ConfiguredVariant, VariantContext
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
@@ -30,65 +31,80 @@ _Field = tuple[Path, tuple[str, ...]]
 """Place of a field: the path of a section, and keys below it. Full paths are built only for fields with a problem."""
 
 
-def problems(resolved: Resolved) -> list[Problem]:
-    """Return the problems of a stack that a single spec cannot find."""
-    stack, variants = resolved.stack, resolved.configured_variants
+def judge(resolved: Resolved) -> Iterator[Judgement]:
+    """Yield the errors and warnings of a stack that a single spec cannot find."""
+    stack = resolved.stack
     devices = accelerators.resource_names(resolved.classes)
-    found = [*_release_problems(stack), *_namespace_problems(stack), *_system_namespace_problems(stack)]
-    found += [*interceptor.problems(stack), *hardware.problems(stack.accelerators)]
+    yield from about("", _judge_stack(resolved, devices))
+    for key, service in stack.services.items():
+        yield from about(key, variant.judge(Path("services", key), service, stack))
+    for configured in resolved.configured_variants:
+        yield from about(configured.key, weights.judge_variant(configured))
+        yield from about(configured.key, network.judge_variant(configured))
+        yield from about(configured.key, _variant_resource_problems(configured, devices))
+    if resolved.release is None:
+        return
+    yield from about("", _duplicate_object_problems(resolved.contexts.variants.values()))
+    yield from about("", weights.judge(stack, resolved.contexts, resolved.release, resolved.fill_requests))
+    for key, problems in resolved.routing.of_services.items():
+        yield from about(key, problems)
+    yield from about("", resolved.routing.between_services)
+    yield from about("", money.problems(stack, resolved.classes, resolved.contexts))
+    yield from about("", money.warnings(stack))
+    yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
+    for context in resolved.contexts.variants.values():
+        yield from about(context.key, _judge_variant(context, resolved))
+
+
+def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:
+    """Yield the problems of a stack that can be found without the facts of the release channel."""
+    stack = resolved.stack
+    variants = resolved.configured_variants
+    yield from _release_problems(stack)
+    yield from _namespace_problems(stack)
+    yield from _system_namespace_problems(stack)
+    yield from interceptor.judge(stack)
+    yield from hardware.problems(stack.accelerators)
     for key, profile in stack.catalogue.profiles.items():
         at = Path("catalogue", "profiles", key, "service")
-        found += hardware.check_class(at, profile.service.accelerator, resolved.classes)
-    found += [
-        *_reserved_label_problems(stack, variants),
-        *_reserved_annotation_problems(stack, variants),
-        *_annotation_size_problems(stack, variants),
-        *network.problems(stack),
-        *_mutable_image_problems(stack, variants),
-        *pins.problems(stack, variants),
-    ]
+        yield from hardware.check_class(at, profile.service.accelerator, resolved.classes)
+    yield from _reserved_label_problems(stack, variants)
+    yield from _reserved_annotation_problems(stack, variants)
+    yield from _annotation_size_problems(stack, variants)
+    yield from network.judge(stack)
+    yield from _mutable_image_problems(stack, variants)
+    yield from pins.judge(stack, variants)
     if stack.interceptor is not None and stack.interceptor.deploy is not None:
-        at, resources = Path("interceptor", "deploy", "resources"), stack.interceptor.deploy.resources
-        found += _container_problems(at, resources, devices, device_remedy="remove it")
+        at = Path("interceptor", "deploy", "resources")
+        resources = stack.interceptor.deploy.resources
+        yield from _container_problems(at, resources, devices, device_remedy="remove it")
     for at, fill in weights.fills(stack, variants):
-        found += _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
-    for key, service in stack.services.items():
-        path = Path("services", key)
-        found += variant.problems(path, service, stack)
-    for configured in variants:
-        found += [
-            *weights.variant_problems(configured),
-            *network.variant_problems(configured),
-            *_other_container_problems(configured, devices),
-        ]
-        for _, at, role in configured.roles:
-            found += _container_problems(at / "resources", role.resources, devices)
-    return found if resolved.release is None else [*found, *_resolved_problems(resolved, resolved.release)]
+        yield from _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
 
 
-def _resolved_problems(resolved: Resolved, release: Release) -> Iterator[Problem]:
-    """Yield the problems that can be found only with the facts of the release channel."""
-    contexts = resolved.contexts
-    yield from _duplicate_object_problems(contexts.variants.values())
-    yield from weights.problems(resolved.stack, contexts, release)
-    yield from resolved.route_problems
-    yield from money.problems(resolved.stack, resolved.classes, contexts)
-    for key, context in contexts.variants.items():
-        yield from serving.problems(context, contexts)
-        yield from errors(picker.judge(context, resolved.pickers.get(key)))
+def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Problem]:
+    if context.variant_name == PRIMARY:
+        yield from interceptor.judge_service(context)
+    yield from pins.judge_variant(context)
+    yield from serving.judge(context, resolved.contexts, resolved.engines)
+    yield from picker.judge(context, resolved.pickers.get(context.id))
 
 
-def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
-    """Check the resources of all containers of the picker, and of the sidecar. These containers never have devices."""
-    path, spec = configured.path, configured.spec
+def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
+    """Check the resources of all containers of a variant. Those of the picker and the sidecar never have devices."""
+    path = configured.path
+    spec = configured.spec
     yield from _container_problems(
         path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, device_remedy="remove it"
     )
     predictor = spec.endpoint_picker.latency_predictor
     if predictor is not None and predictor.deploy is not None:
-        at, deploy = path / "endpointPicker" / "latencyPredictor" / "deploy", predictor.deploy
-        for key, resources in (("training", deploy.training_resources), ("prediction", deploy.prediction_resources)):
-            yield from _container_problems(at / f"{key}Resources", resources, devices, device_remedy="remove it")
+        at = path / "endpointPicker" / "latencyPredictor" / "deploy"
+        for key, resources in (
+            ("trainingResources", predictor.deploy.training_resources),
+            ("predictionResources", predictor.deploy.prediction_resources),
+        ):
+            yield from _container_problems(at / key, resources, devices, device_remedy="remove it")
     for name, container in spec.endpoint_picker.containers.items():
         at = path / "endpointPicker" / "containers" / name / "resources"
         yield from _container_problems(at, container.resources, devices, device_remedy="remove it")
@@ -96,6 +112,8 @@ def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[
         yield from _container_problems(
             path / "sidecar" / "resources", spec.sidecar.resources, devices, device_remedy="remove it"
         )
+    for role in configured.roles:
+        yield from _container_problems(role.path / "resources", role.spec.resources, devices)
 
 
 def _container_problems(
@@ -123,14 +141,16 @@ def _container_problems(
 
 def _release_problems(stack: Stack) -> Iterator[Problem]:
     if stack.release not in channels():
-        close = difflib.get_close_matches(stack.release, channels(), n=1)
-        remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
+        remedy = f"known: {', '.join(channels())}"
+        for close in difflib.get_close_matches(stack.release, channels(), n=1):
+            remedy = f"did you mean {close}?"
         yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
 
 
 def _namespace_problems(stack: Stack) -> Iterator[Problem]:
     """Reject options of namespaces that the stack does not create."""
-    options, at = stack.namespace_options, Path("namespaceOptions")
+    options = stack.namespace_options
+    at = Path("namespaceOptions")
     for key in ("retain", "protect"):
         if getattr(options, key) and not options.create:
             remedy = "add create: true, or remove it"
@@ -148,8 +168,8 @@ def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
         uses[Path("interceptor", "namespace")] = stack.interceptor.namespace
     for at, name in uses.items():
         if name is not None and (name == _SYSTEM_NAMESPACE or name.startswith(_SYSTEM_PREFIX)):
-            what, remedy = f"is a namespace of Kubernetes, which no stack may create ({name})", "write another"
-            yield Problem(at, what, f"{remedy}, or namespaceOptions: {{create: false}}", (_CREATE,))
+            what = f"is a namespace of Kubernetes, which no stack may create ({name})"
+            yield Problem(at, what, "write another, or namespaceOptions: {create: false}", (_CREATE,))
 
 
 def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
@@ -159,9 +179,10 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
         ((Path("observability", "metrics", "labels"), ()), stack.observability.metrics.labels),
     ]
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         label_sets.append(((path, ("labels",)), spec.labels))
-        label_sets += [((at, ("pod", "labels")), role.pod.labels) for _, at, role in configured.roles]
+        label_sets += [((role.path, ("pod", "labels")), role.spec.pod.labels) for role in configured.roles]
         label_sets.append(((path, ("endpointPicker", "pod", "labels")), spec.endpoint_picker.pod.labels))
     yield from _decided_keys(label_sets, labels.is_reserved)
 
@@ -180,10 +201,13 @@ def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVar
         for key, profile in stack.catalogue.profiles.items()
     ]
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         annotation_sets.append(((path, ("annotations",)), spec.annotations))
         annotation_sets.append(((path, ("endpointPicker", "pod", "annotations")), spec.endpoint_picker.pod.annotations))
-        annotation_sets += [((at, ("pod", "annotations")), role.pod.annotations) for _, at, role in configured.roles]
+        annotation_sets += [
+            ((role.path, ("pod", "annotations")), role.spec.pod.annotations) for role in configured.roles
+        ]
     yield from _decided_keys(annotation_sets, labels.is_ours)
     for (at, keys), values in annotation_sets:
         for key in filter(labels.is_providers, values):
@@ -196,13 +220,15 @@ def _annotation_size_problems(stack: Stack, variants: Iterable[ConfiguredVariant
         at = Path("services", key, "route", "annotations")
         yield from sizes.annotations(at, service.route.annotations, inherited=service.annotations)
     for configured in variants:
-        path, spec = configured.path, configured.spec
+        path = configured.path
+        spec = configured.spec
         yield from sizes.annotations(path / "annotations", spec.annotations)
         yield from sizes.annotations(
             path / "endpointPicker" / "pod" / "annotations", spec.endpoint_picker.pod.annotations
         )
-        for _, at, role in configured.roles:
-            yield from sizes.annotations(at / "pod" / "annotations", role.pod.annotations, inherited=spec.annotations)
+        for role in configured.roles:
+            at = role.path / "pod" / "annotations"
+            yield from sizes.annotations(at, role.spec.pod.annotations, inherited=spec.annotations)
 
 
 def _decided_keys(
@@ -241,18 +267,26 @@ def _mutable_image_problems(stack: Stack, variants: Iterable[ConfiguredVariant])
     With such a tag, pods of one workload could run different images, and a preview would show no change.
     """
     for (at, keys), image in _images(stack, variants):
-        tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
-        if tag in MUTABLE_TAGS:
+        tag = image.rpartition("/")[2].partition(":")[2]
+        if "@" not in image and tag in MUTABLE_TAGS:
             what = f"names a tag that moves to newer images ({tag})"
             yield Problem(Path(*at, *keys), what, "write a version or a digest")
 
 
-def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[_Field, str | None]]:
-    """Yield place and reference of every image field; the reference is None if the field names no image."""
+def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[_Field, str]]:
+    """Yield place and reference of every image field that names an image."""
+    for field, image in _image_fields(stack, variants):
+        if image is not None:
+            yield field, image
+
+
+def _image_fields(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[_Field, str | None]]:
     yield (Path("images"), ("kit",)), stack.images.kit
     yield (Path("images"), ("downloader",)), stack.images.downloader
     for configured in variants:
-        path, spec, picker_spec = configured.path, configured.spec, configured.spec.endpoint_picker
+        path = configured.path
+        spec = configured.spec
+        picker_spec = configured.spec.endpoint_picker
         yield (path, ("endpointPicker", "image")), picker_spec.image
         for name, container in picker_spec.containers.items():
             yield (path, ("endpointPicker", "containers", name, "image")), container.image
@@ -261,7 +295,8 @@ def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tup
             at = path / "endpointPicker" / "latencyPredictor" / "deploy"
             yield (at, ("trainingImage",)), predictor.deploy.training_image
             yield (at, ("predictionImage",)), predictor.deploy.prediction_image
-        yield (path, ("model", "source")), spec.model.source if scheme(spec.model.source) == "image" else None
+        if scheme(spec.model.source) == "image":
+            yield (path, ("model", "source")), spec.model.source
         if spec.sidecar is not None:
             yield (path, ("sidecar", "image")), spec.sidecar.image
-        yield from (((at, ("engine", "image")), role.engine.image) for _, at, role in configured.roles)
+        yield from (((role.path, ("engine", "image")), role.spec.engine.image) for role in configured.roles)

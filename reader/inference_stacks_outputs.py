@@ -6,7 +6,7 @@
     async def main():
         models = pulumi.StackReference("organization/inference-stacks/prod")
         details = {name: await models.get_output_details(name) for name in outputs.NAMES}
-        found = outputs.read({name: detail.value for name, detail in details.items()}, "prod")
+        prod = outputs.read({name: detail.value for name, detail in details.items()}, "prod")
         return {"path": found["services"]["qwen"]["paths"][0]}
 
     pulumi.run(main)
@@ -72,4 +72,6 @@ def _plain(value: object) -> Any:  # noqa: ANN401, any value of JSON
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_plain(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

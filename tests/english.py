@@ -1,10 +1,11 @@
-"""Check of the names and the docstrings of sources and tests; run it with `python -m tests.english`.
+"""Check of the names and docstrings of sources and tests, and of documents; run it with `python -m tests.english`.
 
-The check refuses names that avoid a noun, and docstrings that open with a relative clause. It prints every finding
-with its place, and ends with 1 if there are findings.
+The check refuses names that avoid a noun, and docstrings, headings and sentences of documents that open with a relative
+clause. It prints every finding with its place, and ends with 1 if there are findings.
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -31,6 +32,14 @@ WORDS = frozenset({"apart", "kept", "most", "one", "own", "said", "told", "tried
 """Names that say nothing about their values."""
 OPENINGS = ("Nothing ", "What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
 """First words of docstrings that describe a noun without naming it."""
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs", "catalogue/README.md")
+"""Files and folders of documents."""
+GENERATED = ("catalogue.md", "configuration.md")
+"""Pages of docs that are written by a command, from texts that are checked as docstrings or tables."""
+SENTENCES = ("What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
+"""First words of sentences in documents that describe a noun without naming it; a question may have them."""
+WIDTH = 120
+"""Longest line of a document. Tables have no line breaks, and links cannot be cut."""
 PARTICIPLES = frozenset(
     {
         *("begun", "beside", "brought", "built", "drawn", "found", "given", "held", "kept", "known", "left", "made"),
@@ -46,10 +55,11 @@ def main(root: Path) -> int:
     """Print the findings of all sources and tests. Return 1 if there are findings, else 0."""
     texts = [(path, findings(path.read_text())) for path in _files(root, SOURCES)]
     texts += [(path, findings_of_tests(path.read_text())) for path in _files(root, (TESTS,))]
+    texts += [(path, findings_of_documents(path.read_text())) for path in _documents(root)]
     places = [f"{path.relative_to(root)}:{line}: {what}" for path, found in texts for line, what in found]
     for place in places:
         print(place)
-    print(f"{len(places)} names and docstrings to mend" if places else "names and docstrings: nothing to mend")
+    print(f"{len(places)} names and texts to mend" if places else "names and texts: nothing to mend")
     return 1 if places else 0
 
 
@@ -64,6 +74,33 @@ def findings_of_tests(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and finding, in the order of a module of tests; functions may have any name."""
     tree = ast.parse(source)
     yield from sorted([*_words(tree), *_relative_clauses(tree)])
+
+
+def findings_of_documents(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and finding, in the order of a Markdown document."""
+    prose = re.sub(r"^```.*?^```", lambda code: "\n" * code[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
+    for number, line in enumerate(prose.split("\n"), 1):
+        if len(line) > WIDTH and not line.startswith("|") and " " in line[:WIDTH].strip(" *-"):
+            yield number, f"a line of {len(line)} characters"
+        heading = re.match(r"#+ (?:\d+\. )?(.*)", line)
+        if heading is not None and f"{heading[1]} ".startswith(OPENINGS):
+            yield number, f"the heading {heading[1]!r}"
+    for match in _SENTENCE.finditer(f"\n{prose}"):
+        sentence = " ".join(match[1].split())
+        if sentence.startswith(SENTENCES) and not sentence.endswith("?"):
+            yield prose.count("\n", 0, match.start(1) - 1) + 1, f"the sentence '{sentence[:40]} …'"
+
+
+_OPENING = r"\n[ >]*\n *|\n *(?:[-*>]|\d+\.) +|[.:!?][*)]*(?: +|\n *)|\| +"
+"""Beginning of a paragraph, an item, a further sentence or a cell of a table."""
+_SENTENCE = re.compile(rf"(?:\A\n|{_OPENING})[*]*(?=(\w[^.!?|\n]*(?:\n[^.!?|\n]+)*[.!?|]?))")
+"""A sentence of a document: its text is the group."""
+
+
+def _documents(root: Path) -> Iterator[Path]:
+    for place in (root / name for name in DOCUMENTS):
+        pages = sorted(place.rglob("*.md")) if place.is_dir() else [place]
+        yield from (page for page in pages if page.name not in GENERATED)
 
 
 def _words(tree: ast.AST) -> Iterator[tuple[int, str]]:

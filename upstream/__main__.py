@@ -18,7 +18,8 @@ _RANGES = "# `0.18.0..`: known to 0.18.0 and later; `0.9.0..0.11.2`: known to th
 
 def main() -> None:
     """Read all versions, and write the tables."""
-    known, sources = dict[str, Knowledge](), list[str]()
+    known = dict[str, Knowledge]()
+    sources = list[str]()
     for version in VERSIONS:
         wheel = wheels.find(vllm.PACKAGE, version)
         files = wheels.files(wheel, vllm.FILES)

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -14,21 +14,21 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def ranges(names: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
     """Return names by the ranges of versions that know them. `names` has the known names of each version."""
-    versions, found = sorted(names, key=numbers), dict[str, list[str]]()
+    versions = sorted(names, key=numbers)
+    grouped = dict[str, list[str]]()
     for name in sorted(frozenset[str]().union(*names.values())):
-        found.setdefault(", ".join(_ranges(name, versions, names)), []).append(name)
-    return dict(sorted(found.items(), key=lambda item: numbers(item[0])))
+        grouped.setdefault(", ".join(_ranges(name, versions, names)), []).append(name)
+    return dict(sorted(grouped.items(), key=lambda item: numbers(item[0])))
 
 
-def _ranges(name: str, versions: Sequence[str], names: Mapping[str, frozenset[str]]) -> list[str]:
-    found, first = list[str](), ""
+def _ranges(name: str, versions: Sequence[str], names: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    first = ""
     for version, following in zip(versions, [*versions[1:], ""], strict=True):
         if name not in names[version]:
             continue
         first = first or version
         if not following:
-            found.append(f"{first}..")
+            yield f"{first}.."
         elif name not in names[following]:
-            found.append(f"{first}..{version}")
+            yield f"{first}..{version}"
             first = ""
-    return found

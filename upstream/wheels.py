@@ -35,7 +35,9 @@ class _Ranges(io.RawIOBase):
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        self._url, self._position, self._blocks = url, 0, dict[int, bytes]()
+        self._url = url
+        self._position = 0
+        self._blocks = dict[int, bytes]()
         self._size = int(_request(url, "HEAD").headers["content-length"])
 
     def readable(self) -> bool:
@@ -58,7 +60,9 @@ class _Ranges(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Return the next `size` bytes, or all remaining bytes if `size` is negative."""
-        end = self._size if size < 0 else min(self._size, self._position + size)
+        end = self._size
+        if size >= 0:
+            end = min(end, self._position + size)
         read = bytearray()
         while self._position < end:
             block, offset = divmod(self._position, _BLOCK)
@@ -68,7 +72,8 @@ class _Ranges(io.RawIOBase):
 
     def _block(self, number: int) -> bytes:
         if number not in self._blocks:
-            first, last = number * _BLOCK, min(self._size, (number + 1) * _BLOCK) - 1
+            first = number * _BLOCK
+            last = min(self._size, first + _BLOCK) - 1
             self._blocks[number] = _request(self._url, "GET", first, last).read()
         return self._blocks[number]
 
@@ -90,15 +95,15 @@ def files(wheel: Wheel, paths: tuple[str, ...]) -> dict[str, bytes]:
     """
     with zipfile.ZipFile(cast("Any", _Ranges(wheel.url))) as archive:
         names = set(archive.namelist())
-        found = {path: archive.read(path) for path in paths if path in names}
+        contents = {path: archive.read(path) for path in paths if path in names}
         (record,) = [name for name in names if name.endswith(".dist-info/RECORD")]
         rows = csv.reader(archive.read(record).decode().splitlines())
         digests = {name: digest for name, digest, _ in rows}
-    for path, content in found.items():
+    for path, content in contents.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
         if digests[path] != f"sha256={digest}":
             raise ValueError(f"{wheel.name}: {path} does not match its digest in the wheel")
-    return found
+    return contents
 
 
 def _file_name(url: str) -> str:
@@ -106,6 +111,8 @@ def _file_name(url: str) -> str:
 
 
 def _request(url: str, method: str, first: int | None = None, last: int | None = None) -> HTTPResponse:
-    headers = {} if first is None else {"Range": f"bytes={first}-{last}"}
+    headers = dict[str, str]()
+    if first is not None:
+        headers["Range"] = f"bytes={first}-{last}"
     request = urllib.request.Request(url, method=method, headers=headers)  # noqa: S310, uv gives https URLs
     return cast("HTTPResponse", urllib.request.urlopen(request, timeout=_SECONDS))  # noqa: S310, as above

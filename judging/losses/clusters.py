@@ -20,7 +20,7 @@ _STAY = "lead this run to that cluster (KUBECONFIG, cluster.context)"
 _GO = "`pulumi stack init` makes a stack for this one; to move this stack, write allow: [cluster]"
 
 
-class Verdict(Enum):
+class ClusterRelation(Enum):
     """Relation of a cluster to the cluster of earlier runs."""
 
     FIRST = "first"
@@ -30,20 +30,24 @@ class Verdict(Enum):
     UNKNOWN = "unknown"
 
 
-def verdict(earlier: ClusterRecord | None, matches: Matches, live: LiveObjects | Unknown) -> Verdict:
+def verdict(earlier: ClusterRecord | None, matches: Matches, live: LiveObjects | Unknown) -> ClusterRelation:
     """Return the relation of the cluster with the objects `live` to the cluster of earlier runs.
 
     `earlier` is that cluster, as the state has it; None if the state lacks it.
     """
     if earlier is None and not matches.by_identity:
-        return Verdict.FIRST
+        return ClusterRelation.FIRST
     if isinstance(live, Unknown):
-        return Verdict.UNKNOWN
+        return ClusterRelation.UNKNOWN
+    is_known = earlier is not None and live.cluster is not None
+    is_same = any(is_live(state_object, live) for state_object in matches.by_identity.values())
     if earlier is not None and live.cluster is not None:
-        return Verdict.SAME if earlier.uid == live.cluster else Verdict.ANOTHER
-    if any(is_live(state_object, live) for state_object in matches.by_identity.values()):
-        return Verdict.SAME
-    return Verdict.ANOTHER if _absent(matches, live) else Verdict.UNKNOWN
+        is_same = earlier.uid == live.cluster
+    if is_same:
+        return ClusterRelation.SAME
+    if is_known or _absent(matches, live):
+        return ClusterRelation.ANOTHER
+    return ClusterRelation.UNKNOWN
 
 
 def problems(
@@ -55,12 +59,14 @@ def problems(
     """
     known = earlier if earlier.uid else None
     match verdict(known, matches, live):
-        case Verdict.FIRST | Verdict.SAME:
+        case ClusterRelation.FIRST | ClusterRelation.SAME:
             return []
-        case Verdict.UNKNOWN:
-            reason = live.reason if isinstance(live, Unknown) else "the API server refused to list the objects"
+        case ClusterRelation.UNKNOWN:
+            reason = "the API server refused to list the objects"
+            if isinstance(live, Unknown):
+                reason = live.reason
             return [gap(_AT, _CHECK, reason)]
-        case Verdict.ANOTHER:
+        case ClusterRelation.ANOTHER:
             assert not isinstance(live, Unknown)  # noqa: S101, an unknown cluster has the verdict UNKNOWN
             return [_another(earlier, matches, live, name, allowed)]
 
@@ -68,15 +74,20 @@ def problems(
 def _another(
     earlier: ClusterRecord, matches: Matches, live: LiveObjects, name: str, allowed: Collection[str]
 ) -> Problem:
-    here, there = _words(ClusterRecord(live.cluster or "", name)), _words(earlier)
+    here = _words(ClusterRecord(live.cluster or "", name))
+    there = _words(earlier)
     absent = _absent(matches, live)
     if Cause.CLUSTER not in allowed:
         number = len(matches.by_identity)
-        objects = f", where this stack has {_count(number)}" if number else ""
+        objects = ""
+        if number:
+            objects = f", where this stack has {_count(number)}"
         what = f"this run leads to another cluster ({here}) than earlier runs ({there}{objects})"
         return Problem(_AT, what, f"{_STAY}; {_GO}")
     if absent:
-        verb = "is" if len(absent) == 1 else "are"
+        verb = "are"
+        if len(absent) == 1:
+            verb = "is"
         what = (
             f"{_count(len(absent))} of the state {verb} not in this cluster ({here}), but in an earlier one ({there})"
         )
@@ -95,7 +106,9 @@ def _absent(matches: Matches, live: LiveObjects) -> list[RecordedObject]:
 
 
 def _words(cluster: ClusterRecord) -> str:
-    uid = f"kube-system has the UID {cluster.uid}" if cluster.uid else ""
+    uid = ""
+    if cluster.uid:
+        uid = f"kube-system has the UID {cluster.uid}"
     return ", ".join(filter(None, (cluster.name, uid))) or "unknown"
 
 

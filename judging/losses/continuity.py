@@ -78,10 +78,11 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     returned = takeovers.returns(planned, places, live, owner)
     problems = (*of_cluster, *(taken if Cause.TAKEOVER not in allowed else ()), *returned)
     causes = {Cause.CLUSTER: of_cluster, Cause.TAKEOVER: taken}
-    used = frozenset(cause for cause, found in causes.items() if found)
+    used = frozenset(cause for cause, of_cause in causes.items() if of_cause)
     present = _cluster(earlier, live, cluster_name)
     former_urn = state.instances.get(instance.name)
-    aliases, names = _aliases(components, matches), takeovers.without_living(owner, strangers)
+    aliases = _aliases(components, matches)
+    names = takeovers.without_living(owner, strangers)
     return Continuity(state, aliases, former_urn, provider, present, problems, used, names)
 
 

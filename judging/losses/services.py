@@ -60,7 +60,9 @@ class Loss:
     @property
     def problem(self) -> Problem:
         """Return the loss as an error."""
-        devices = f" with {_count(self.devices, 'device')}" if self.devices else ""
+        devices = ""
+        if self.devices:
+            devices = f" with {_count(self.devices, 'device')}"
         what = f"this run would end all of {self.name} ({_count(self.pods, 'pod')}{devices}): {self.reason}"
         return Problem(self.path, what, f"{self.remedy}, or write allow: [{self.cause}] for one run")
 
@@ -113,7 +115,8 @@ class _Fate:
     def loss(self, cause: Cause, path: Path, reason: str, remedy: str) -> Loss:
         """Return the loss of the service."""
         sizes = [_size(workload) for workload in self.workloads]
-        pods, devices = sum(size.pods for size in sizes), sum(size.devices for size in sizes)
+        pods = sum(size.pods for size in sizes)
+        devices = sum(size.devices for size in sizes)
         return Loss(cause, path, reason, remedy, self.name, pods, devices)
 
 
@@ -158,10 +161,12 @@ def _moved_or_removed(fate: _Fate, successors: Sequence[PlannedService]) -> Loss
     for service in successors:
         namespace, name = service.name
         if namespace != fate.name.namespace:
-            reason, remedy = f"its namespace becomes {namespace}", f"keep namespace: {fate.name.namespace}"
+            reason = f"its namespace becomes {namespace}"
+            remedy = f"keep namespace: {fate.name.namespace}"
             return fate.loss(Cause.NAMESPACE, service.path, reason, remedy)
         if name != fate.name.name:
-            reason, remedy = f"its name becomes {name}", f"keep name: {fate.name.name}"
+            reason = f"its name becomes {name}"
+            remedy = f"keep name: {fate.name.name}"
             return fate.loss(Cause.NAME, service.path, reason, remedy)
     key = fate.record.key or fate.name.name
     remedy = f"if its key was renamed, write name: {fate.name.name} below the new key"

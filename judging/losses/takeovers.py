@@ -89,8 +89,11 @@ def strangers(
 def living(others: Mapping[Place, Mark]) -> Iterator[Problem]:
     """Yield an error if there are objects of `strangers`."""
     if others:
-        owner, whose = others[min(others)].owner, "neither this stack nor its state has"
-        pronoun = "it" if len(others) == 1 else "them"
+        owner = others[min(others)].owner
+        whose = "neither this stack nor its state has"
+        pronoun = "them"
+        if len(others) == 1:
+            pronoun = "it"
         what = f"{_words([*others])} with the mark of {owner}, which is another stack: {whose} {pronoun}"
         some = f"write allow: [{Cause.TAKEOVER}] for one run that takes other objects of that stack"
         yield Problem(_AT, what, f"remove {owner} from formerly, or {some}")
@@ -109,7 +112,8 @@ def without_living(identity: Identity, others: Mapping[Place, Mark]) -> Identity
 
 def _words(places: Sequence[Place]) -> str:
     """Return the first place in words, and the number of the others."""
-    (_, kind, *name), others = min(places), len(places) - 1
+    (_, kind, *name) = min(places)
+    others = len(places) - 1
     first = f"{kind} {'/'.join(filter(None, name))}"
     if not others:
         return f"{first} exists"

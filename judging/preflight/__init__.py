@@ -8,6 +8,7 @@ warning names them. `checks.preflight: warn` turns the errors into warnings. Wit
 
 from collections.abc import Iterator
 
+from judging import routes as live_routes
 from judging.preflight import (
     admission,
     earlier_preview,
@@ -20,11 +21,9 @@ from judging.preflight import (
     references,
     unread_facts,
 )
-from judging.preflight.owners import Owners
 from judging.situation import Situation
 from manifests.assembly import objects
 from models.problems import Problem
-from planning.routes import collisions, nesting, precedence
 
 __all__ = ["judge"]
 
@@ -35,7 +34,10 @@ def judge(situation: Situation) -> Iterator[Problem]:
     The order is: age and changes of the facts; kinds, versions and metrics that the cluster lacks; missing objects;
     routes of others that collide with routes of the stack; facts that could not be read; resource ids.
     """
-    plan, needs, facts, mode = situation.plan, situation.needs, situation.facts, situation.mode
+    plan = situation.plan
+    needs = situation.needs
+    facts = situation.facts
+    mode = situation.mode
     yield from facts_age.judge(facts, situation.cluster, situation.now)
     yield from facts_age.judge(situation.earlier, situation.cluster, situation.now, earlier_preview.FILE)
     yield from earlier_preview.judge(situation.earlier, facts, needs, situation.identity)
@@ -46,10 +48,7 @@ def judge(situation: Situation) -> Iterator[Problem]:
     yield from kinds.metrics(plan, facts, mode)
     yield from metering.metering(plan, facts, mode)
     yield from situation.loaded.locate(_references(situation))
-    yield from collisions.cluster_problems(plan.routes, situation.identity, facts.routes, mode)
-    yield from nesting.cluster_problems(plan.routes, situation.identity, facts.routes, mode)
-    if mode != "skip":
-        yield from precedence.cluster_warnings(plan.routes, facts.routes)
+    yield from live_routes.judge(plan.routes, situation.identity, facts.routes, situation.mode)
     yield from unread_facts.judge(needs, facts, mode)
     services = (rendered.manifest for rendered in objects(situation.components) if rendered.api == "v1/Service")
     yield from metering.unresolved_ids(plan, services)
@@ -57,11 +56,13 @@ def judge(situation: Situation) -> Iterator[Problem]:
 
 def _references(situation: Situation) -> Iterator[Problem]:
     """Yield the problems of names in the configuration that lead to objects of the cluster."""
-    plan, needs, facts, mode = situation.plan, situation.needs, situation.facts, situation.mode
-    owners = Owners.of(situation.loaded.merged.tree, plan)
-    yield from namespaces.judge(needs, facts, owners, situation.identity, mode)
-    yield from admission.judge(needs, facts, owners, mode)
-    yield from listeners.judge(plan.routes, needs, facts, owners, mode)
-    yield from references.classes(needs, facts, owners, mode)
-    yield from references.secrets(needs, facts, owners, mode)
+    plan = situation.plan
+    needs = situation.needs
+    facts = situation.facts
+    mode = situation.mode
+    yield from namespaces.judge(needs, facts, plan.namespace_origins, situation.identity, mode)
+    yield from admission.judge(needs, facts, mode)
+    yield from listeners.judge(plan.routes, needs, facts, mode)
+    yield from references.classes(needs, facts, mode)
+    yield from references.secrets(needs, facts, mode)
     yield from nodes.judge(plan, facts, mode)

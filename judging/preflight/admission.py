@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from judging.preflight.owners import Owners
-from models.paths import Path
 from models.problems import SEVERITIES, Mode, Problem
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, Unknown
@@ -23,7 +21,7 @@ class _Policy(NamedTuple):
     """Minor version of Kubernetes whose rules apply; None for the newest rules."""
 
 
-def judge(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
+def judge(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for each group of pods that is not admitted at the Pod Security level of the pods' namespace.
 
     The API server accepts a workload with such pods, but the pods are never created. A namespace without a level has
@@ -32,21 +30,31 @@ def judge(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iter
     """
     if mode == "skip" or isinstance(facts.namespaces, Unknown):
         return
-    version = None if facts.origin is None else _minor(facts.origin.version)
+    version = None
+    if facts.origin is not None:
+        version = _minor(facts.origin.version)
     for pods in needs.pods:
         live = facts.namespaces.namespaces.get(pods.namespace)
         is_created = pods.namespace in needs.created
-        policy = _Policy(RESTRICTED, version) if is_created else _namespace_policy(live, version)
-        refused = () if policy is None else pods.refusals(policy.level, policy.minor)
+        if is_created:
+            policy = _Policy(RESTRICTED, version)
+        else:
+            policy = _namespace_policy(live, version)
+        refused = ()
+        if policy is not None:
+            refused = pods.refusals(policy.level, policy.minor)
         if policy is None or not refused:
             continue
-        newest = "" if pods.refusals(policy.level, None) == refused else f" of Kubernetes 1.{policy.minor}"
+        newest = ""
+        if pods.refusals(policy.level, None) != refused:
+            newest = f" of Kubernetes 1.{policy.minor}"
         place = f"namespace {pods.namespace}, whose level is {policy.level}{newest} ({', '.join(refused)})"
         what = f"pods of {pods.pods_of} are not admitted in {place}"
         label = f"{labels.POD_SECURITY_LEVEL}: {pods.level(policy.minor)}"
-        remedy = "write namespaceOptions: {create: false}" if is_created else f"set {label} on the namespace"
-        path = owners.paths.get(pods.owner, Path())
-        yield Problem(path, what, f"remove these settings, or {remedy}", severity=SEVERITIES[mode])
+        remedy = "write namespaceOptions: {create: false}"
+        if not is_created:
+            remedy = f"set {label} on the namespace"
+        yield Problem(pods.section, what, f"remove these settings, or {remedy}", severity=SEVERITIES[mode])
 
 
 def _namespace_policy(live: LiveNamespace | None, version: int | None) -> _Policy | None:
@@ -61,4 +69,6 @@ def _namespace_policy(live: LiveNamespace | None, version: int | None) -> _Polic
 def _minor(version: str | None) -> int | None:
     """Return the minor version of a version of Kubernetes such as `v1.36.3`; None if there is none."""
     match = _MINOR.match(version or "")
-    return None if match is None else int(match[1])
+    if match is None:
+        return None
+    return int(match[1])

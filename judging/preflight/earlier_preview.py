@@ -30,8 +30,8 @@ def judge(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, ident
         yield warning(FILE, earlier.apis.reason, _REMEDY)
     elif not isinstance(facts.apis, Unknown):
         before, after = (
-            dict((*_narrow(each, needs, identity), *_narrow_references(each, needs, identity)))
-            for each in (earlier, facts)
+            dict((*_narrow(reading, needs, identity), *_narrow_references(reading, needs, identity)))
+            for reading in (earlier, facts)
         )
         known = before.keys() & after.keys()
         for line in differences(*(_only({name: parts[name] for name in known}) for parts in (before, after))):
@@ -52,9 +52,9 @@ def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[t
     if not isinstance(facts.apis, Unknown):
         yield "apis", Served(facts.apis.kinds & needs.kinds)
     if not isinstance(facts.gateways, Unknown):
-        yield "gateways", Gateways(tuple(each for each in facts.gateways.gateways if each.ref in needs.gateways))
+        yield "gateways", Gateways(tuple(live for live in facts.gateways.gateways if live.ref in needs.gateways))
     if not isinstance(facts.routes, Unknown):
-        yield "routes", Routes(tuple(each for each in facts.routes.routes if _is_beside(each, needs, identity)))
+        yield "routes", Routes(tuple(route for route in facts.routes.routes if _is_beside(route, needs, identity)))
     if not isinstance(facts.bundles, Unknown):
         yield "bundles", facts.bundles
 
@@ -65,14 +65,15 @@ def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) ->
     Objects that do not concern the stack are left out.
     """
     if not isinstance(facts.namespaces, Unknown):
-        found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
-        yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})
+        live = facts.namespaces.namespaces
+        names = needs.namespaces - needs.created
+        yield "namespaces", Namespaces({name: live[name] for name in live.keys() & names})
     if not isinstance(facts.secrets, Unknown):
         places = {(reference.namespace, reference.name) for reference in needs.secrets}
         yield "secrets", Secrets(tuple(place for place in facts.secrets.secrets if place in places))
     if not isinstance(facts.metered, Unknown):
-        others = (each for each in facts.metered.metered if each.namespace in needs.metered)
-        yield "metered", Metered(tuple(each for each in others if identity.verdict(each.mark) is not Verdict.OURS))
+        others = (service for service in facts.metered.metered if service.namespace in needs.metered)
+        yield "metered", Metered(tuple(other for other in others if identity.verdict(other.mark) is not Verdict.OURS))
     if not isinstance(facts.storage_classes, Unknown):
         classes = _classes(facts.storage_classes.storage_classes, needs.storage_classes)
         yield "storage_classes", StorageClasses(classes)
@@ -87,7 +88,7 @@ def _is_beside(route: LiveRoute, needs: Needs, identity: Identity) -> bool:
     return is_attached and identity.verdict(route.mark) is not Verdict.OURS
 
 
-def _classes(found: Mapping[str, bool], references: tuple[Reference, ...]) -> dict[str, bool]:
+def _classes(classes: Mapping[str, bool], references: tuple[Reference, ...]) -> dict[str, bool]:
     """Return the classes that references name. A reference without a name refers to the default class."""
     names = {reference.name for reference in references}
-    return {name: is_default for name, is_default in found.items() if name in names or ("" in names and is_default)}
+    return {name: is_default for name, is_default in classes.items() if name in names or ("" in names and is_default)}

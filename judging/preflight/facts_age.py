@@ -20,16 +20,18 @@ def judge(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Pa
     `now` is a time in UTC. `at` is the key that names the file. If the name of a cluster is unknown, the names are not
     compared.
     """
-    found = None if facts is None else facts.origin
-    if found is None:
+    origin = None
+    if facts is not None:
+        origin = facts.origin
+    if origin is None:
         return
-    if cluster is not None and found.cluster is not None and found.cluster != cluster:
-        yield warning(at, f"the file describes cluster {found.cluster}, but this run is for {cluster}", _REMEDY)
+    if cluster is not None and origin.cluster is not None and origin.cluster != cluster:
+        yield warning(at, f"the file describes cluster {origin.cluster}, but this run is for {cluster}", _REMEDY)
     try:
-        age = now - datetime.strptime(found.time, TIME_FORMAT).replace(tzinfo=UTC)
+        age = now - datetime.strptime(origin.time, TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         yield warning(at, f"the file has no time of the form {TIME_FORMAT}", _REMEDY)
         return
     if age > _MAX_AGE:
         hours = int(age.total_seconds() // 3600)
-        yield warning(at, f"the file is {hours} hours old ({found.time})", _REMEDY)
+        yield warning(at, f"the file is {hours} hours old ({origin.time})", _REMEDY)

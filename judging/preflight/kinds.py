@@ -16,7 +16,7 @@ from planning.ground.bundles import Bundle, all_bundles
 from planning.ground.cluster_facts import ClusterFacts, Metrics, Unknown
 from planning.plans import StackPlan
 from planning.releases import channel
-from planning.serving.autoscaling import Autoscaler, EngineLoad, Passed, PickerLoad
+from planning.serving.autoscaling import Autoscaler, EngineLoad, PickerLoad, UserMetric
 
 _CILIUM = "cilium.io/"
 """First part of Cilium's API versions. By default, an address in a network policy matches no node in Cilium's network
@@ -129,14 +129,16 @@ def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
             yield at, "pods", metric.metric.pod_metric
         elif isinstance(metric, PickerLoad):
             yield at, "services", metric.metric.series
-        elif isinstance(metric, Passed) and metric.spec.get("type") == "Pods":
+        elif isinstance(metric, UserMetric) and metric.spec.get("type") == "Pods":
             yield at / "spec", "pods", metric.spec["pods"]["metric"]["name"]
 
 
 def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem:
     """Return the warning about a metric that the cluster does not offer for a kind of object."""
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
-    place = f"of {', '.join(others)} alone" if others else "of no kind of object"
+    place = "of no kind of object"
+    if others:
+        place = f"of {', '.join(others)} alone"
     what = f"the cluster offers {name} {place} ({METRICS_GROUP}), but the autoscaler asks for the metric of {kind}"
     remedy = "give the metrics adapter the rule in docs/run.md; an adapter offers only metrics that pods reported"
     return warning(at, what, remedy)

@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from judging.preflight.owners import Owners
 from models.paths import Path
-from models.problems import SEVERITIES, Mode, Problem, warning
+from models.problems import SEVERITIES, Mode, Problem, gap
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, GatewayRef, LiveGateway, Unknown
 from planning.ground.inventory import EVERY, SAME, SELECTED, Listener
 from planning.ground.needs import Needs
-from planning.routes import Route, collisions
+from planning.routes import PlannedRoute, request_claims
 
 _HTTP = frozenset({"HTTP", "HTTPS"})
 """Protocols whose listeners admit HTTPRoutes if `allowedRoutes.kinds` is empty."""
@@ -21,15 +20,24 @@ _ROUTE = "HTTPRoute"
 class _Case:
     """A route and its Gateway."""
 
-    route: Route
+    route: PlannedRoute
     gateway: LiveGateway
-    at: Path
-    """Path of the key that sets the Gateway in the configuration."""
     labels: Mapping[str, str] | Unknown
     """Labels of the route's namespace."""
+    mode: Mode
+
+    @property
+    def ref(self) -> GatewayRef:
+        """The Gateway."""
+        return self.gateway.ref
+
+    def problem(self, key: str, what: str, remedy: str) -> Problem:
+        """Return a problem of a key of the Gateway in the configuration; an empty key is the Gateway itself."""
+        path = Path(*self.route.gateway_at, *filter(None, (key,)))
+        return Problem(path, what, remedy, severity=SEVERITIES[self.mode])
 
 
-def judge(routes: Iterable[Route], needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
+def judge(routes: Iterable[PlannedRoute], needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
     A Gateway that does not exist or could not be read is skipped here. Other checks report it.
@@ -38,12 +46,10 @@ def judge(routes: Iterable[Route], needs: Needs, facts: ClusterFacts, owners: Ow
         return
     gateways = {gateway.ref: gateway for gateway in facts.gateways.gateways}
     for route in routes:
-        gateway = gateways.get(collisions.reference(route).gateway)
-        if gateway is None or not gateway.listeners:
-            continue
-        found = _namespace_labels(route.namespace, needs, facts)
-        for at, what, remedy in _verdict(_Case(route, gateway, owners.gateway(route.key), found)):
-            yield Problem(at, what, remedy, severity=SEVERITIES[mode]) if remedy else warning(at, what)
+        gateway = gateways.get(request_claims.reference(route).gateway)
+        if gateway is not None and gateway.listeners:
+            namespace_labels = _namespace_labels(route.namespace, needs, facts)
+            yield from _verdict(_Case(route, gateway, namespace_labels, mode))
 
 
 def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[str, str] | Unknown:
@@ -53,49 +59,52 @@ def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[s
     live = facts.namespaces.namespaces.get(name)
     if live is not None:
         return live.labels
-    made = {**labels.PART_OF, **labels.POD_SECURITY} if name in needs.created else {}
-    return {**made, "kubernetes.io/metadata.name": name}
+    own_labels = {"kubernetes.io/metadata.name": name}
+    if name in needs.created:
+        own_labels = {**labels.PART_OF, **labels.POD_SECURITY, **own_labels}
+    return own_labels
 
 
-def _verdict(case: _Case) -> Iterator[tuple[Path, str, str]]:
-    """Yield the first reason why no listener takes a route: path, what is wrong, and a remedy.
-
-    If the remedy is empty, the reason is a check that did not run, and a warning is enough.
-    """
-    parent, ref, found = case.route.parent, case.gateway.ref, case.gateway.listeners
-    selected = [each for each in found if parent.section_name in {None, each.name}]
-    if not selected:
-        names = ", ".join(sorted(each.name for each in found))
-        what = f"is no listener of Gateway {ref} ({parent.section_name})"
-        yield case.at / "sectionName", what, f"write one of {names}"
-        return
-    ports = sorted({each.port for each in selected})
-    selected = [each for each in selected if parent.port in {None, each.port}]
-    if not selected:
-        what = f"no listener of Gateway {ref} has this port ({parent.port})"
-        yield case.at / "port", what, f"write one of {', '.join(map(str, ports))}"
-        return
-    selected = [each for each in selected if _ROUTE in each.kinds or (not each.kinds and each.protocol in _HTTP)]
-    if not selected:
-        yield case.at, f"no selected listener of Gateway {ref} admits HTTPRoutes", "select another listener"
-        return
-    yield from _namespace_verdict(case, ref, selected)
+def _verdict(case: _Case) -> Iterator[Problem]:
+    """Yield the first reason why no listener takes a route."""
+    parent = case.route.parent
+    listeners = case.gateway.listeners
+    by_name = [listener for listener in listeners if parent.section_name in {None, listener.name}]
+    by_port = [listener for listener in by_name if parent.port in {None, listener.port}]
+    takers = [listener for listener in by_port if _takes_routes(listener)]
+    if not by_name:
+        names = ", ".join(sorted(listener.name for listener in listeners))
+        what = f"is no listener of Gateway {case.ref} ({parent.section_name})"
+        yield case.problem("sectionName", what, f"write one of {names}")
+    elif not by_port:
+        ports = ", ".join(map(str, sorted({listener.port for listener in by_name})))
+        what = f"no listener of Gateway {case.ref} has this port ({parent.port})"
+        yield case.problem("port", what, f"write one of {ports}")
+    elif not takers:
+        what = f"no selected listener of Gateway {case.ref} admits HTTPRoutes"
+        yield case.problem("", what, "select another listener")
+    else:
+        yield from _namespace_verdict(case, takers)
 
 
-def _namespace_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -> Iterator[tuple[Path, str, str]]:
+def _takes_routes(listener: Listener) -> bool:
+    """Tell whether a listener takes HTTPRoutes."""
+    return _ROUTE in listener.kinds or (not listener.kinds and listener.protocol in _HTTP)
+
+
+def _namespace_verdict(case: _Case, listeners: list[Listener]) -> Iterator[Problem]:
     namespace = case.route.namespace
-    admitted = {each.name: _admits(each, case) for each in selected}
-    if not any(admitted.values()):
-        if isinstance(case.labels, Unknown) and None in admitted.values():
-            what = f"whether Gateway {ref} admits routes of namespace {namespace} went unchecked: {case.labels.reason}"
-            yield case.at, what, ""
-            return
-        sources = ", ".join(f"{each.name}: {each.namespaces}" for each in selected)
-        what = f"no selected listener of Gateway {ref} admits routes of namespace {namespace} ({sources})"
+    admitted = {listener.name: _admits(listener, case) for listener in listeners}
+    if any(admitted.values()):
+        yield from _host_verdict(case, [listener for listener in listeners if admitted[listener.name] is not False])
+    elif isinstance(case.labels, Unknown) and None in admitted.values():
+        check = f"whether Gateway {case.ref} admits routes of namespace {namespace}"
+        yield gap(case.route.gateway_at, check, case.labels.reason)
+    else:
+        sources = ", ".join(f"{listener.name}: {listener.namespaces}" for listener in listeners)
+        what = f"no selected listener of Gateway {case.ref} admits routes of namespace {namespace} ({sources})"
         remedy = "let allowedRoutes.namespaces of a listener admit the namespace, or name another gateway"
-        yield case.at, what, remedy
-        return
-    yield from _host_verdict(case, ref, [each for each in selected if admitted[each.name] is not False])
+        yield case.problem("", what, remedy)
 
 
 def _admits(listener: Listener, case: _Case) -> bool | None:
@@ -104,29 +113,35 @@ def _admits(listener: Listener, case: _Case) -> bool | None:
         case value if value == EVERY:
             return True
         case value if value == SAME:
-            return case.route.namespace == case.gateway.ref.namespace
+            return case.route.namespace == case.ref.namespace
         case value if value == SELECTED:
-            if isinstance(case.labels, Unknown):
+            namespace_labels = case.labels
+            if isinstance(namespace_labels, Unknown):
                 return None
-            found = case.labels
-            return all(requirement.admits(found) for requirement in listener.selector)
+            return all(requirement.admits(namespace_labels) for requirement in listener.selector)
         case _:
             return False
 
 
-def _host_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -> Iterator[tuple[Path, str, str]]:
-    hosts = [each.hostname for each in selected if each.hostname is not None]
-    if not case.route.hostnames or len(hosts) < len(selected):
+def _host_verdict(case: _Case, listeners: list[Listener]) -> Iterator[Problem]:
+    """Yield a problem if no listener takes the hosts of a route. A listener without a host takes every host."""
+    hosts = [listener.hostname for listener in listeners if listener.hostname is not None]
+    if not case.route.hostnames or len(hosts) < len(listeners):
         return
     if not any(_meet(host, listened) for host in case.route.hostnames for listened in hosts):
-        what = f"no listener of Gateway {ref} takes these hosts ({', '.join(case.route.hostnames)})"
+        what = f"no listener of Gateway {case.ref} takes these hosts ({', '.join(case.route.hostnames)})"
         at = Path("services", case.route.key, "route", "hostnames")
-        yield at, what, f"write hosts of its listeners: {', '.join(sorted(set(hosts)))}"
+        remedy = f"write hosts of its listeners: {', '.join(sorted(set(hosts)))}"
+        yield Problem(at, what, remedy, severity=SEVERITIES[case.mode])
 
 
 def _meet(first: str, second: str) -> bool:
     """Tell whether some host name matches both patterns. A wildcard stands for one or more DNS labels."""
-    first, second = first.lower(), second.lower()
-    return first == second or any(
-        wide.startswith("*.") and narrow.endswith(wide[1:]) for wide, narrow in ((first, second), (second, first))
-    )
+    first = first.lower()
+    second = second.lower()
+    return first == second or _is_above(first, second) or _is_above(second, first)
+
+
+def _is_above(wide: str, narrow: str) -> bool:
+    """Tell whether a pattern is a wildcard that matches another one."""
+    return wide.startswith("*.") and narrow.endswith(wide[1:])

@@ -26,11 +26,11 @@ def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> It
             by_id.setdefault(identifier, []).append(service)
     for service in plan.services:
         primary = service.primary
-        if primary.resource_id is None:
+        if primary.search_id is None:
             continue
-        found = resolve(by_id.get(primary.resource_id, ()), primary.resource_id, primary.names.namespace)
-        if isinstance(found, Unresolved):
-            yield Problem(primary.path / "interceptor", f"leads to 404: {found.value} ({primary.resource_id})")
+        address = resolve(by_id.get(primary.search_id, ()), primary.search_id, primary.names.namespace)
+        if isinstance(address, Unresolved):
+            yield Problem(primary.path / "interceptor", f"leads to 404: {address.value} ({primary.search_id})")
 
 
 def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
@@ -38,11 +38,12 @@ def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Probl
     if mode == "skip" or isinstance(facts.metered, Unknown):
         return
     holders = dict[tuple[str, str], list[MeteredService]]()
-    for each in facts.metered.metered:
-        if each.is_found:
-            holders.setdefault((each.namespace, each.resource_id), []).append(each)
+    for service in facts.metered.metered:
+        if service.is_found:
+            holders.setdefault((service.namespace, service.resource_id), []).append(service)
     for service in plan.services:
-        names, identifier = service.primary.names, service.primary.resource_id
+        names = service.primary.names
+        identifier = service.primary.search_id
         for holder in holders.get((names.namespace, identifier), ()) if identifier is not None else ():
             if holder.name != names.base:
                 yield from _duplicate_problems(service, holder, plan.identity, mode)
@@ -59,7 +60,8 @@ def _duplicate_problems(
     have the id.
     """
     at = service.primary.path / "interceptor" / "resourceId"
-    place, is_ours = f"Service {holder.namespace}/{holder.name}", identity.verdict(holder.mark) is Verdict.OURS
+    place = f"Service {holder.namespace}/{holder.name}"
+    is_ours = identity.verdict(holder.mark) is Verdict.OURS
     if is_ours and holder.key == service.key:
         what = f"gets a Service of another name than {place}, whose address the interceptor keeps for up to 5 minutes"
         remedy = "keep the name, or restart the interceptor's pods after the run; until then requests are answered 502"
@@ -70,6 +72,9 @@ def _duplicate_problems(
         what = f"is also the id of {place}, {until} ({holder.resource_id})"
         remedy = "first deploy with another id; deploy with this id when the old Service is gone"
     else:
-        whose = "somebody else" if holder.mark.owner is None else f"stack {holder.mark.owner}"
-        what, remedy = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another id"
+        whose = "somebody else"
+        if holder.mark.owner is not None:
+            whose = f"stack {holder.mark.owner}"
+        what = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})"
+        remedy = "choose another id"
     yield Problem(at, what, remedy, severity=SEVERITIES[mode])

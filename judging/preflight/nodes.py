@@ -22,18 +22,19 @@ def judge(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]
         return
     for service in plan.services:
         for workload in service.workloads:
-            found = fleet.of_class(workload.accelerator, workload.placement, facts)
-            if not isinstance(found, Unknown):
-                yield from _verdict(workload, found)
+            takers = fleet.of_class(workload.accelerator, workload.placement, facts)
+            if not isinstance(takers, Unknown):
+                yield from _verdict(workload, takers)
 
 
-def _verdict(workload: Workload, found: tuple[ClassNode, ...]) -> Iterator[Problem]:
-    at, devices = workload.path / "accelerator", workload.layout.chips_per_pod
-    large = [node for node in found if node.allocatable >= devices]
-    if not found:
+def _verdict(workload: Workload, takers: tuple[ClassNode, ...]) -> Iterator[Problem]:
+    at = workload.path / "accelerator"
+    devices = workload.layout.chips_per_pod
+    large = [node for node in takers if node.allocatable >= devices]
+    if not takers:
         yield warning(at, "no node has the labels and devices of this class, and pods wait until such a node joins")
     elif not large:
-        largest = max(node.allocatable for node in found)
+        largest = max(node.allocatable for node in takers)
         yield warning(at, f"a pod takes {devices} devices, and no node of this class has more than {largest}")
     elif all(node.obstacles for node in large):
         listed = ", ".join(f"{node.name}: {', '.join(node.obstacles)}" for node in large[:_MOST_NAMES])

@@ -2,21 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from judging.preflight.owners import Owners
 from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.needs import Needs, Reference
 
-_SECRETS = (
-    *("secrets", "secretKeyRef", "imagePullSecrets", "secret", "caSecret", "certificate"),
-    *("secretName", "secretRef"),
-)
-"""Keys whose values are names of Secrets, or contain names of Secrets at any depth."""
 _MOST_NAMES = 6
 """Maximum number of classes that a message lists."""
 
 
-def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
+def classes(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every StorageClass and PriorityClass that the stack needs and the cluster does not have.
 
     A claim is never bound while its StorageClass is missing. Pods are refused while their PriorityClass is missing.
@@ -24,21 +18,21 @@ def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
     if mode == "skip":
         return
     if not isinstance(facts.storage_classes, Unknown):
-        found = facts.storage_classes.storage_classes
+        by_name = facts.storage_classes.storage_classes
         for reference in needs.storage_classes:
             if reference.name:
-                yield from _missing("StorageClass", reference, found, owners, mode)
-            elif not any(found.values()):
+                yield from _missing("StorageClass", reference, by_name, mode)
+            elif not any(by_name.values()):
                 what = "takes the default StorageClass, but the cluster has none"
-                remedy = f"set storageClassName to {_alternatives(found)}"
-                yield Problem(owners.storage(reference.owner), what, remedy, severity=SEVERITIES[mode])
+                remedy = f"set storageClassName to {_alternatives(by_name)}"
+                yield Problem(reference.origin, what, remedy, severity=SEVERITIES[mode])
     if not isinstance(facts.priority_classes, Unknown):
         for reference in needs.priority_classes:
-            found = facts.priority_classes.priority_classes
-            yield from _missing("PriorityClass", reference, found, owners, mode)
+            by_name = facts.priority_classes.priority_classes
+            yield from _missing("PriorityClass", reference, by_name, mode)
 
 
-def secrets(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
+def secrets(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a warning for every Secret that pods need and the cluster does not have.
 
     A missing Secret is never an error: somebody may create the Secret while pods wait, or after this run creates the
@@ -50,18 +44,22 @@ def secrets(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
     for reference in needs.secrets:
         if (reference.namespace, reference.name) not in facts.secrets.secrets:
             what = f"namespace {reference.namespace} has no Secret of this name, and pods wait until the Secret exists"
-            yield warning(owners.locate(reference, _SECRETS), what, "create it, or correct its name")
+            yield warning(reference.origin, what, "create it, or correct its name")
 
 
-def _missing(kind: str, reference: Reference, found: Collection[str], owners: Owners, mode: Mode) -> Iterator[Problem]:
-    if reference.name not in found:
-        at = owners.locate(reference, [f"{kind[0].lower()}{kind[1:]}Name"])
+def _missing(kind: str, reference: Reference, by_name: Collection[str], mode: Mode) -> Iterator[Problem]:
+    if reference.name not in by_name:
         what = f"the cluster has no {kind} of this name ({reference.name})"
-        yield Problem(at, what, f"create it, or write {_alternatives(found)}", severity=SEVERITIES[mode])
+        remedy = f"create it, or write {_alternatives(by_name)}"
+        yield Problem(reference.origin, what, remedy, severity=SEVERITIES[mode])
 
 
-def _alternatives(found: Collection[str] | Mapping[str, object]) -> str:
+def _alternatives(by_name: Collection[str] | Mapping[str, object]) -> str:
     """Return the names that a user can write, as text."""
-    names = sorted(found)
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"one of {', '.join(names[:_MOST_NAMES])}{more}" if names else "the name of a class that you create"
+    names = sorted(by_name)
+    more = ""
+    if len(names) > _MOST_NAMES:
+        more = f" and {len(names) - _MOST_NAMES} more"
+    if names:
+        return f"one of {', '.join(names[:_MOST_NAMES])}{more}"
+    return "the name of a class that you create"

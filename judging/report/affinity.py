@@ -23,17 +23,23 @@ def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 def _meets(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     expressions = term.get("matchExpressions") or ()
-    return bool(expressions or term.get("matchFields")) and all(_holds(each, labels) for each in expressions)
+    return bool(expressions or term.get("matchFields")) and all(
+        _holds(expression, labels) for expression in expressions
+    )
 
 
 def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, operator, values = expression["key"], expression["operator"], tuple(expression.get("values") or ())
+    key = expression["key"]
+    operator = expression["operator"]
+    values = tuple(expression.get("values") or ())
     if operator not in {"Gt", "Lt"}:
         return Requirement(key, operator, values).admits(labels)
-    found = labels.get(key, "")
-    if not found.lstrip("-").isdigit() or len(values) != 1 or not str(values[0]).lstrip("-").isdigit():
+    value = labels.get(key, "")
+    if not value.lstrip("-").isdigit() or len(values) != 1 or not str(values[0]).lstrip("-").isdigit():
         return False
-    return int(found) > int(values[0]) if operator == "Gt" else int(found) < int(values[0])
+    if operator == "Gt":
+        return int(value) > int(values[0])
+    return int(value) < int(values[0])
 
 
 def further_demands(placement: Placement) -> tuple[str, ...]:
@@ -45,7 +51,10 @@ def _further_demands(placement: Placement) -> Iterator[str]:
     for name in ("podAffinity", "podAntiAffinity"):
         if (placement.affinity.get(name) or _NONE).get(REQUIRED):
             yield name
-    if any(each.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule" for each in placement.topology_spread):
+    if any(
+        constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+        for constraint in placement.topology_spread
+    ):
         yield "topologySpreadConstraints"
     if placement.scheduler is not None:
         yield f"scheduler {placement.scheduler}"

@@ -11,20 +11,23 @@ from planning.plans import ServicePlan, StackPlan
 
 def devices(service: ServicePlan) -> tuple[Devices, ...]:
     """Return the devices of all roles of a service, including the roles of its canary."""
-    found = list[Devices]()
+    of_roles = list[Devices]()
     for variant in service.variants:
         for workload in variant.workloads:
             per_replica = workload.layout.devices_per_pod * workload.layout.pods_per_replica
-            scaler, high = workload.autoscaler, workload.max_replicas
-            low = high if scaler is None else scaler.min_replicas
+            scaler = workload.autoscaler
+            high = workload.max_replicas
+            low = high
+            if scaler is not None:
+                low = scaler.min_replicas
             if per_replica * high:
-                found.append(Devices(variant.accelerators[workload.role], per_replica * low, per_replica * high))
-    return tuple(found)
+                of_roles.append(Devices(variant.accelerators[workload.role], per_replica * low, per_replica * high))
+    return tuple(of_roles)
 
 
 def cost(plan: StackPlan, prices: Prices) -> Cost:
     """Return the monthly cost of all devices of a stack."""
-    return money.cost((each for service in plan.services for each in devices(service)), prices)
+    return money.cost((of_role for service in plan.services for of_role in devices(service)), prices)
 
 
 def usages(stack: Stack, plan: StackPlan) -> Iterator[Usage]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from judging.report import affinity
 from judging.report.growth import NOTHING, Change, Range
-from judging.report.packing import Pods, Verdict, pack
-from judging.report.running import Running
+from judging.report.packing import PodGroup, Tightness, pack
+from judging.report.running import RunningPods
 from models.accelerators import ExtendedResource, ResourceClaim
 from models.vocabulary import amount
 from planning.ground.cluster_facts import ClusterFacts, Place, Unknown
@@ -38,9 +38,11 @@ class Lack:
     additional: Range
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Tightness:
         """Return `SHORT` if even the smallest numbers of replicas need more than the quota has left, else `TIGHT`."""
-        return Verdict.SHORT if self.used + self.additional.low > self.hard else Verdict.TIGHT
+        if self.used + self.additional.low > self.hard:
+            return Tightness.SHORT
+        return Tightness.TIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,15 @@ class ClassCapacity:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCapacity:
-    """Pods that need devices of one kind, such as `nvidia.com/gpu`, which several classes may share."""
+    """PodGroup that need devices of one kind, such as `nvidia.com/gpu`, which several classes may share."""
 
     resource: str
     """Name of the extended resource, or of the device class."""
     classes: tuple[str, ...]
     """Accelerator classes of the pods."""
-    low: Verdict
+    low: Tightness
     """Whether the smallest numbers of replicas fit the nodes, according to the cluster facts."""
-    high: Verdict
+    high: Tightness
     """Whether the largest numbers of replicas fit the nodes."""
     is_certain: bool
     """Whether the verdicts are certain: other pods' devices are known, and no demand is left to the scheduler."""
@@ -99,7 +101,7 @@ class Capacity:
     """Checks that could not be made, with the reason."""
 
 
-def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: ClusterFacts) -> Capacity:
+def of_changes(changes: Sequence[Change], gone: Sequence[RunningPods], facts: ClusterFacts) -> Capacity:
     """Return the capacity for the changes of workloads.
 
     The workloads in `gone` end, but only when the workloads in `changes` are ready.
@@ -120,12 +122,12 @@ def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: Cluste
 
 def _groups(changes: Iterable[Change], takers: Mapping[Place, _Nodes]) -> dict[tuple[str, bool], list[Change]]:
     """Return the changes whose nodes are known, grouped by resource, and by whether any node takes the pods."""
-    found = dict[tuple[str, bool], list[Change]]()
+    groups = dict[tuple[str, bool], list[Change]]()
     for change in changes:
         nodes = takers[change.place]
         if not isinstance(nodes, Unknown):
-            found.setdefault((_resource(change), bool(nodes)), []).append(change)
-    return found
+            groups.setdefault((_resource(change), bool(nodes)), []).append(change)
+    return groups
 
 
 def _resource(change: Change) -> str:
@@ -140,14 +142,16 @@ def _resource(change: Change) -> str:
 
 def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _Nodes]) -> DeviceCapacity:
     """Return whether the additional pods of workloads fit the nodes. All these workloads need the same resource."""
-    free, names = dict[str, int](), dict[Place, frozenset[str]]()
+    free = dict[str, int]()
+    names = dict[Place, frozenset[str]]()
     is_certain = not any(affinity.further_demands(change.workload.placement) for change in changes)
     for change in changes:
         nodes = takers[change.place]
-        known = () if isinstance(nodes, Unknown) else nodes
-        names[change.place] = frozenset(node.name for node in known)
-        is_certain = is_certain and all(node.requested is not None for node in known)
-        free |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in known}
+        if isinstance(nodes, Unknown):
+            nodes = ()
+        names[change.place] = frozenset(node.name for node in nodes)
+        is_certain = is_certain and all(node.requested is not None for node in nodes)
+        free |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in nodes}
     low = high = pack(free, _pods(changes, names, largest=False))
     if any(change.additional.low != change.additional.high for change in changes):
         high = pack(free, _pods(changes, names, largest=True))
@@ -169,13 +173,15 @@ def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _N
     )
 
 
-def _lenient(verdict: Verdict, changes: Iterable[Change]) -> Verdict:
+def _lenient(verdict: Tightness, changes: Iterable[Change]) -> Tightness:
     """Return the verdict, or `TIGHT` in place of `SHORT` if new pods may get the devices of the pods that they replace.
 
     Whether the new pods get these devices is uncertain, because the nodes of the replaced pods are unknown.
     """
-    is_lacking = verdict is Verdict.SHORT
-    return Verdict.TIGHT if is_lacking and any(change.may_inherit for change in changes) else verdict
+    is_lacking = verdict is Tightness.SHORT
+    if is_lacking and any(change.may_inherit for change in changes):
+        return Tightness.TIGHT
+    return verdict
 
 
 class _Takers:
@@ -196,39 +202,51 @@ class _Takers:
 def _nodes_for(change: Change, facts: ClusterFacts) -> _Nodes:
     """Return the nodes that take the pods of a workload."""
     workload = change.workload
-    found = fleet.of_class(workload.accelerator, workload.placement, facts)
-    if isinstance(found, Unknown) or isinstance(facts.nodes, Unknown):
-        return facts.nodes if isinstance(facts.nodes, Unknown) else found
+    class_nodes = fleet.of_class(workload.accelerator, workload.placement, facts)
+    if isinstance(class_nodes, Unknown) or isinstance(facts.nodes, Unknown):
+        if isinstance(facts.nodes, Unknown):
+            return facts.nodes
+        return class_nodes
     labels: Mapping[str, LiveNode] = {node.name: node for node in facts.nodes.nodes}
     return tuple(
         node
-        for node in found
+        for node in class_nodes
         if not node.obstacles and affinity.admits(workload.placement.affinity, labels[node.name].labels)
     )
 
 
-def _pods(changes: Iterable[Change], takers: Mapping[Place, frozenset[str]], *, largest: bool) -> Iterator[Pods]:
+def _pods(changes: Iterable[Change], takers: Mapping[Place, frozenset[str]], *, largest: bool) -> Iterator[PodGroup]:
     for change in changes:
-        replicas = change.additional.high if largest else change.additional.low
-        layout, name = change.workload.layout, change.workload.name
-        yield Pods(name, layout.chips_per_pod, replicas * layout.pods_per_replica, takers[change.place])
+        if largest:
+            replicas = change.additional.high
+        else:
+            replicas = change.additional.low
+        layout = change.workload.layout
+        name = change.workload.name
+        yield PodGroup(name, layout.chips_per_pod, replicas * layout.pods_per_replica, takers[change.place])
 
 
-def _classes(changes: Sequence[Change], gone: Sequence[Running], takers: _Takers) -> Iterator[ClassCapacity]:
-    before, after, peak = dict[str, Range](), dict[str, Range](), dict[str, Range]()
+def _classes(changes: Sequence[Change], gone: Sequence[RunningPods], takers: _Takers) -> Iterator[ClassCapacity]:
+    before = dict[str, Range]()
+    after = dict[str, Range]()
+    peak = dict[str, Range]()
 
     def add(table: dict[str, Range], name: str | None, number: Range) -> None:
         if name is not None and number != NOTHING:
             table[name] = table.get(name, NOTHING).plus(number)
 
     for old in gone:
-        replicas = 1 if old.replicas is None else old.replicas
+        replicas = 1
+        if old.replicas is not None:
+            replicas = old.replicas
         devices = Range(replicas, replicas).times(old.devices_per_pod * old.pods_per_replica)
         add(before, old.accelerator, devices)
         add(peak, old.accelerator, devices)
     for change in changes:
         present = _present(change)
-        old_class = None if change.running is None else change.running.accelerator
+        old_class = None
+        if change.running is not None:
+            old_class = change.running.accelerator
         add(before, old_class or change.accelerator, present)
         add(after, change.accelerator, change.after.times(change.devices_per_replica))
         for name, number in _peaks(change, present):
@@ -269,18 +287,20 @@ def _peaks(change: Change, present: Range) -> Iterator[tuple[str | None, Range]]
 
 def _nodes(name: str, changes: Iterable[Change], takers: _Takers) -> dict[str, int] | None:
     """Return the number of free devices of each node that takes pods of a class; None if a number is unknown."""
-    found = dict[str, int]()
+    free = dict[str, int]()
     for change in changes:
         if change.accelerator == name:
             nodes = takers.of(change)
             if isinstance(nodes, Unknown) or any(node.requested is None for node in nodes):
                 return None
-            found |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in nodes}
-    return found
+            free |= {node.name: max(0, node.allocatable - (node.requested or 0)) for node in nodes}
+    return free
 
 
 def _free(nodes: Mapping[str, int] | None) -> int | None:
-    return None if nodes is None else sum(nodes.values())
+    if nodes is None:
+        return None
+    return sum(nodes.values())
 
 
 def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
@@ -293,12 +313,13 @@ def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
             key = change.place[2], f"{_REQUESTS}{_resource(change)}"
             devices = change.additional.times(change.devices_per_replica)
             needed[key] = needed.get(key, NOTHING).plus(devices)
-        key, pods = (change.place[2], "pods"), change.additional.times(change.workload.layout.pods_per_replica)
+        key = (change.place[2], "pods")
+        pods = change.additional.times(change.workload.layout.pods_per_replica)
         needed[key] = needed.get(key, NOTHING).plus(pods)
     for quota in facts.quotas.quotas:
         for (namespace, resource), additional in sorted(needed.items()):
             if quota.namespace == namespace and resource in quota.hard:
-                hard, used = (_number(quota, resource, each) for each in ("hard", "used"))
+                hard, used = (_number(quota, resource, field) for field in ("hard", "used"))
                 if used + additional.high > hard:
                     yield Lack(namespace, quota.name, resource, hard, used, additional)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from judging.report import capacity, growth, running
 from judging.report.capacity import Capacity, DeviceCapacity, Lack
 from judging.report.growth import Change
-from judging.report.packing import Verdict
-from judging.report.running import Running
+from judging.report.packing import Tightness
+from judging.report.running import RunningPods
 from models.paths import Path
 from models.problems import SEVERITIES, Mode, Problem, gap, warning
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
@@ -40,32 +40,35 @@ def judge(plan: StackPlan, before: ClusterBefore, mode: Mode) -> tuple[Problem, 
 
     If the running pods are unknown, a change is a problem only if it does not fit even into a cluster without pods.
     """
-    facts, live = before.facts, before.live
+    facts = before.facts
+    live = before.live
     if mode == "skip":
         return ()
     if isinstance(facts.nodes, Unknown):
         unread = gap(Path(), "capacity of the nodes for this change", facts.nodes.reason)
-        return (unread,) if mode == "strict" else ()
+        if mode == "strict":
+            return (unread,)
+        return ()
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
-        found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
-        return tuple(_certain(found, mode))
+        needed = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
+        return tuple(_certain(needed, mode))
     runs = of_cluster(plan, before.classes, live)
     restarted = {place: _restarts(place, before.templates.get(place), live.objects[place]) for place in runs}
-    found = capacity.of_changes(growth.changes(plan, runs, restarted), (), facts)
-    return (*_certain(found, mode), *_uncertain(found))
+    needed = capacity.of_changes(growth.changes(plan, runs, restarted), (), facts)
+    return (*_certain(needed, mode), *_uncertain(needed))
 
 
 def _restarts(place: Place, template: object, old: LiveObject) -> bool:
     """Tell whether a change replaces a workload's pods: it does if fields of the pod template change or are removed."""
-    fields = (running.template_fields(place[1], each) for each in old.ours)
+    fields = (running.template_fields(place[1], fields) for fields in old.ours)
     return not growth.is_contained(template, running.template(place[1], old.content)) or any(
-        growth.lacks(template, each) for each in fields
+        growth.lacks(template, tree) for tree in fields
     )
 
 
-def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, Running]:
+def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, RunningPods]:
     """Return the running workloads of a stack, by their place in the cluster."""
-    found = dict[Place, Running]()
+    runs_by_place = dict[Place, RunningPods]()
     for service in plan.services:
         for variant in service.variants:
             for workload in variant.workloads:
@@ -74,8 +77,8 @@ def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: L
                 if old is not None:
                     planned = variant.accelerators[workload.role]
                     runs = running.of_object(workload.kind, old.content, classes, planned)
-                    found |= {} if runs is None else {place: runs}
-    return found
+                    runs_by_place |= {} if runs is None else {place: runs}
+    return runs_by_place
 
 
 def _idle(facts: ClusterFacts) -> ClusterFacts:
@@ -86,31 +89,31 @@ def _idle(facts: ClusterFacts) -> ClusterFacts:
     return replace(facts, requested=Requested({}), quotas=quotas)
 
 
-def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
+def _certain(change: Capacity, mode: Mode) -> Iterator[Problem]:
     """Yield the problems of pods that certainly get no devices."""
     severity = SEVERITIES[mode]
-    for devices in found.devices:
+    for devices in change.devices:
         # If no node takes the pods, `judging.preflight` warns already, so no second warning is needed.
-        if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
+        if devices.low is Tightness.SHORT and (devices.has_nodes or severity == "error"):
             what = f"{_demand(devices)}, but nodes lack places for some of these pods: {_free(devices)}"
             yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
-    for lack in found.lacks:
-        if lack.verdict is Verdict.SHORT:
+    for lack in change.lacks:
+        if lack.verdict is Tightness.SHORT:
             yield Problem(Path("namespace"), _excess(lack), "raise the quota, or lower replicas", severity=severity)
 
 
-def _uncertain(found: Capacity) -> Iterator[Problem]:
+def _uncertain(change: Capacity) -> Iterator[Problem]:
     """Warn about pods that may get no devices, because the scheduler spreads pods or an autoscaler adds replicas."""
-    for devices in found.devices:
-        if devices.low is Verdict.TIGHT:
+    for devices in change.devices:
+        if devices.low is Tightness.TIGHT:
             what = f"{_demand(devices)}, but nodes may lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "free whole nodes, or add nodes")
-        elif devices.low is Verdict.FITS and devices.high is Verdict.SHORT:
+        elif devices.low is Tightness.FITS and devices.high is Tightness.SHORT:
             needed = f"with the largest number of replicas, {_demand(devices, largest=True)}"
             what = f"{needed}, but nodes lack places for some of these pods: {_free(devices)}"
             yield warning(_place(devices.changes), what, "add nodes, or lower maxReplicas")
-    for lack in found.lacks:
-        if lack.verdict is Verdict.TIGHT:
+    for lack in change.lacks:
+        if lack.verdict is Tightness.TIGHT:
             yield warning(Path("namespace"), _excess(lack), "raise the quota, or lower maxReplicas")
 
 
@@ -123,25 +126,35 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
         if (replicas := change.additional.high if largest else change.additional.low)
     ]
     listed = ", ".join(pods[:_MOST_NAMES]) + (f" and {len(pods) - _MOST_NAMES} more" if len(pods) > _MOST_NAMES else "")
-    number = devices.additional.high if largest else devices.additional.low
+    if largest:
+        number = devices.additional.high
+    else:
+        number = devices.additional.low
     return f"{number} more {devices.resource} are needed at the same time ({listed})"
 
 
 def _free(devices: DeviceCapacity) -> str:
     """Return the number of free devices as text. If this number is uncertain, the text names it as an upper bound."""
-    limit = "" if devices.is_certain else "at most "
+    limit = "at most "
+    if devices.is_certain:
+        limit = ""
     return f"{limit}{devices.free} are free on nodes of {', '.join(devices.classes)}"
 
 
 def _remedy(devices: DeviceCapacity) -> str:
     cls = devices.classes[0]
     surges = any(change.running is not None and change.additional.low for change in devices.changes)
-    lower = "replicas or maxSurge" if surges else "replicas"
+    lower = "replicas"
+    if surges:
+        lower = "replicas or maxSurge"
     return f"add nodes, lower {lower}, or write accelerators.{cls}.provisioned: true if nodes come on demand"
 
 
 def _excess(lack: Lack) -> str:
-    needed = lack.additional.high if lack.verdict is Verdict.TIGHT else lack.additional.low
+    if lack.verdict is Tightness.TIGHT:
+        needed = lack.additional.high
+    else:
+        needed = lack.additional.low
     return (
         f"quota {lack.quota} of namespace {lack.namespace} has {lack.hard} {lack.resource}, {lack.used} are used, and "
         f"{needed} more are needed at the same time"
@@ -151,4 +164,6 @@ def _excess(lack: Lack) -> str:
 def _place(changes: Iterable[Change]) -> Path:
     """Return the path of `accelerator` of the role that needs devices, or `services` if several roles need devices."""
     paths = {change.workload.path for change in changes if change.additional.high}
-    return paths.pop() / "accelerator" if len(paths) == 1 else Path("services")
+    if len(paths) == 1:
+        return paths.pop() / "accelerator"
+    return Path("services")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from models.printable import printable
 from planning.ground import labels
 from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.routes.records import Parent, Rule
+from planning.routes.records import Parent, RouteRule
 from planning.serving.workload import Workload
 
 _INTERCEPTOR = "i"
@@ -60,7 +60,9 @@ def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
 
 def _target(variant: VariantPlan) -> str:
     """Return the name of a variant's pool, or of its Service if the variant has no picker."""
-    return variant.names.base if variant.endpoint_picker is None else variant.names.pool
+    if variant.endpoint_picker is None:
+        return variant.names.base
+    return variant.names.pool
 
 
 def _service(
@@ -92,10 +94,12 @@ def _edge_end(variant: VariantPlan, name: str) -> str:
     The interceptor sends requests to a Service. If the variant has a picker, the flowchart has no box for this Service.
     The edge then has the Service as its label, and ends at the pods.
     """
-    return f" {name}" if variant.endpoint_picker is None else f'|"Service {variant.names.base}"| {name}d'
+    if variant.endpoint_picker is None:
+        return f" {name}"
+    return f'|"Service {variant.names.base}"| {name}d'
 
 
-def _rule(rule: Rule, route: str, namespace: str, targets: dict[tuple[str, str], str]) -> Iterator[str]:
+def _rule(rule: RouteRule, route: str, namespace: str, targets: dict[tuple[str, str], str]) -> Iterator[str]:
     """Yield an edge to each backend of a rule, with the rule's paths and headers, and the backend's share."""
     matches = dict.fromkeys(
         _escape(f"{match.path}{''.join(f' {name}: {value}' for name, value in match.headers.items())}")
@@ -103,7 +107,9 @@ def _rule(rule: Rule, route: str, namespace: str, targets: dict[tuple[str, str],
     )
     total = sum(backend.weight for backend in rule.backends)
     for backend in rule.backends:
-        share = f" · {100 * backend.weight // total} %" if len(rule.backends) > 1 and total else ""
+        share = ""
+        if len(rule.backends) > 1 and total:
+            share = f" · {100 * backend.weight // total} %"
         target = targets[backend.namespace or namespace, backend.name]
         yield f'  {route} -->|"{"<br/>".join(matches)}{share}"| {target}'
 
@@ -115,7 +121,8 @@ def _escape(text: str) -> str:
 
 def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
     ports = ", ".join(map(str, variant.target_ports))
-    picker, target = variant.endpoint_picker, _target(variant)
+    picker = variant.endpoint_picker
+    target = _target(variant)
     yield f'    {name}[("{"Service" if picker is None else "InferencePool"}<br/>{target}")]'
     if picker is not None:
         yield f'    {name}e["picker {variant.names.picker}:{picker.port}"]'
@@ -130,10 +137,22 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
 
 def _pods(workload: Workload) -> str:
     """Return role, kind, name, number of replicas, pods and devices of a workload, as text."""
-    scaler, layout = workload.autoscaler, workload.layout
-    number = str(workload.max_replicas) if scaler is None else f"{scaler.min_replicas} to {scaler.max_replicas}"
-    pods = f" × {layout.pods_per_replica} pods" if layout.pods_per_replica > 1 else ""
-    devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}" if layout.devices_per_pod else ""
-    role = "" if workload.role == labels.DECODE else f"{workload.role} "
-    noun = "replica" if number == "1" else "replicas"
+    scaler = workload.autoscaler
+    layout = workload.layout
+    if scaler is None:
+        number = str(workload.max_replicas)
+    else:
+        number = f"{scaler.min_replicas} to {scaler.max_replicas}"
+    pods = ""
+    if layout.pods_per_replica > 1:
+        pods = f" × {layout.pods_per_replica} pods"
+    devices = ""
+    if layout.devices_per_pod:
+        devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}"
+    role = ""
+    if workload.role != labels.DECODE:
+        role = f"{workload.role} "
+    noun = "replicas"
+    if number == "1":
+        noun = "replica"
     return f"{role}{workload.kind}<br/>{workload.name}<br/>{number} {noun}{pods}{devices}"

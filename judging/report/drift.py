@@ -1,4 +1,4 @@
-"""Drift: changes in the cluster since the last run, as a refresh found them."""
+"""Drift: changes in the cluster since the last run, as a refresh differences them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import Any
 
 from judging.report.events import Events, Step
 
-_REPLICAS, _MOST_FIELDS = "spec.replicas", 6
+_REPLICAS = "spec.replicas"
+_MOST_FIELDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,17 @@ class Drift:
     fields: tuple[str, ...]
     """Paths of fields that differ. Only `spec.replicas` comes with its values: other values may be credentials."""
 
+    @property
+    def sign(self) -> str:
+        """The sign of the change in a list: `-` for an object that is gone, `~` for any other."""
+        if self.is_gone:
+            return "-"
+        return "~"
+
     def __str__(self) -> str:
-        return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"
+        if self.is_gone:
+            return f"{self.object} is gone"
+        return f"{self.object}: {', '.join(self.fields)}"
 
 
 def of_events(events: Events) -> tuple[Drift, ...]:
@@ -28,23 +38,30 @@ def of_events(events: Events) -> tuple[Drift, ...]:
 
     `events.drift` has no updates without a difference, which a refresh reports for objects that are not ready.
     """
-    found = (_drift(step) for step in events.drift if step.is_custom)
-    return tuple(sorted(found, key=lambda each: each.object))
+    differences = (_drift(step) for step in events.drift if step.is_custom)
+    return tuple(sorted(differences, key=lambda difference: difference.object))
 
 
 def _drift(step: Step) -> Drift:
     _, kind, namespace, name = step.place
     fields = tuple(f"{field}{_numbers(field, step)}" for field in step.differences)
-    more = (f"{len(fields) - _MOST_FIELDS} more",) if len(fields) > _MOST_FIELDS else ()
-    title = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+    more = ()
+    if len(fields) > _MOST_FIELDS:
+        more = (f"{len(fields) - _MOST_FIELDS} more",)
+    if namespace:
+        title = f"{kind} {namespace}/{name}"
+    else:
+        title = f"{kind} {name}"
     return Drift(title, step.operation == "delete", (*fields[:_MOST_FIELDS], *more))
 
 
 def _numbers(field: str, step: Step) -> str:
     if field != _REPLICAS:
         return ""
-    old, new = (_replicas(each) for each in (step.old, step.new))
-    return f" {old} → {new}" if isinstance(old, int) and isinstance(new, int) and old != new else ""
+    old, new = (_replicas(inputs) for inputs in (step.old, step.new))
+    if isinstance(old, int) and isinstance(new, int) and old != new:
+        return f" {old} → {new}"
+    return ""
 
 
 def _replicas(content: Mapping[str, Any]) -> object:

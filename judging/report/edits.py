@@ -23,22 +23,25 @@ _MOST_NAMES = 4
 
 def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the differences between the pods of two workload objects, as texts."""
-    before, after = (running.template(kind, each) for each in (old, new))
-    first, second = (_engine(each) for each in (before, after))
-    found = [
+    before, after = (running.template(kind, workload) for workload in (old, new))
+    first, second = (_engine(template) for template in (before, after))
+    differences = [
         *_image_edits(first.get("image", ""), second.get("image", "")),
         *_first(list(_flag_edits(first.get("args") or (), second.get("args") or ())), "flags"),
         *_variable_edits(first, second),
     ]
-    found += [] if first.get("resources") == second.get("resources") else ["resources"]
+    differences += [] if first.get("resources") == second.get("resources") else ["resources"]
     others = ("initContainers", "volumes", "nodeSelector", "tolerations", "affinity", "securityContext")
-    spec, other_spec = before.get("spec", _NONE), after.get("spec", _NONE)
-    found += [_titles.get(name, name) for name in others if spec.get(name) != other_spec.get(name)]
+    spec = before.get("spec", _NONE)
+    other_spec = after.get("spec", _NONE)
+    differences += [_titles.get(name, name) for name in others if spec.get(name) != other_spec.get(name)]
     metadata = (before.get("metadata", _NONE), after.get("metadata", _NONE))
-    found += [f"{name} of pods" for name in ("labels", "annotations") if metadata[0].get(name) != metadata[1].get(name)]
-    if not found and before != after:
-        found.append("pods")
-    return tuple(found)
+    differences += [
+        f"{name} of pods" for name in ("labels", "annotations") if metadata[0].get(name) != metadata[1].get(name)
+    ]
+    if not differences and before != after:
+        differences.append("pods")
+    return tuple(differences)
 
 
 _titles: Mapping[str, str] = {"initContainers": "init containers", "securityContext": "security context"}
@@ -46,12 +49,12 @@ _titles: Mapping[str, str] = {"initContainers": "init containers", "securityCont
 
 def _engine(template: Mapping[str, Any]) -> Mapping[str, Any]:
     containers = template.get("spec", _NONE).get("containers") or (_NONE,)
-    return next((each for each in containers if each.get("name") in _ENGINES), containers[0])
+    return next((container for container in containers if container.get("name") in _ENGINES), containers[0])
 
 
 def _image_edits(old: str, new: str) -> Iterator[str]:
     if old != new:
-        before, after = (_reference(each) for each in (old, new))
+        before, after = (_reference(image) for image in (old, new))
         is_same = before[0] == after[0]
         yield f"image {before[1]} → {after[1]}" if is_same else f"image {_short(old)} → {_short(new)}"
 
@@ -68,47 +71,58 @@ def _short(image: str) -> str:
 
 
 def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    before, after = flags(old), flags(new)
+    before = flags(old)
+    after = flags(new)
     for flag in dict.fromkeys((*before, *after)):
         if flag not in before:
             yield f"{flag} {value} is added" if (value := _harmless_value(flag, after[flag])) else f"{flag} is added"
         elif flag not in after:
             yield f"{flag} is removed"
         elif before[flag] != after[flag]:
-            values = [_harmless_value(flag, each[flag]) for each in (before, after)]
+            values = [_harmless_value(flag, values_of[flag]) for values_of in (before, after)]
             yield f"{flag} {values[0]} → {values[1]}" if all(values) else f"{flag} changes"
 
 
 def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values of each flag of a command line. Words before the first flag have an empty key."""
-    found, flag = dict[str, tuple[str, ...]](), ""
+    """Return the values of argument flag of a command line. Words before the first flag have an empty key."""
+    differences = dict[str, tuple[str, ...]]()
+    flag = ""
     for argument in arguments:
         if argument.startswith("--"):
             flag, separator, value = argument.partition("=")
-            found[flag] = (*found.get(flag, ()), *((value,) if separator else ()))
+            differences[flag] = (*differences.get(flag, ()), *((value,) if separator else ()))
         else:
-            found[flag] = (*found.get(flag, ()), argument)
-    return found
+            differences[flag] = (*differences.get(flag, ()), argument)
+    return differences
 
 
 def _harmless_value(flag: str, values: Sequence[str]) -> str:
     """Return the value of a flag if it cannot be a credential, else an empty text."""
     is_harmless = len(values) == 1 and _SHOWN.fullmatch(values[0]) and not credentials.is_credential(flag, values[0])
-    return values[0] if is_harmless else ""
+    if is_harmless:
+        return values[0]
+    return ""
+
+
+def _variables(container: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables of a container by name."""
+    return {variable.get("name", ""): variable for variable in container.get("env") or ()}
 
 
 def _variable_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    before, after = ({each.get("name", ""): each for each in found.get("env") or ()} for found in (old, new))
+    before, after = (_variables(container) for container in (old, new))
     names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
     if names:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        more = ""
+        if len(names) > _MOST_NAMES:
+            more = f" and {len(names) - _MOST_NAMES} more"
         yield f"variable{'' if len(names) == 1 else 's'} {', '.join(names[:_MOST_NAMES])}{more}"
 
 
-def _first(found: list[str], what: str) -> list[str]:
-    if len(found) <= _MOST_NAMES:
-        return found
-    return [*found[:_MOST_NAMES], f"{len(found) - _MOST_NAMES} more {what}"]
+def _first(names: list[str], what: str) -> list[str]:
+    if len(names) <= _MOST_NAMES:
+        return names
+    return [*names[:_MOST_NAMES], f"{len(names) - _MOST_NAMES} more {what}"]
 
 
 def sensitive(content: Mapping[str, Any]) -> frozenset[str]:
@@ -133,12 +147,14 @@ def _texts(content: object) -> Iterator[str]:
             else:
                 yield from _texts(value)
     elif isinstance(content, list):
-        for each in cast("list[object]", content):
-            yield from _texts(each)
+        for item in cast("list[object]", content):
+            yield from _texts(item)
 
 
 def _value(variable: object) -> object:
-    return cast("Mapping[str, object]", variable).get("value") if isinstance(variable, Mapping) else None
+    if isinstance(variable, Mapping):
+        return cast("Mapping[str, object]", variable).get("value")
+    return None
 
 
 def _strings(values: Iterable[object]) -> Iterator[str]:
@@ -147,5 +163,5 @@ def _strings(values: Iterable[object]) -> Iterator[str]:
 
 
 def _argument_texts(arguments: list[str]) -> Iterator[str]:
-    yield from (each for each in arguments if not each.startswith("--"))
-    yield from (value for each in arguments if (value := each.partition("=")[2]) and each.startswith("--"))
+    yield from (argument for argument in arguments if not argument.startswith("--"))
+    yield from (value for argument in arguments if (value := argument.partition("=")[2]) and argument.startswith("--"))

@@ -97,7 +97,7 @@ class Events:
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
         """Return the errors of the run."""
-        return tuple(each for each in self.diagnostics if each.severity == "error")
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity == "error")
 
 
 class EventError(ValueError):
@@ -176,21 +176,23 @@ class _Event(_Part):
 
 def read(lines: Iterable[str]) -> Events:
     """Read the lines of an event log. Raises `EventError` for a line that is no event."""
-    steps, diagnostics, is_complete = _Steps(), list[Diagnostic](), False
+    steps = _Steps()
+    diagnostics = list[Diagnostic]()
+    is_complete = False
     for number, line in enumerate(lines, 1):
         if line.strip():
             event = _event(line, number)
             steps.add(event)
             diagnostics += _diagnostics(event)
             is_complete = is_complete or event.summary_event is not None
-    return Events(steps.stack, tuple(steps.found.values()), tuple(dict.fromkeys(diagnostics)), is_complete)
+    return Events(steps.stack, tuple(steps.by_key.values()), tuple(dict.fromkeys(diagnostics)), is_complete)
 
 
 class _Steps:
     """The steps of the events that were added so far."""
 
     def __init__(self) -> None:
-        self.found = dict[tuple[str, str, bool], Step]()
+        self.by_key = dict[tuple[str, str, bool], Step]()
         """Steps by `urn`, `operation` and `is_drift`."""
         self.stack = ""
         self._refreshed = set[str]()
@@ -199,7 +201,8 @@ class _Steps:
 
     def add(self, event: _Event) -> None:
         """Add the step of an event, if the event is about a step."""
-        before, stage = event.resource_pre_event, event.resource_pre_event or event.res_outputs_event
+        before = event.resource_pre_event
+        stage = event.resource_pre_event or event.res_outputs_event
         if stage is None:
             return
         metadata = stage.metadata
@@ -209,9 +212,9 @@ class _Steps:
             self._refreshed.discard(metadata.urn)
         step = _step(metadata, is_drift=metadata.urn in self._refreshed)
         key = (step.urn, step.operation, step.is_drift)
-        earlier = self.found.get(key)
+        earlier = self.by_key.get(key)
         # The event at the end of a step may lack the differences that the event before the step had.
-        self.found[key] = step if earlier is None or step.differences else earlier
+        self.by_key[key] = step if earlier is None or step.differences else earlier
         self.stack = self.stack or step.urn.removeprefix("urn:pulumi:").partition("::")[0]
 
 
@@ -224,7 +227,8 @@ def _event(line: str, number: int) -> _Event:
 
 
 def _step(metadata: _Metadata, *, is_drift: bool) -> Step:
-    old, new = metadata.old, metadata.new
+    old = metadata.old
+    new = metadata.new
     present = new or old
     return Step(
         operation=metadata.op,
@@ -239,15 +243,21 @@ def _step(metadata: _Metadata, *, is_drift: bool) -> Step:
 
 
 def _inputs(state: _State | None) -> Mapping[str, Any]:
-    return _NONE if state is None or state.inputs is None else shapes.readable(state.inputs)
+    if state is None or state.inputs is None:
+        return _NONE
+    return shapes.readable(state.inputs)
 
 
 def _diagnostics(event: _Event) -> Iterator[Diagnostic]:
-    message, violation, failure = event.diagnostic_event, event.policy_event, event.error_event
+    message = event.diagnostic_event
+    violation = event.policy_event
+    failure = event.error_event
     if message is not None and not message.ephemeral and message.severity in {"warning", "error"}:
         yield Diagnostic(message.severity, plain(message.message), message.urn.rpartition("::")[2])
     if violation is not None:
-        severity = "error" if violation.enforcement_level == "mandatory" else "warning"
+        severity = "warning"
+        if violation.enforcement_level == "mandatory":
+            severity = "error"
         resource = violation.resource_urn.rpartition("::")[2]
         yield Diagnostic(severity, plain(violation.message), resource, violation.policy_name)
     if failure is not None:
@@ -256,7 +266,8 @@ def _diagnostics(event: _Event) -> Iterator[Diagnostic]:
 
 def plain(message: str) -> str:
     """Return a message without colour codes of the engine, such as `<{%fg 1%}>`."""
-    parts, end = list[str](), 0
+    parts = list[str]()
+    end = 0
     while (begin := message.find("<{%", end)) >= 0 and (close := message.find("%}>", begin)) >= 0:
         parts.append(message[end:begin])
         end = close + len("%}>")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from judging.report.running import Running
+from judging.report.running import RunningPods
 from models.role import Recreate
 from planning.ground.cluster_facts import Place
 from planning.plans import StackPlan, VariantPlan
@@ -28,7 +28,9 @@ class Range:
         return Range(self.low + other.low, self.high + other.high)
 
     def __str__(self) -> str:
-        return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
+        if self.low == self.high:
+            return str(self.low)
+        return f"{self.low} to {self.high}"
 
 
 NOTHING = Range(0, 0)
@@ -45,7 +47,7 @@ class Change:
     workload: Workload
     accelerator: str
     """Name of the accelerator class."""
-    running: Running | None
+    running: RunningPods | None
     """Pods of the workload that exists at `place`; None if no workload exists there."""
     restarts: bool
     """Whether the change replaces the running pods."""
@@ -69,10 +71,13 @@ class Change:
         """
         if self.running is None:
             return NOTHING
-        number, scaler = self.running.replicas, self.workload.autoscaler
+        number = self.running.replicas
+        scaler = self.workload.autoscaler
         if number is not None:
             return Range(number, number)
-        return Range(1, 1) if scaler is None else Range(scaler.min_replicas, scaler.max_replicas)
+        if scaler is None:
+            return Range(1, 1)
+        return Range(scaler.min_replicas, scaler.max_replicas)
 
     @property
     def after(self) -> Range:
@@ -86,7 +91,8 @@ class Change:
     @property
     def is_reshaped(self) -> bool:
         """Tell whether new pods request more or other devices, and therefore cannot take the places of old pods."""
-        old, layout = self.running, self.workload.layout
+        old = self.running
+        layout = self.workload.layout
         if old is None or (self.workload.device_claim is not None and not old.devices_per_pod):
             return False
         return old.accelerator != self.accelerator or old.devices_per_pod < layout.chips_per_pod
@@ -112,26 +118,28 @@ class Change:
         """
         if self.running is None or self.is_reshaped:
             return self.after
-        surge = (
-            self.workload.rollout.max_surge if self.restarts and not isinstance(self.workload.rollout, Recreate) else 0
-        )
-        before, after = self.before, self.after
+        surge = 0
+        if self.restarts and not isinstance(self.workload.rollout, Recreate):
+            surge = self.workload.rollout.max_surge
+        before = self.before
+        after = self.after
         if not before.high:
             return after
         return Range(max(0, after.low + surge - before.low), max(0, after.high + surge - before.low))
 
 
-def changes(plan: StackPlan, running: Mapping[Place, Running], restarted: Mapping[Place, bool]) -> list[Change]:
+def changes(plan: StackPlan, running: Mapping[Place, RunningPods], restarted: Mapping[Place, bool]) -> list[Change]:
     """Return the changes of all workloads. `restarted` tells, by place, whether running pods are replaced."""
-    found = list[Change]()
+    all_changes = list[Change]()
     for service in plan.services:
         for variant in service.variants:
             for workload in variant.workloads:
                 at = place(variant, workload)
-                accelerator, old = variant.accelerators[workload.role], running.get(at)
+                accelerator = variant.accelerators[workload.role]
+                old = running.get(at)
                 restarts = restarted.get(at, old is not None)
-                found.append(Change(at, service.key, variant, workload, accelerator, old, restarts))
-    return found
+                all_changes.append(Change(at, service.key, variant, workload, accelerator, old, restarts))
+    return all_changes
 
 
 def place(variant: VariantPlan, workload: Workload) -> Place:
@@ -148,8 +156,10 @@ def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
     """
     for key, below in fields.items():
         kind, _, name = key.partition(":")
-        found = _child(rendered, kind, name) if name else rendered
-        if found is None or (below and lacks(found, below)):
+        part = rendered
+        if name:
+            part = _child(rendered, kind, name)
+        if part is None or (below and lacks(part, below)):
             return True
     return False
 
@@ -161,23 +171,33 @@ def _child(rendered: object, kind: str, name: str) -> object:
     therefore not compared.
     """
     if kind == "f":
-        return cast("Mapping[str, object]", rendered).get(name) if isinstance(rendered, Mapping) else None
-    items = cast("Sequence[object]", rendered) if isinstance(rendered, list | tuple) else ()
+        if isinstance(rendered, Mapping):
+            return cast("Mapping[str, object]", rendered).get(name)
+        return None
+    items = ()
+    if isinstance(rendered, list | tuple):
+        items = cast("Sequence[object]", rendered)
     if kind == "v":
         return next((item for item in items if item == json.loads(name)), None)
     keys = json.loads(name)
-    found = (cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping))
-    return next((item for item in found if all(item.get(key, value) == value for key, value in keys.items())), None)
+    mappings = (cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping))
+    return next((item for item in mappings if all(item.get(key, value) == value for key, value in keys.items())), None)
 
 
 def is_contained(rendered: object, live: object) -> bool:
     """Tell whether a live value equals the rendered value, except for keys that the API server and its hooks add."""
     if isinstance(rendered, Mapping):
-        found = cast("Mapping[str, object]", live) if isinstance(live, Mapping) else None
+        live_fields = None
+        if isinstance(live, Mapping):
+            live_fields = cast("Mapping[str, object]", live)
         items = cast("Mapping[str, object]", rendered).items()
-        return found is not None and all(key in found and is_contained(value, found[key]) for key, value in items)
+        return live_fields is not None and all(
+            key in live_fields and is_contained(value, live_fields[key]) for key, value in items
+        )
     if isinstance(rendered, list | tuple):
         expected = cast("Sequence[object]", rendered)
-        values = cast("Sequence[object]", live) if isinstance(live, list | tuple) else ()
+        values = ()
+        if isinstance(live, list | tuple):
+            values = cast("Sequence[object]", live)
         return len(expected) == len(values) and all(map(is_contained, expected, values))
     return rendered == live

@@ -11,7 +11,7 @@ _MOST_PODS = 200
 """Maximum number of pods for which an exact search is made."""
 
 
-class Verdict(Enum):
+class Tightness(Enum):
     """Answer to the question whether pods fit."""
 
     FITS = "fits"
@@ -23,8 +23,8 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pods:
-    """Pods of one size that wait for nodes."""
+class PodGroup:
+    """PodGroup of one size that wait for nodes."""
 
     owner: str
     """Name of the pods' workload."""
@@ -39,63 +39,64 @@ class Pods:
 class Packing:
     """The answer whether pods fit, and a way to place the pods on nodes."""
 
-    verdict: Verdict
+    verdict: Tightness
     places: Mapping[str, Sequence[tuple[str, int]]]
-    """Placed pods by node: owner and number of devices. Pods without a place are missing."""
+    """Placed pods by node: owner and number of devices. PodGroup without a place are missing."""
 
 
-def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
+def pack(free: Mapping[str, int], pods: Iterable[PodGroup]) -> Packing:
     """Place pods on nodes with `free` devices.
 
     Larger pods are placed first (first-fit decreasing). Among pods of the same size, pods with fewer nodes come first.
     """
-    waiting = [each for each in pods if each.count]
-    ordered = sorted(waiting, key=lambda each: (-each.size, len(each.nodes), each.owner))
+    waiting = [pod for pod in pods if pod.count]
+    ordered = sorted(waiting, key=lambda pod: (-pod.size, len(pod.nodes), pod.owner))
     places, is_complete = _greedy(dict(free), ordered)
     if is_complete:
-        return Packing(Verdict.FITS if _always(free, waiting) else Verdict.TIGHT, places)
+        return Packing(Tightness.FITS if _always(free, waiting) else Tightness.TIGHT, places)
     if _impossible(free, waiting) or not _search(dict(free), ordered):
-        return Packing(Verdict.SHORT, places)
-    return Packing(Verdict.TIGHT, places)
+        return Packing(Tightness.SHORT, places)
+    return Packing(Tightness.TIGHT, places)
 
 
-def _greedy(free: dict[str, int], ordered: Iterable[Pods]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
-    """Place each pod on the node with the fewest free devices that suffice; tell whether all pods have a place."""
-    places, is_complete = dict[str, list[tuple[str, int]]](), True
-    for each in ordered:
-        for _ in range(each.count):
-            node = min(_takers(free, each), key=lambda name: (free[name], name), default=None)
+def _greedy(free: dict[str, int], ordered: Iterable[PodGroup]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
+    """Place pod pod on the node with the fewest free devices that suffice; tell whether all pods have a place."""
+    places = dict[str, list[tuple[str, int]]]()
+    is_complete = True
+    for pod in ordered:
+        for _ in range(pod.count):
+            node = min(_takers(free, pod), key=lambda name: (free[name], name), default=None)
             if node is None:
                 is_complete = False
                 break
-            free[node] -= each.size
-            places.setdefault(node, []).append((each.owner, each.size))
+            free[node] -= pod.size
+            places.setdefault(node, []).append((pod.owner, pod.size))
     return places, is_complete
 
 
-def _takers(free: Mapping[str, int], each: Pods) -> Iterator[str]:
-    return (name for name in each.nodes if free.get(name, 0) >= each.size)
+def _takers(free: Mapping[str, int], pod: PodGroup) -> Iterator[str]:
+    return (name for name in pod.nodes if free.get(name, 0) >= pod.size)
 
 
-def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
+def _impossible(free: Mapping[str, int], pods: Iterable[PodGroup]) -> bool:
     """Tell whether counts prove that the pods do not fit: too few free devices, or too few places for large pods."""
     waiting = tuple(pods)
-    everywhere = frozenset(name for each in waiting for name in each.nodes)
-    for nodes in {*(each.nodes for each in waiting), everywhere}:
-        inside = [each for each in waiting if each.nodes <= nodes]
+    everywhere = frozenset(name for pod in waiting for name in pod.nodes)
+    for nodes in {*(pod.nodes for pod in waiting), everywhere}:
+        inside = [pod for pod in waiting if pod.nodes <= nodes]
         rooms = [free.get(name, 0) for name in nodes]
-        if sum(each.size * each.count for each in inside) > sum(rooms):
+        if sum(pod.size * pod.count for pod in inside) > sum(rooms):
             return True
-        for size in {each.size for each in inside}:
-            large = sum(each.count for each in inside if each.size >= size)
+        for size in {pod.size for pod in inside}:
+            large = sum(pod.count for pod in inside if pod.size >= size)
             if large > sum(room // size for room in rooms):
                 return True
     return False
 
 
-def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
+def _search(free: dict[str, int], ordered: Sequence[PodGroup]) -> bool:
     """Tell whether the pods fit, by trying placements. If there are too many pods or steps, the answer is yes."""
-    sizes = [each for each in ordered for _ in range(each.count)]
+    sizes = [pod for pod in ordered for _ in range(pod.count)]
     return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
 
 
@@ -105,9 +106,9 @@ class _Search:
 
     free: dict[str, int]
     """Free devices by node; the numbers change while pods are placed and taken back."""
-    sizes: Sequence[Pods]
-    """One item for each pod: the group that the pod belongs to."""
-    ordered: Sequence[Pods]
+    sizes: Sequence[PodGroup]
+    """One item for pod pod: the group that the pod belongs to."""
+    ordered: Sequence[PodGroup]
     steps: int = 0
 
     def place(self, index: int) -> bool:
@@ -118,9 +119,10 @@ class _Search:
         """
         if index == len(self.sizes) or self.steps > _MOST_STEPS:
             return True
-        pod, seen = self.sizes[index], set[tuple[int, tuple[bool, ...]]]()
+        pod = self.sizes[index]
+        seen = set[tuple[int, tuple[bool, ...]]]()
         for node in sorted(_takers(self.free, pod), key=lambda name: (self.free[name], name)):
-            kind = (self.free[node], tuple(node in each.nodes for each in self.ordered))
+            kind = (self.free[node], tuple(node in pod.nodes for pod in self.ordered))
             if kind not in seen:
                 seen.add(kind)
                 self.steps += 1
@@ -131,23 +133,26 @@ class _Search:
         return False
 
 
-def _always(free: Mapping[str, int], pods: Sequence[Pods]) -> bool:
+def _always(free: Mapping[str, int], pods: Sequence[PodGroup]) -> bool:
     """Tell whether every pod finds a node, however the other pods are placed before it.
 
     The other pods block a node if they leave fewer devices there than the pod needs. If blocking all nodes takes more
     devices than the other pods request, the pod always finds a node.
     """
-    for each in pods:
-        rivals = [other for other in pods if other.nodes & each.nodes]
-        taken = sum(other.size * other.count for other in rivals) - each.size
-        step = gcd(*(other.size for other in rivals if other is not each or each.count > 1))
+    for pod in pods:
+        rivals = [other for other in pods if other.nodes & pod.nodes]
+        taken = sum(other.size * other.count for other in rivals) - pod.size
+        step = gcd(*(other.size for other in rivals if other is not pod or pod.count > 1))
         cost = 0
-        for name in each.nodes:
+        for name in pod.nodes:
             room = free.get(name, 0)
-            if room < each.size:
+            if room < pod.size:
                 continue
-            least = room - each.size + 1
-            blocked = -(-least // step) * step if step else room + 1
+            least = room - pod.size + 1
+            if step:
+                blocked = -(-least // step) * step
+            else:
+                blocked = room + 1
             if blocked > room:
                 break
             cost += blocked

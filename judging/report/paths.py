@@ -28,7 +28,8 @@ def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
 
     Nothing is yielded for an address that moves to another route with the same backends.
     """
-    before, after = dict[str, tuple[str, Mapping[str, int]]](), dict[str, tuple[str, Mapping[str, int]]]()
+    before = dict[str, tuple[str, Mapping[str, int]]]()
+    after = dict[str, tuple[str, Mapping[str, int]]]()
     for step in steps:
         service = _service(step)
         before |= {address: (service, backends) for address, backends in _addresses(step.old)}
@@ -49,13 +50,13 @@ def _service(step: Step) -> str:
 
 
 def _addresses(route: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, int]]]:
-    """Yield each address of a route, with the weights of its backends."""
+    """Yield backend address of a route, with the weights of its backends."""
     spec = route.get("spec", _NONE)
     for rule in spec.get("rules") or ():
-        backends = {each.get("name", ""): each.get("weight", 1) for each in rule.get("backendRefs") or ()}
+        backends = {backend.get("name", ""): backend.get("weight", 1) for backend in rule.get("backendRefs") or ()}
         for match in rule.get("matches") or (_NONE,):
             path = match.get("path", _NONE).get("value", "/")
-            named = "".join(f" [{each.get('name', '')}]" for each in match.get("headers") or ())
+            named = "".join(f" [{header.get('name', '')}]" for header in match.get("headers") or ())
             for host in spec.get("hostnames") or ("",):
                 yield f"{host}{path}{named}", backends
 

@@ -25,7 +25,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningPods:
     """The pods of a workload before a change."""
 
     replicas: int | None
@@ -43,7 +43,7 @@ class Running:
 
 def of_object(
     kind: str, content: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None = None
-) -> Running | None:
+) -> RunningPods | None:
     """Return the pods of an object; None if the object is no workload, or has no content.
 
     `planned` is the class of the pods after the change. It is preferred to other classes with the same devices.
@@ -53,11 +53,13 @@ def of_object(
     spec = content.get("spec", _NONE)
     pod = template(kind, content).get("spec", _NONE)
     limits = [container.get("resources", _NONE).get("limits", _NONE) for container in pod.get("containers", ())]
-    devices = {name: int(number) for each in limits for name, number in each.items() if _is_device(name, number)}
-    size = spec.get("leaderWorkerTemplate", _NONE).get("size", 1) if kind == "LeaderWorkerSet" else 1
+    devices = {name: int(number) for amounts in limits for name, number in amounts.items() if _is_device(name, number)}
+    size = 1
+    if kind == "LeaderWorkerSet":
+        size = spec.get("leaderWorkerTemplate", _NONE).get("size", 1)
     replicas = spec.get("replicas")
     accelerator = _class(devices.keys(), pod, classes, planned)
-    return Running(
+    return RunningPods(
         replicas=None if replicas is None else int(replicas),
         pods_per_replica=int(size),
         devices_per_pod=sum(devices.values()),
@@ -69,19 +71,22 @@ def of_object(
 
 def template(kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the pod template of a workload; for a LeaderWorkerSet, the template of the workers."""
-    return reduce(lambda found, key: found.get(key, _NONE), _TEMPLATES.get(kind, ("spec", "template")), content)
+    return reduce(lambda tree, key: tree.get(key, _NONE), _TEMPLATES.get(kind, ("spec", "template")), content)
 
 
 def template_fields(kind: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the subtree of the pod template from a workload's tree of fields (FieldsV1)."""
-    return reduce(lambda found, key: found.get(f"f:{key}", _NONE), _TEMPLATES[kind], fields)
+    return reduce(lambda tree, key: tree.get(f"f:{key}", _NONE), _TEMPLATES[kind], fields)
 
 
 def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the labels of a workload's pods; for a LeaderWorkerSet, the labels of the leaders."""
     groups = content.get("spec", _NONE).get("leaderWorkerTemplate", _NONE)
-    found = groups.get("leaderTemplate", _NONE) if kind == "LeaderWorkerSet" else template(kind, content)
-    return found.get("metadata", _NONE).get("labels", _NONE)
+    if kind == "LeaderWorkerSet":
+        leader = groups.get("leaderTemplate", _NONE)
+    else:
+        leader = template(kind, content)
+    return leader.get("metadata", _NONE).get("labels", _NONE)
 
 
 def _is_device(name: str, number: object) -> bool:
@@ -95,7 +100,8 @@ def _class(
 
     Of several such classes, the class with the most labels is chosen; of classes with equally many labels, `planned`.
     """
-    labels, names = _required_labels(pod), frozenset(resources)
+    labels = _required_labels(pod)
+    names = frozenset(resources)
     fitting = (
         (len(cls.node_labels), name == planned, name)
         for name, cls in classes.items()
@@ -107,14 +113,15 @@ def _class(
 
 
 def _required_labels(pod: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return the labels that the nodes of a pod must have, each with its possible values."""
+    """Return the labels that the nodes of a pod must have, expression with its possible values."""
     required = (
         pod.get("affinity", _NONE)
         .get("nodeAffinity", _NONE)
         .get("requiredDuringSchedulingIgnoredDuringExecution", _NONE)
     )
-    expressions = [each for term in required.get("nodeSelectorTerms", ()) for each in term.get("matchExpressions", ())]
-    found = {
-        each.get("key", ""): frozenset(each.get("values", ())) for each in expressions if each.get("operator") == "In"
-    }
-    return {**found, **{key: frozenset((value,)) for key, value in pod.get("nodeSelector", _NONE).items()}}
+    labels = dict[str, frozenset[str]]()
+    for term in required.get("nodeSelectorTerms", ()):
+        for expression in term.get("matchExpressions", ()):
+            if expression.get("operator") == "In":
+                labels[expression.get("key", "")] = frozenset(expression.get("values", ()))
+    return {**labels, **{key: frozenset((value,)) for key, value in pod.get("nodeSelector", _NONE).items()}}

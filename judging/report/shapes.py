@@ -66,23 +66,34 @@ def _fitting(value: object, shape: Shape) -> object:
     """Return the parts of a value that have the shape; `_ABSENT` if the value itself has another one."""
     if isinstance(shape, dict):
         keys = cast("dict[str, Shape]", shape)
-        return _mapping(cast("Mapping[str, object]", value), keys) if isinstance(value, dict) else _ABSENT
+        if isinstance(value, dict):
+            return _mapping(cast("Mapping[str, object]", value), keys)
+        return _ABSENT
     if isinstance(shape, list):
         item = cast("list[Shape]", shape)[0]
-        return _list(cast("list[object]", value), item) if isinstance(value, list) else _ABSENT
-    fits = isinstance(value, str) if shape is str else cast("Callable[[object], bool]", shape)(value)
-    return value if fits else _ABSENT
+        if isinstance(value, list):
+            return _list(cast("list[object]", value), item)
+        return _ABSENT
+    if shape is str:
+        fits = isinstance(value, str)
+    else:
+        fits = cast("Callable[[object], bool]", shape)(value)
+    if fits:
+        return value
+    return _ABSENT
 
 
 def _mapping(value: Mapping[str, object], shape: Mapping[str, Shape]) -> Mapping[str, object]:
     every = shape.get("*")
-    found = dict[str, object]()
+    readable_fields = dict[str, object]()
     for key, child in value.items():
         of_key = shape.get(key, every)
-        fitting = child if of_key is None else _fitting(child, of_key)
+        fitting = child
+        if of_key is not None:
+            fitting = _fitting(child, of_key)
         if fitting is not _ABSENT:
-            found[key] = fitting
-    return found
+            readable_fields[key] = fitting
+    return readable_fields
 
 
 def _list(values: list[object], shape: Shape) -> list[object]:

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypedDict
 
-from judging.report import bill, capacity, drift, edits, fitting, growth, paths, running, words
+from judging.report import bill, capacity, drift, edits, growth, memory_rows, paths, running, words
 from judging.report.capacity import Capacity
 from judging.report.drift import Drift
 from judging.report.events import Diagnostic, Events, Step
 from judging.report.growth import Change
 from judging.report.paths import PathChange
-from judging.report.running import WORKLOADS, Running
+from judging.report.running import WORKLOADS, RunningPods
 from judging.report.words import Operation
 from models import credentials
-from models.problems import gap_words
+from models.problems import LogLine
 from models.stack import Stack
 from planning import money
 from planning.ground import labels
@@ -58,7 +58,9 @@ class WorkloadLine:
     @property
     def mark(self) -> str:
         """Return the sign of the line: `!` for an outage, else `+`, `-` or `~`."""
-        return "!" if self.outage is not None else {"create": "+", "delete": "-"}.get(self.operation, "~")
+        if self.outage is not None:
+            return "!"
+        return {"create": "+", "delete": "-"}.get(self.operation, "~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedStack:
     """The configuration and the plan of the stack that the run is about, and the facts of its cluster."""
 
     stack: Stack
@@ -128,15 +130,17 @@ def of_events(events: Events) -> Summary:
     )
 
 
-def summarize(events: Events, composed: Composed) -> Summary:
+def summarize(events: Events, composed: ComposedStack) -> Summary:
     """Return the summary of a run on a stack."""
     steps = {
         step.place: step for step in events.steps if step.is_custom and not step.is_drift and step.kind in WORKLOADS
     }
-    changes, gone = _changes(steps, composed), _gone(steps, composed)
+    changes = _changes(steps, composed)
+    gone = _gone(steps, composed)
     lines = [*_lines(changes, steps, composed, gone), *_gone_lines(gone, steps, changes)]
     ending = (*gone.values(), *_predecessors(steps, composed))
-    prices, devices = composed.stack.prices, capacity.of_changes(changes, ending, composed.facts)
+    prices = composed.stack.prices
+    devices = capacity.of_changes(changes, ending, composed.facts)
     return Summary(
         stack=events.stack,
         workloads=tuple(sorted(lines, key=lambda line: (line.outage is None, line.service, line.name))),
@@ -156,12 +160,12 @@ def summarize(events: Events, composed: Composed) -> Summary:
 
 def _profiles(plan: StackPlan) -> dict[str, str]:
     """Return the profiles by service. The profile of a canary or prefill is added if it is not the service's."""
-    found = dict[str, str]()
+    profiles = dict[str, str]()
     for service in plan.services:
         texts = [profile.text for variant in service.variants for profile in variant.profiles.values()]
         if texts:
-            found[service.primary.names.base] = "; ".join(dict.fromkeys(texts))
-    return found
+            profiles[service.primary.names.base] = "; ".join(dict.fromkeys(texts))
+    return profiles
 
 
 class _Diagnostics(TypedDict):
@@ -178,21 +182,25 @@ def _public_texts(plan: StackPlan) -> frozenset[str]:
 
 
 def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, ...]) -> _Diagnostics:
-    """Return the errors and warnings of a run, each once, without texts that reports must hide.
+    """Return the errors and warnings of a run, diagnostic once, without texts that reports must hide.
 
     Names of objects and the texts in `public` are not hidden. Warnings about checks that did not run become items of
     `unchecked`, after those of the parameter, and are left out of `warnings`.
     """
-    texts = frozenset(text for step in events.steps for each in (step.old, step.new) for text in edits.sensitive(each))
+    texts = frozenset(
+        text for step in events.steps for inputs in (step.old, step.new) for text in edits.sensitive(inputs)
+    )
     hidden = texts - public - {name for step in events.steps for name in (step.name, *step.place)}
     masked = dict.fromkeys(
-        _without_values(each, hidden) for each in events.diagnostics if not each.message.startswith(_NOISE)
+        _without_values(diagnostic, hidden)
+        for diagnostic in events.diagnostics
+        if not diagnostic.message.startswith(_NOISE)
     )
-    warnings = [each for each in masked if each.severity == "warning"]
+    warnings = [diagnostic for diagnostic in masked if diagnostic.severity == "warning"]
     gaps = dict.fromkeys((*unchecked, *filter(None, map(_gap, warnings))))
     return {
-        "errors": tuple(each for each in masked if each.severity == "error"),
-        "warnings": tuple(each for each in warnings if _gap(each) is None),
+        "errors": tuple(diagnostic for diagnostic in masked if diagnostic.severity == "error"),
+        "warnings": tuple(diagnostic for diagnostic in warnings if _gap(diagnostic) is None),
         "unchecked": tuple(gaps),
         "is_complete": events.is_complete,
     }
@@ -200,19 +208,20 @@ def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, .
 
 def _gap(diagnostic: Diagnostic) -> str | None:
     """Return the check that a warning calls unchecked, with the reason; None for any other diagnostic."""
-    return None if diagnostic.policy else gap_words(diagnostic.message)
+    return LogLine.gap_words(diagnostic.message)
 
 
-def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
+def _changes(steps: Mapping[Place, Step], composed: ComposedStack) -> list[Change]:
     """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
-    classes, found = accelerators.classes(composed.stack.accelerators), dict[Place, Running]()
+    classes = accelerators.classes(composed.stack.accelerators)
+    old_pods = dict[Place, RunningPods]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
         if step is None or _moves(step):
             continue
         old = running.of_object(step.kind, step.old, classes, change.accelerator)
-        found |= {} if old is None else {change.place: old}
-    return growth.changes(composed.plan, found, {place: _restarts(steps[place]) for place in found})
+        old_pods |= {} if old is None else {change.place: old}
+    return growth.changes(composed.plan, old_pods, {place: _restarts(steps[place]) for place in old_pods})
 
 
 def _restarts(step: Step) -> bool:
@@ -221,61 +230,75 @@ def _restarts(step: Step) -> bool:
     return operation == "replace" or any(path.startswith(_RESTARTING) for path in step.differences)
 
 
-def _gone(steps: Mapping[Place, Step], composed: Composed) -> dict[Place, Running]:
+def _gone(steps: Mapping[Place, Step], composed: ComposedStack) -> dict[Place, RunningPods]:
     """Return the deleted workloads that serve models. Endpoint pickers, which lack a service's label, are left out."""
     classes = accelerators.classes(composed.stack.accelerators)
     deleted = ((place, step) for place, step in steps.items() if _OPERATIONS.get(step.operation) == "delete")
-    found = ((place, running.of_object(step.kind, step.old, classes)) for place, step in deleted if _owner(step)[0])
-    return {place: old for place, old in found if old is not None}
+    workloads = ((place, running.of_object(step.kind, step.old, classes)) for place, step in deleted if _owner(step)[0])
+    return {place: old for place, old in workloads if old is not None}
 
 
-def _predecessors(steps: Mapping[Place, Step], composed: Composed) -> Iterator[Running]:
+def _predecessors(steps: Mapping[Place, Step], composed: ComposedStack) -> Iterator[RunningPods]:
     """Yield the workloads that run under another name, or in another namespace, until their replacements are ready."""
     classes = accelerators.classes(composed.stack.accelerators)
     for step in steps.values():
-        old = running.of_object(step.kind, step.old, classes) if _moves(step) and _owner(step)[0] else None
+        old = None
+        if _moves(step) and _owner(step)[0]:
+            old = running.of_object(step.kind, step.old, classes)
         if old is not None:
             yield old
 
 
 def _lines(
-    changes: list[Change], steps: Mapping[Place, Step], composed: Composed, gone: Mapping[Place, Running]
+    changes: list[Change], steps: Mapping[Place, Step], composed: ComposedStack, gone: Mapping[Place, RunningPods]
 ) -> Iterator[WorkloadLine]:
     old_owners = {_owner(steps[place]) for place in gone}
     for change in changes:
         step = steps.get(change.place)
-        operation = None if step is None else _OPERATIONS.get(step.operation)
+        operation = None
+        if step is not None:
+            operation = _OPERATIONS.get(step.operation)
         if step is None or operation is None:
             continue
         beside = (operation == "create" and _owner(step) in old_owners) or (operation == "replace" and _moves(step))
         fate = words.fate(operation, change, _size(change, composed.stack), beside=beside)
-        found = edits.edits(step.kind, step.old, step.new) if step.old and step.new else ()
-        scaled = _replica_edits(change) if operation == "update" else ()
-        room = _headroom(change, step) if found else ()
-        edited = (*found, *scaled, *room)
+        edited_pods = ()
+        if step.old and step.new:
+            edited_pods = edits.edits(step.kind, step.old, step.new)
+        scaled = ()
+        if operation == "update":
+            scaled = _replica_edits(change)
+        room = ()
+        if edited_pods:
+            room = _headroom(change, step)
+        edited = (*edited_pods, *scaled, *room)
         yield WorkloadLine(change.workload.name, change.service, operation, edited, fate.text, fate.outage, fate.remedy)
 
 
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
     """Return the memory that a change takes away from the KV cache, as text."""
-    is_comparable = fitting.is_comparable(step.kind, step.old, step.new)
-    return fitting.headroom(change.workload, step.old) if is_comparable else ()
+    is_comparable = memory_rows.is_comparable(step.kind, step.old, step.new)
+    if is_comparable:
+        return memory_rows.headroom(change.workload, step.old)
+    return ()
 
 
 def _moves(step: Step) -> bool:
     """Tell whether the new object has another name or namespace, so that the engine deletes the old object later."""
-    old, new = (each.get("metadata", {}) for each in (step.old, step.new))
+    old, new = (inputs.get("metadata", {}) for inputs in (step.old, step.new))
     return bool(old and new) and any(old.get(key) != new.get(key) for key in ("name", "namespace"))
 
 
 def _replica_edits(change: Change) -> tuple[str, ...]:
     """Return the old and the new number of replicas if pods restart. The words for a restart have no old number."""
     is_scaled = change.restarts and change.before != change.after and change.workload.autoscaler is None
-    return (f"replicas {change.before} → {change.after}",) if is_scaled else ()
+    if is_scaled:
+        return (f"replicas {change.before} → {change.after}",)
+    return ()
 
 
 def _gone_lines(
-    gone: Mapping[Place, Running], steps: Mapping[Place, Step], changes: list[Change]
+    gone: Mapping[Place, RunningPods], steps: Mapping[Place, Step], changes: list[Change]
 ) -> Iterator[WorkloadLine]:
     created = {_owner(steps[change.place]) for change in changes if change.running is None and change.place in steps}
     for place in gone:
@@ -286,19 +309,26 @@ def _gone_lines(
 
 def _owner(step: Step) -> tuple[str, str, str]:
     """Return service, variant and role of a workload, from its labels."""
-    found = running.leader_labels(step.kind, step.new or step.old)
-    return found.get(labels.SERVICE, ""), found.get(labels.VARIANT, ""), found.get(labels.ROLE, "")
+    leader_labels = running.leader_labels(step.kind, step.new or step.old)
+    return (
+        leader_labels.get(labels.SERVICE, ""),
+        leader_labels.get(labels.VARIANT, ""),
+        leader_labels.get(labels.ROLE, ""),
+    )
 
 
 def _size(change: Change, stack: Stack) -> str | None:
     """Return the bytes of a workload's weights; None if they are unknown."""
     service = stack.services[change.service]
     is_canary = service.canary is not None and "canary" in change.workload.path
-    model = service.canary.model if is_canary and service.canary is not None else service.model
+    if is_canary and service.canary is not None:
+        model = service.canary.model
+    else:
+        model = service.model
     return model.size
 
 
-def _devices_before(changes: list[Change], ending: Iterable[Running]) -> Iterator[Devices]:
+def _devices_before(changes: list[Change], ending: Iterable[RunningPods]) -> Iterator[Devices]:
     for change in changes:
         old = change.running
         if old is not None:
@@ -312,15 +342,15 @@ def _devices_before(changes: list[Change], ending: Iterable[Running]) -> Iterato
 
 def _others(events: Events) -> dict[str, dict[str, int]]:
     """Return the number of changed objects by operation and kind, without serving workloads and routes."""
-    found = dict[str, dict[str, int]]()
+    numbers = dict[str, dict[str, int]]()
     # The engine may report one replacement as several steps. Here, these steps have one key and count once.
     steps = {(_OPERATIONS.get(step.operation, step.operation), step.urn): step for step in events.changes}
     for (operation, _), step in steps.items():
         is_server = step.kind in WORKLOADS and bool(_owner(step)[0])
         if not is_server and step.kind != "HTTPRoute" and not step.type.startswith("pulumi:"):
-            kinds = found.setdefault(operation, {})
+            kinds = numbers.setdefault(operation, {})
             kinds[step.kind] = kinds.get(step.kind, 0) + 1
-    return found
+    return numbers
 
 
 def _without_values(diagnostic: Diagnostic, hidden: frozenset[str]) -> Diagnostic:

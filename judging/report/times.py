@@ -31,7 +31,9 @@ def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
     if size is None:
         return deadline
     count = int(amount(size))
-    fetched = count // rates.fetch if change.workload.weights.fetches else 0
+    fetched = 0
+    if change.workload.weights.fetches:
+        fetched = count // rates.fetch
     return min(deadline, rates.begin + fetched + count // rates.load)
 
 
@@ -40,15 +42,19 @@ def outage_seconds(change: Change, size: str | None, rates: Rates) -> int:
 
     Old pods drain, then new pods start. With a surge, new pods start while old pods drain, so the drain adds no time.
     """
-    rollout, drain = change.workload.rollout, change.workload.drain.grace
+    rollout = change.workload.rollout
+    drain = change.workload.drain.grace
     waits = isinstance(rollout, Recreate) or not rollout.max_surge
     return start_seconds(change, size, rates) + (drain if waits else 0)
 
 
 def rollout_seconds(change: Change, size: str | None, rates: Rates) -> int:
     """Return the seconds from the start of a rollout to its end."""
-    rollout, replicas = change.workload.rollout, change.after.high
-    at_once = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
+    rollout = change.workload.rollout
+    replicas = change.after.high
+    at_once = replicas
+    if not isinstance(rollout, Recreate):
+        at_once = max(1, rollout.max_surge + rollout.max_unavailable)
     steps = max(1, -(-replicas // max(1, at_once)))
     return steps * outage_seconds(change, size, rates)
 

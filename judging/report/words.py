@@ -20,7 +20,7 @@ PathOperation = Literal["create", "update", "delete"]
 """Operation on an address of a route."""
 
 
-class Row(Spec):
+class WordsRow(Spec):
     """A row of the table: conditions, and the words if all conditions hold. An absent condition always holds.
 
     The head of `words.yaml` explains the conditions.
@@ -58,7 +58,7 @@ class _Table(Spec):
     date: date
     proof: Literal["binary", "source", "none"]
     rates: _RatesTable
-    rows: list[Row]
+    rows: list[WordsRow]
     paths: list[PathRow]
 
 
@@ -75,11 +75,11 @@ class Fate:
 
 def rates() -> Rates:
     """Return the rates of the table."""
-    found = _table().rates
-    return Rates(int(amount(found.fetch)), int(amount(found.load)), found.begin)
+    rates = _table().rates
+    return Rates(int(amount(rates.fetch)), int(amount(rates.load)), rates.begin)
 
 
-def rows() -> list[Row]:
+def rows() -> list[WordsRow]:
     """Return the rows of the table in their order."""
     return _table().rows
 
@@ -103,7 +103,10 @@ def fate(operation: Operation, change: Change, size: str | None, *, beside: bool
     row = _row(_facts(operation, change, beside=beside))
     seconds = times.start_seconds
     if change.restarts and change.before.high and not beside:
-        seconds = times.outage_seconds if row.outage else times.rollout_seconds
+        if row.outage:
+            seconds = times.outage_seconds
+        else:
+            seconds = times.rollout_seconds
     minutes = times.minutes(seconds(change, size, rates()))
     text = row.words.format(minutes=minutes, about="up to" if size is None else "about", **_numbers(change))
     return Fate(text, minutes if row.outage else None, _remedy(change) if row.remedy else "")
@@ -114,7 +117,7 @@ def departure(*, beside: bool) -> str:
     return _row({"operation": "delete", "beside": beside}).words
 
 
-def _row(facts: Mapping[str, object]) -> Row:
+def _row(facts: Mapping[str, object]) -> WordsRow:
     """Return the first row whose conditions hold."""
     return next(row for row in rows() if all(getattr(row, name) in {None, value} for name, value in facts.items()))
 
@@ -143,7 +146,9 @@ def ready(change: Change) -> int:
 def _numbers(change: Change) -> dict[str, object]:
     """Return the numbers that the words can contain."""
     rollout = change.workload.rollout
-    step = 0 if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
+    step = 0
+    if not isinstance(rollout, Recreate):
+        step = max(1, rollout.max_surge + rollout.max_unavailable)
     replicas = change.after.low
     return {
         "step": step,
@@ -157,5 +162,7 @@ def _numbers(change: Change) -> dict[str, object]:
 def _remedy(change: Change) -> str:
     """Return advice against an outage. A surge helps only if no old pod ends before a new pod is ready."""
     rollout = change.workload.rollout
-    more = "" if isinstance(rollout, Recreate) else f"replicas: {rollout.max_unavailable + 1}, or "
+    more = ""
+    if not isinstance(rollout, Recreate):
+        more = f"replicas: {rollout.max_unavailable + 1}, or "
     return f"{more}maxSurge: 1 with maxUnavailable: 0 avoids it"

@@ -190,7 +190,7 @@ class ControlPlane:
         command += parts.arguments(part, self.directory, state["ports"], self._tools["kwok-stages"].path)
         with self._log(part).open("wb") as log:
             child = subprocess.Popen(
-                processes.tied_command(command) if self._tie else command,
+                processes.tied_command(command, tied=self._tie),
                 cwd=self.directory,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
@@ -199,7 +199,7 @@ class ControlPlane:
                 start_new_session=True,
             )
         process = processes.Process.of(child.pid)
-        record = [process.pid, process.started, process.boot] if process else None
+        record = process and [process.pid, process.started, process.boot]
         self._save(processes={**state.get("processes", {}), part: record})
         self._children.append(child)
 
@@ -222,7 +222,9 @@ class ControlPlane:
 
     def _nodes_ready(self) -> bool:
         status, body = self.api().get("/api/v1/nodes")
-        nodes: list[dict[str, Any]] = json.loads(body)["items"] if status else []
+        if not status:
+            return False
+        nodes: list[dict[str, Any]] = json.loads(body)["items"]
         ready = {"type": "Ready", "status": "True"}.items()
         return bool(nodes) and all(
             any(ready <= condition.items() for condition in node["status"].get("conditions", [])) for node in nodes

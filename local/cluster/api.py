@@ -68,4 +68,6 @@ class Api:
 
     def _json(self, path: str, accept: str) -> dict[str, Any] | None:
         status, body = self.get(path, accept)
-        return json.loads(body) if status == http.HTTPStatus.OK else None
+        if status != http.HTTPStatus.OK:
+            return None
+        return json.loads(body)

@@ -68,7 +68,8 @@ def arguments(part: str, directory: Path, ports: Mapping[str, int], stages: Path
 
 
 def _etcd(directory: Path, ports: Mapping[str, int]) -> list[str]:
-    client, peer = f"http://127.0.0.1:{ports['etcd']}", f"http://127.0.0.1:{ports['etcd-peer']}"
+    client = f"http://127.0.0.1:{ports['etcd']}"
+    peer = f"http://127.0.0.1:{ports['etcd-peer']}"
     return [
         "--name=local",
         f"--data-dir={directory / 'etcd'}",

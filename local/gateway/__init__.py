@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from local.cluster import ControlPlane
-    from local.gateway.objects import Listener, Manifest
+    from local.gateway.objects import GatewayListener, Manifest
     from local.tools import Tool
 
 MARK = "INFERENCE_STACKS_GATEWAY"
@@ -30,7 +30,7 @@ READY_SECONDS = 60.0
 FIELD_MANAGER = "inference-stacks-local"
 
 
-class Gateway:
+class LocalGateway:
     """istiod, and proxies of Gateways, with their files in one directory.
 
     If `tie_to_parent` is true, the processes are killed when the thread that started them ends.
@@ -71,13 +71,13 @@ class Gateway:
 
     def serve(
         self,
-        listeners: Sequence[Listener],
+        listeners: Sequence[GatewayListener],
         of_services: Collection[int],
         addresses: int,
         *,
         port: int | None = None,
         refresh: float = 1.0,
-    ) -> Proxy:
+    ) -> EnvoyProxy:
         """Start the proxy of an existing Gateway, and return the proxy when it serves.
 
         `of_services` are the ports of the Services behind the routes. `addresses` is the port of `addresses.Server`;
@@ -91,11 +91,11 @@ class Gateway:
             if port is not None:
                 ports[first.port] = port
             self.apply(objects.proxies(first.gateway, first.namespace, ports, of_services, refresh))
-            found = self._start_proxy(first, ports, addresses)
+            proxy = self._start_proxy(first, ports, addresses)
             # If another program has taken a port meanwhile, the proxy rejects the listener of this port.
-            self.wait(f"envoy-{first.gateway}", lambda found=found: found.serves() or found.rejections())
-            if found.serves():
-                return found
+            self.wait(f"envoy-{first.gateway}", lambda proxy=proxy: proxy.serves() or proxy.rejections())
+            if proxy.serves():
+                return proxy
             if port is not None or attempt == ATTEMPTS:
                 tail = files.tail(self.log(f"envoy-{first.gateway}"))
                 problem = f"Envoy rejected a listener on loopback (ports by port of the Gateway: {ports})"
@@ -103,18 +103,20 @@ class Gateway:
             self.stop(f"envoy-{first.gateway}")
         raise AssertionError("the last attempt returns or raises")
 
-    def _start_proxy(self, listener: Listener, ports: Mapping[int, int], addresses: int) -> Proxy:
+    def _start_proxy(self, listener: GatewayListener, ports: Mapping[int, int], addresses: int) -> EnvoyProxy:
         pod = f"/api/v1/namespaces/{listener.namespace}/pods/{listener.gateway}-istio"
         self.wait("istiod", lambda: self._address(pod))
         folder = files.private_directory(self.directory / listener.gateway)
-        config, admin = folder / "envoy.json", folder / "admin"
+        config = folder / "envoy.json"
+        admin = folder / "admin"
         admin.unlink(missing_ok=True)
-        grpc, address = self._ports["grpc"], self._address(pod)
+        grpc = self._ports["grpc"]
+        address = self._address(pod)
         bootstrap = proxy.bootstrap(listener.gateway, listener.namespace, address, grpc, addresses)
         files.write(config, json.dumps(bootstrap))
         command = [str(self._tools["envoy"].path), *proxy.arguments(str(config), str(admin))]
         self.run(f"envoy-{listener.gateway}", command, {})
-        return Proxy(admin, ports)
+        return EnvoyProxy(admin, ports)
 
     def apply(self, manifests: Iterable[Manifest]) -> None:
         """Apply objects server-side. Raises LocalError if an object is refused."""
@@ -137,7 +139,7 @@ class Gateway:
         private = {"PATH": os.defpath, "HOME": str(self.directory), MARK: str(self.directory)}
         with self.log(part).open("wb") as log:
             self._children[part] = subprocess.Popen(
-                processes.tied_command(command) if self._tie else command,
+                processes.tied_command(command, tied=self._tie),
                 cwd=self.directory,
                 env=private | dict(environment),
                 stdin=subprocess.DEVNULL,
@@ -150,9 +152,12 @@ class Gateway:
         """Wait until `condition` is true. Raises LocalError after a timeout, or if the process `part` ends before."""
         deadline = time.monotonic() + READY_SECONDS
         while not condition():
-            ended = self.has_ended(part)
-            if ended or time.monotonic() > deadline:
-                problem = "ended" if ended else f"is not ready after {READY_SECONDS:.0f} s"
+            problem = ""
+            if self.has_ended(part):
+                problem = "ended"
+            elif time.monotonic() > deadline:
+                problem = f"is not ready after {READY_SECONDS:.0f} s"
+            if problem:
                 raise LocalError(f"{part} {problem}; the end of {self.log(part)}:\n{files.tail(self.log(part))}")
             time.sleep(0.05)
 
@@ -180,14 +185,16 @@ class Gateway:
     def ask(self, path: str) -> Any:  # noqa: ANN401 - JSON of any shape
         """Return the JSON at a path of istiod's HTTP server; None if istiod does not answer."""
         body = get(f"127.0.0.1:{self._ports['http']}", path)
-        return None if body is None else json.loads(body)
+        return json.loads(body or "null")
 
     def _address(self, pod: str) -> str:
         status, body = self._plane.api().get(pod)
-        return json.loads(body).get("status", {}).get("podIP", "") if status == http.client.OK else ""
+        if status != http.client.OK:
+            return ""
+        return json.loads(body).get("status", {}).get("podIP", "")
 
 
-class Proxy:
+class EnvoyProxy:
     """A running Envoy."""
 
     def __init__(self, admin: Path, ports: Mapping[int, int]) -> None:
@@ -231,4 +238,6 @@ def get(address: str, path: str) -> bytes | None:
             body = response.read()
         except (OSError, http.client.HTTPException):
             return None
-    return body if response.status == http.client.OK else None
+    if response.status != http.client.OK:
+        return None
+    return body

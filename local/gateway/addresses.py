@@ -56,7 +56,9 @@ class Listing:
         match = CLUSTER.fullmatch(cluster)
         if match is None:
             return []
-        number, name, namespace = int(match["port"]), match["name"], match["namespace"]
+        number = int(match["port"])
+        name = match["name"]
+        namespace = match["namespace"]
         service = next((item for item in self.services if _place(item) == (namespace, name)), None)
         if service is None or not service["spec"].get("selector"):
             return []
@@ -97,7 +99,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, read: Callable[[], Listing | None], age: float = AGE) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", 0), _AddressHandler)
         self.substitutes: list[Substitute] = []
         self._read = read
         self._age = age
@@ -134,7 +136,7 @@ class Server(ThreadingHTTPServer):
         self._thread.join()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _AddressHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
@@ -158,10 +160,10 @@ class _Handler(BaseHTTPRequestHandler):
 def read(api: Api) -> Listing | None:
     """Return a listing from the API server; None if the server does not answer."""
     moment = time.monotonic()
-    found = [api.get(f"/api/v1/{kind}") for kind in ("services", "pods")]
-    if any(status != HTTPStatus.OK for status, _ in found):
+    answers = [api.get(f"/api/v1/{kind}") for kind in ("services", "pods")]
+    if any(status != HTTPStatus.OK for status, _ in answers):
         return None
-    services, pods = (json.loads(body)["items"] for _, body in found)
+    services, pods = (json.loads(body)["items"] for _, body in answers)
     return Listing(moment, services, pods)
 
 

@@ -16,7 +16,7 @@ SCORED = "Calculated score"
 
 
 @dataclass(frozen=True)
-class Decision:
+class CandidateScores:
     """Scores of all candidates for one request."""
 
     scores: Mapping[str, Mapping[str, float]]
@@ -25,14 +25,14 @@ class Decision:
     """Weights by the name of a scorer. A scorer without an entry has weight 1."""
 
     @staticmethod
-    def of(log: Path, config: str, identity: str) -> Decision:
+    def of(log: Path, config: str, identity: str) -> CandidateScores:
         """Read the scores of a request. `config` is the picker's configuration, `identity` is the id of the request."""
         scores = dict[str, dict[str, float]]()
         for line in _records(log):
             if line.get("x-request-id") == identity and line.get("msg") == SCORED:
                 scorer = _name(line["plugin"])
                 scores.setdefault(_pod(line["endpoint"]), {})[scorer] = float(line["score"])
-        return Decision(scores, {name: float(weight) for name, weight in WEIGHT.findall(config)})
+        return CandidateScores(scores, {name: float(weight) for name, weight in WEIGHT.findall(config)})
 
     def total(self, pod: str) -> float:
         """Return the weighted sum of a pod's scores."""
@@ -57,10 +57,13 @@ def _records(log: Path) -> Iterable[dict[str, Any]]:
 
 def _name(plugin: str | Mapping[str, str]) -> str:
     """Return the name of a plugin. The log has plugins as `name/type` or as objects."""
-    return plugin.partition("/")[0] if isinstance(plugin, str) else plugin.get("Name", plugin.get("name", ""))
+    if isinstance(plugin, str):
+        return plugin.partition("/")[0]
+    return plugin.get("Name", plugin.get("name", ""))
 
 
 def _pod(endpoint: str | Mapping[str, str]) -> str:
     """Return the name of a pod, without the suffix that a picker adds for the number of the port."""
-    name = endpoint.rpartition("/")[2] if isinstance(endpoint, str) else endpoint["name"]
-    return re.sub(r"-rank-\d+$", "", name)
+    if not isinstance(endpoint, str):
+        endpoint = endpoint["name"]
+    return re.sub(r"-rank-\d+$", "", endpoint.rpartition("/")[2])

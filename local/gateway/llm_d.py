@@ -23,10 +23,13 @@ def find() -> tuple[str, Tool] | None:
     if path is None:
         return None
     with Path(path).open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        match, digest = _BUILT_FROM.search(content), hashlib.sha256(content).hexdigest()
-    if match is None:
-        return None
-    numbers = [part.decode() for part in match.groups()]
+        match = _BUILT_FROM.search(content)
+        if match is None:
+            return None
+        numbers = [part.decode() for part in match.groups()]
+        digest = hashlib.sha256(content).hexdigest()
     release = f"llm-d-{numbers[0]}.{numbers[1]}"
+    if release not in RELEASES:
+        return None
     tool = Tool(name=NAME, version=".".join(numbers), sha256=digest, path=Path(path), origin="PATH")
-    return (release, tool) if release in RELEASES else None
+    return release, tool

@@ -46,7 +46,7 @@ class ModelServer(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, pod: str, models: Collection[str], address: str, port: int) -> None:
-        super().__init__((address, port), _Handler)
+        super().__init__((address, port), _ModelHandler)
         self.pod = pod
         self.models = models
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True).start()
@@ -61,13 +61,13 @@ def models(pod: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names under which the engine of a pod serves its model."""
     arguments = [str(argument) for argument in pod["spec"]["containers"][0].get("args", ())]
     for flag in NAMES:
-        found = tuple(argument.partition("=")[2] for argument in arguments if argument.startswith(f"{flag}="))
-        if found:
-            return found
+        names = tuple(argument.partition("=")[2] for argument in arguments if argument.startswith(f"{flag}="))
+        if names:
+            return names
     return ()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ModelHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     @property

@@ -27,7 +27,7 @@ Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, order=True)
-class Listener:
+class GatewayListener:
     """A listener of a Gateway: an entry to which routes attach."""
 
     namespace: str
@@ -36,36 +36,36 @@ class Listener:
     name: str
 
 
-def listeners(manifests: Iterable[Mapping[str, Any]]) -> list[Listener]:
+def listeners(manifests: Iterable[Mapping[str, Any]]) -> list[GatewayListener]:
     """Return the listeners that Gateways need so that every route in `manifests` can attach."""
     parents = {
-        (parent.get("namespace", manifest["metadata"]["namespace"]), parent["name"], _Section.of(parent))
+        (parent.get("namespace", manifest["metadata"]["namespace"]), parent["name"], _ListenerSection.of(parent))
         for manifest in manifests
         if manifest["kind"] == "HTTPRoute"
         for parent in manifest["spec"].get("parentRefs", ())
     }
     gateways = sorted({(namespace, name) for namespace, name, _ in parents})
     return [
-        Listener(*gateway, port, name)
+        GatewayListener(*gateway, port, name)
         for gateway in gateways
         for port, name in _resolve({section for *place, section in parents if tuple(place) == gateway})
     ]
 
 
 @dataclass(frozen=True, order=True)
-class _Section:
+class _ListenerSection:
     """Name and port of the listener to which a route attaches. An absent name is empty, an absent port is 0."""
 
     name: str
     port: int
 
     @staticmethod
-    def of(parent: Mapping[str, Any]) -> _Section:
+    def of(parent: Mapping[str, Any]) -> _ListenerSection:
         """Return the name and port in a route's reference to its Gateway."""
-        return _Section(parent.get("sectionName", ""), parent.get("port", 0))
+        return _ListenerSection(parent.get("sectionName", ""), parent.get("port", 0))
 
 
-def _resolve(sections: Collection[_Section]) -> list[tuple[int, str]]:
+def _resolve(sections: Collection[_ListenerSection]) -> list[tuple[int, str]]:
     """Return ports and names of the smallest set of listeners to which all routes can attach."""
     named = {section.name: section.port for section in sorted(sections) if section.name}
     taken = {section.port for section in sections if section.port}
@@ -90,13 +90,13 @@ def gateway_class() -> Manifest:
     return _object("gateway.networking.k8s.io/v1", "GatewayClass", CLASS, spec={"controllerName": CONTROLLER})
 
 
-def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
+def gateways(listeners: Sequence[GatewayListener]) -> list[Manifest]:
     """Return the Gateways that have the given listeners. The Gateways accept routes of every namespace and host."""
-    found = dict[tuple[str, str], list[Manifest]]()
+    grouped = dict[tuple[str, str], list[Manifest]]()
     for listener in listeners:
         allowed = {"namespaces": {"from": "All"}}
         spec = {"name": listener.name, "port": listener.port, "protocol": "HTTP", "allowedRoutes": allowed}
-        found.setdefault((listener.namespace, listener.gateway), []).append(spec)
+        grouped.setdefault((listener.namespace, listener.gateway), []).append(spec)
     return [
         _object(
             "gateway.networking.k8s.io/v1",
@@ -105,7 +105,7 @@ def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
             namespace,
             spec={"gatewayClassName": CLASS, "listeners": parts},
         )
-        for (namespace, name), parts in found.items()
+        for (namespace, name), parts in grouped.items()
     ]
 
 

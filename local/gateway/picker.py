@@ -23,7 +23,7 @@ VALID = "720h"
 
 
 @dataclass(frozen=True)
-class Command:
+class PickerCommand:
     """Command line of a picker, and properties of the pods of its Deployment: image, labels and ports."""
 
     image: str
@@ -40,7 +40,7 @@ class Command:
 
 def command(
     plane: ControlPlane, namespace: str, name: str, directory: Path, changes: Mapping[str, str] | None = None
-) -> Command:
+) -> PickerCommand:
     """Write to `directory` the files that the picker of a Deployment needs, and return the picker's command.
 
     Only ports, paths of files and the flags in `changes` differ from the Deployment.
@@ -56,7 +56,7 @@ def command(
     kubeconfig = _kubeconfig(plane, namespace, pod["serviceAccountName"], directory)
     environment = {"PATH": os.defpath, "HOME": str(directory), "KUBECONFIG": str(kubeconfig)}
     environment |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
-    return Command(
+    return PickerCommand(
         image=pod["containers"][0]["image"],
         arguments=[f"{flag}={value}" for flag, value in flags.items()],
         environment=environment,

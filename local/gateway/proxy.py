@@ -47,9 +47,13 @@ def arguments(config: str, admin: str) -> list[str]:
     return ["--config-path", config, "--admin-address-path", admin, *flags]
 
 
+_PROTOCOLS = {False: "http_protocol_options", True: "http2_protocol_options"}
+"""Field of Envoy's settings of a protocol, by whether the protocol is HTTP/2."""
+
+
 def _cluster(name: str, port: int, *, http2: bool) -> dict[str, Any]:
     message = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
-    protocol: dict[str, Any] = {"http2_protocol_options": {}} if http2 else {"http_protocol_options": {}}
+    protocol: dict[str, Any] = {_PROTOCOLS[http2]: {}}
     options = {"@type": f"type.googleapis.com/{message}", "explicit_http_config": protocol}
     endpoints = [{"lb_endpoints": [{"endpoint": {"address": _loopback(port)}}]}]
     return {

@@ -19,7 +19,7 @@ TIMEOUT = 10.0
 
 
 @dataclass(frozen=True)
-class Request:
+class TrialRequest:
     """A request for a completion."""
 
     port: int
@@ -46,7 +46,7 @@ class Request:
             connection.close()
 
 
-def through(route: Mapping[str, Any], manifests: Sequence[Mapping[str, Any]], port: int) -> Request:
+def through(route: Mapping[str, Any], manifests: Sequence[Mapping[str, Any]], port: int) -> TrialRequest:
     """Return a request that the first rule of a rendered route accepts, for the model behind the route."""
     rule = route["spec"]["rules"][0]
     match = rule.get("matches", [{}])[0]
@@ -55,14 +55,16 @@ def through(route: Mapping[str, Any], manifests: Sequence[Mapping[str, Any]], po
         headers["Host"] = host.replace("*", "any", 1)
     headers |= {header["name"]: header["value"] for header in match.get("headers", ())}
     body = json.dumps({"model": _model(rule, manifests), "prompt": PROMPT})
-    return Request(port, _path(rule, match), headers, body)
+    return TrialRequest(port, _path(rule, match), headers, body)
 
 
 def _path(rule: Mapping[str, Any], match: Mapping[str, Any]) -> str:
     """Return the path that becomes `PATH` when the rule replaces the prefix of the path."""
     prefix = match.get("path", {}).get("value", "/").rstrip("/")
     rewrites = [item["urlRewrite"]["path"] for item in rule.get("filters", ()) if "urlRewrite" in item]
-    replaced = rewrites[0]["replacePrefixMatch"] if rewrites else prefix
+    replaced = prefix
+    if rewrites:
+        replaced = rewrites[0]["replacePrefixMatch"]
     return prefix + PATH.removeprefix(replaced.rstrip("/"))
 
 

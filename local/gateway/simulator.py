@@ -46,16 +46,18 @@ class Simulator:
 
 def _pods(listing: addresses.Listing) -> dict[addresses.Address, addresses.Tree]:
     """Return the pods of model servers, by the address at which a Service reaches each pod."""
-    found = dict[addresses.Address, addresses.Tree]()
+    pods = dict[addresses.Address, addresses.Tree]()
     for service in listing.services:
         selector = service["spec"].get("selector")
-        for pod in listing.ready_pods(service["metadata"]["namespace"], selector) if selector else ():
+        if not selector:
+            continue
+        for pod in listing.ready_pods(service["metadata"]["namespace"], selector):
             for port in service["spec"].get("ports", ()):
                 number = addresses.container_port(pod, port.get("targetPort", port["port"]))
                 is_ours = SELECTED in pod["metadata"]["labels"].items() and pod["status"]["podIP"].startswith("127.")
                 if is_ours and number is not None:
-                    found[pod["status"]["podIP"], number] = pod
-    return found
+                    pods[pod["status"]["podIP"], number] = pod
+    return pods
 
 
 def _substitutes(path: Path) -> list[addresses.Substitute]:

@@ -45,8 +45,7 @@ class Tool:
     @property
     def size(self) -> int:
         """Size of the file, or of all files of the directory, in bytes."""
-        found = self.path.rglob("*") if self.path.is_dir() else (self.path,)
-        return sum(path.stat().st_size for path in found if path.is_file())
+        return sum(path.stat().st_size for path in (self.path, *self.path.rglob("*")) if path.is_file())
 
 
 def cache_directory() -> Path:
@@ -73,9 +72,9 @@ def ensure(
     missing: list[Entry] = []
     path_tools = {entry.name: on_path.find(entry) for entry in entries if entry.on_path and _needs(entry, requested)}
     for entry in requested:
-        found = path_tools.get(entry.together or entry.name)
-        if found is not None:
-            version, paths = found
+        installed = path_tools.get(entry.together or entry.name)
+        if installed is not None:
+            version, paths = installed
             for name in entry.names:
                 tools[name] = Tool(name, version, paths[name], files.sha256(paths[name]), "PATH")
         else:
@@ -100,7 +99,9 @@ def listing(tools: Iterable[Tool]) -> list[str]:
 
 
 def _duration(tool: Tool) -> str:
-    return "" if tool.seconds is None else f"{tool.seconds:.0f} s"
+    if tool.seconds is None:
+        return ""
+    return f"{tool.seconds:.0f} s"
 
 
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
@@ -138,7 +139,9 @@ def _build(entries: Mapping[str, tuple[Entry, float]], builder: build.Builder, c
     if not entries:
         return
     cache.mkdir(parents=True, exist_ok=True)
-    needed = FREE_BYTES if not (cache / "tools").exists() else FREE_BYTES // 4
+    needed = FREE_BYTES
+    if (cache / "tools").exists():
+        needed //= 4
     free = shutil.disk_usage(cache).free
     if free < needed:
         raise LocalError(

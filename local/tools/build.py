@@ -110,7 +110,7 @@ class Builder:
             return
         module = directory / "module"
         shutil.copytree(entry.module, module)
-        destination = content if entry.origin == "files" else module
+        destination = {"files": content}.get(entry.origin, module)
         for item in entry.files:
             self._copy(entry, item, module, destination)
         if entry.origin == "go":
@@ -122,7 +122,8 @@ class Builder:
         binary = content / entry.names[0]
         # Debug information takes a fifth of the space of compiled packages, and the linker drops it anyway.
         flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false"]
-        flags += ["-tags", entry.tags] if entry.tags else []
+        if entry.tags:
+            flags += ["-tags", entry.tags]
         flags += ["-ldflags", f"-s -w {entry.ldflags}".strip()]
         self._go_command(["build", *flags, "-o", str(binary), entry.package], module, entry.name)
         for name in entry.names[1:]:
@@ -169,8 +170,11 @@ class Builder:
         """
         with files.lock(self._cache / "go" / "lock"):
             if self._toolchain is None:
-                found = on_path.find_go(self._go)
-                self._toolchain = (found[1], {}) if found else self._install_go()
+                go = on_path.find_go(self._go)
+                if go is None:
+                    self._toolchain = self._install_go()
+                else:
+                    self._toolchain = (go[1], {})
         return self._toolchain
 
     def _install_go(self) -> tuple[Path, dict[str, str]]:

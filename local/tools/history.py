@@ -31,7 +31,9 @@ class History:
         before, the result is the duration in the table, multiplied by the pace of this machine.
         """
         latest = self._latest(entry)
-        return latest if latest is not None else entry.seconds * self._pace(entry.origin)
+        if latest is None:
+            return entry.seconds * self._pace(entry.origin)
+        return latest
 
     def _pace(self, origin: str) -> float:
         """Return the median ratio of actual to expected durations of the builds with one origin; 1 without builds."""
@@ -43,5 +45,5 @@ class History:
         """Return the duration of the latest build of a tool, of any version."""
         folder = self._cache / "tools" / entry.name
         records = sorted(folder.glob(f"*/{build.METADATA}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        found = (build.metadata(path.parent) for path in records if not path.parent.name.startswith(build.TEMPORARY))
-        return next((float(record["seconds"]) for record in found if record and "seconds" in record), None)
+        builds = (build.metadata(path.parent) for path in records if not path.parent.name.startswith(build.TEMPORARY))
+        return next((float(record["seconds"]) for record in builds if record and "seconds" in record), None)

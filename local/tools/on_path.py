@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PROBE_TIMEOUT = 10.0
 OURS = ".inference-stacks"
-"""Name of a file in the folder `bin` that `local.engine.Engine` makes. Tools beside this file are those of `make up`.
+"""Name of a file in the folder `bin` that `PulumiEngine` makes. Tools beside this file are those of `make up`.
 They are ignored, because `make down` removes them."""
 
 

@@ -86,12 +86,16 @@ class Entry:
         """Short digest of everything that the result of a build depends on."""
         digest = hashlib.sha256(self.row.encode())
         for file in (self.requirements, *(self.module / name for name in ("go.mod", "go.sum", "main.go"))):
-            digest.update(file.name.encode() + (file.read_bytes() if file.is_file() else b""))
+            digest.update(file.name.encode())
+            if file.is_file():
+                digest.update(file.read_bytes())
         return digest.hexdigest()[:16]
 
     def location(self, name: str) -> str:
         """Return the path of a tool below the build's folder."""
-        return self.at if self.at is not None else name
+        if self.at is None:
+            return name
+        return self.at
 
 
 @dataclass(frozen=True)

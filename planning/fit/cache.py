@@ -56,8 +56,9 @@ class Group:
 
     def entries(self, tokens: int) -> int:
         """Return the number of entries of a sequence in each layer."""
-        cached = tokens if self.window is None else min(tokens, self.window)
-        return -(-cached // self.ratio)
+        if self.window is not None:
+            tokens = min(tokens, self.window)
+        return -(-tokens // self.ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,13 @@ def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:
         return Unknown("the number of layers, or a number about their cache, is unknown")
     if family is not None and families.shape(family) == families.ENCODER:
         return ()
-    found = architecture.cache or (CacheLayers.default(layers=architecture.layers),)
-    resolved = [_group(each, architecture) for each in found]
-    missing = next((each for each in resolved if isinstance(each, Unknown)), None)
-    return missing or tuple(each for each in resolved if isinstance(each, Group))
+    resolved: list[Group] = []
+    for layers in architecture.cache or (CacheLayers.default(layers=architecture.layers),):
+        group = _group(layers, architecture)
+        if isinstance(group, Unknown):
+            return group
+        resolved.append(group)
+    return tuple(resolved)
 
 
 def _group(layers: CacheLayers, architecture: Architecture) -> Group | Unknown:
@@ -114,35 +118,36 @@ def head_dim(architecture: Architecture) -> int | None:
     return architecture.hidden_size // architecture.heads
 
 
-def without_windows(found: tuple[Group, ...]) -> tuple[Group, ...]:
+def without_windows(groups_of_model: tuple[Group, ...]) -> tuple[Group, ...]:
     """Return the groups of an engine that keeps all tokens, even in layers with a window.
 
     If every layer has a window, the groups stay unchanged: with a single kind of layers, the engine frees the tokens
     that have left the window (vllm 0.21.0, unify_hybrid_kv_cache_specs).
     """
-    if all(group.window is not None for group in found):
-        return found
+    if all(group.window is not None for group in groups_of_model):
+        return groups_of_model
     merged = dict[Group, int]()
-    for group in found:
+    for group in groups_of_model:
         alike = replace(group, layers=0, window=None)
         merged[alike] = merged.get(alike, 0) + group.layers
     return tuple(replace(group, layers=layers) for group, layers in merged.items())
 
 
-def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> float:
+def sequence_bytes(groups_of_model: Iterable[Group], tokens: int, setting: Setting) -> float:
     """Return the bytes that a sequence takes on each device. Unused room in blocks is not counted."""
     total = 0.0
-    for group in found:
+    for group in groups_of_model:
         layers = -(-group.layers // setting.pipeline)
         held = -(-group.entries(tokens) // setting.context_parallel)
         total += layers * (held * group.entry(setting.tensor, setting.precision) + -(-group.state // setting.tensor))
     return total
 
 
-def reserved_bytes(found: tuple[Group, ...], tokens: int, setting: Setting) -> int:
+def reserved_bytes(groups_of_model: tuple[Group, ...], tokens: int, setting: Setting) -> int:
     """Return the bytes that the cache must have on each device to serve a sequence of `tokens` tokens."""
-    size, total = _group_size(found), 0.0
-    for group in found:
+    size = _group_size(groups_of_model)
+    total = 0.0
+    for group in groups_of_model:
         padded = ceil(group.layers / size) * size
         layers = ceil(padded / setting.pipeline)
         if group.state:
@@ -159,13 +164,16 @@ def _blocks(group: Group, tokens: int, setting: Setting) -> int:
     return -(-min(group.window - 1 + setting.batch, tokens) // setting.block) + 1
 
 
-def _group_size(found: tuple[Group, ...]) -> int:
+def _group_size(groups_of_model: tuple[Group, ...]) -> int:
     """Return the group size. Padding makes the number of layers of each kind a multiple of the group size.
 
     A group size of 1 means no padding.
     """
-    numbers = [group.layers for group in found if not (group.fixed or group.latent)]
-    if len(numbers) < _SIDES or not any(group.window is not None or group.state for group in found):
+    numbers = [group.layers for group in groups_of_model if not (group.fixed or group.latent)]
+    if len(numbers) < _SIDES or not any(group.window is not None or group.state for group in groups_of_model):
         return 1
-    low, high = min(numbers), max(numbers)
-    return high if high < low * _EVEN else low
+    low = min(numbers)
+    high = max(numbers)
+    if high < low * _EVEN:
+        return high
+    return low

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from models.architecture import Architecture, CacheLayers
+from models.trees import mapping, without_none
 from planning.fit import families
 
 _Config = Mapping[str, Any]
@@ -29,11 +30,14 @@ _TEXT = "text_config"
 """Key of the language model in the `config.json` of a model that also reads images or sound."""
 _SLIDING = "sliding_attention"
 _FULL = frozenset({"full_attention", "attention", "deepseek_sparse_attention", "indexed_attention"})
-_WIDE, _NARROW = 4, 2
-"""Bytes of a number in float32 and in bfloat16."""
-_INDEX_SCALE, _INDEX_BLOCK = 4, 128
-"""For an index in float8: bytes of a scale, and how many numbers share a scale (vllm 0.21.0, DeepseekV32Indexer in
-model_executor/models/deepseek_v2.py)."""
+_WIDE = 4
+"""Bytes of a number in float32."""
+_NARROW = 2
+"""Bytes of a number in bfloat16."""
+_INDEX_SCALE = 4
+"""Bytes of a scale of an index in float8 (vllm 0.21.0, DeepseekV32Indexer in model_executor/models/deepseek_v2.py)."""
+_INDEX_BLOCK = 128
+"""Number of an index's numbers that share a scale."""
 _V4_ENTRY = 584
 """Bytes of an entry of DeepSeek V4: 448 in float8, 64 in bfloat16, 8 of scales (vllm 0.21.0, MLAAttentionSpec)."""
 _MATRICES = 3
@@ -49,20 +53,18 @@ def architecture(config: object) -> Architecture | None:
     if not isinstance(config, dict):
         return None
     outer = cast("dict[str, Any]", config)
-    inner = outer.get(_TEXT)
-    values = {**outer, **(cast("dict[str, Any]", inner) if isinstance(inner, dict) else {})}
-    found = {field: next(_integers(values, keys), None) for field, keys in _NAMES.items()}
-    known = dict[str, Any]({field: value for field, value in found.items() if value is not None})
-    dtype = next((values[key] for key in _DTYPES if isinstance(values.get(key), str)), None)
-    if not known:
+    values = {**outer, **mapping(outer.get(_TEXT))}
+    numbers = without_none({field: next(_integers(values, keys), None) for field, keys in _NAMES.items()})
+    if not numbers:
         return None
-    known |= {} if dtype is None else {"dtype": dtype}
-    known |= _widths(values, known)
+    dtype = next((values[key] for key in _DTYPES if isinstance(values.get(key), str)), None)
+    fields = {**numbers, **without_none({"dtype": dtype}), **_widths(values, numbers)}
     family = values.get("model_type")
     if isinstance(family, str):
-        known["family"] = family
-    known |= _cache(values, family) if isinstance(family, str) and families.knows(family) else {}
-    return Architecture.default(**known)
+        fields["family"] = family
+        if families.knows(family):
+            fields |= _cache(values, family)
+    return Architecture.default(**fields)
 
 
 def _integers(values: _Config, keys: tuple[str, ...]) -> Iterator[int]:
@@ -80,35 +82,36 @@ def _number(values: _Config, *keys: str) -> int:
     raise _UnknownError
 
 
-def _widths(values: _Config, known: Mapping[str, Any]) -> dict[str, Any]:
+def _widths(values: _Config, numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Return two fields: the width of the feed-forward network or of an expert, and the experts' share of parameters.
 
     A field is left out if its numbers are missing.
     """
     dense = next(_integers(values, ("intermediate_size", "n_inner", "ffn_hidden_size")), None)
-    if "experts" not in known:
-        return {} if dense is None else {"intermediate_size": dense}
+    if "experts" not in numbers:
+        return without_none({"intermediate_size": dense})
     width = next(_integers(values, ("moe_intermediate_size", "intermediate_size")), dense)
     if width is None:
         return {}
-    share = _expert_share(values, known, width, dense or width)
-    return {"intermediate_size": width, **({} if share is None else {"expert_share": share})}
+    share = _expert_share(values, numbers, width, dense or width)
+    return without_none({"intermediate_size": width, "expert_share": share})
 
 
-def _expert_share(values: _Config, known: Mapping[str, Any], width: int, dense: int) -> float | None:
+def _expert_share(values: _Config, numbers: Mapping[str, Any], width: int, dense: int) -> float | None:
     """Return the share of the parameters that are in routed experts; None if numbers are missing."""
-    layers, hidden, heads = known.get("layers"), known.get("hidden_size"), known.get("heads")
+    layers = numbers.get("layers")
+    hidden = numbers.get("hidden_size")
+    heads = numbers.get("heads")
     if layers is None or hidden is None or heads is None:
         return None
-    first = values.get("first_k_dense_replace")
-    plain = first if isinstance(first, int) else 0
-    routed = (layers - plain) * known["experts"] * _MATRICES * hidden * width
+    plain = next(_integers(values, ("first_k_dense_replace",)), 0)
+    routed = (layers - plain) * numbers["experts"] * _MATRICES * hidden * width
     shared = next(_integers(values, ("n_shared_experts",)), 0) * (layers - plain) * _MATRICES * hidden * width
-    head_dim = known.get("head_dim") or hidden // heads
-    attention = layers * 2 * hidden * head_dim * (heads + known.get("kv_heads", heads))
+    head_dim = numbers.get("head_dim") or hidden // heads
+    attention = layers * 2 * hidden * head_dim * (heads + numbers.get("kv_heads", heads))
     if "kv_lora_rank" in values:
         attention //= 2  # queries, like keys and values, have projections of a low rank
-    embeddings = 2 * known.get("vocab_size", 0) * hidden
+    embeddings = 2 * numbers.get("vocab_size", 0) * hidden
     return round(routed / (routed + shared + attention + embeddings + plain * _MATRICES * hidden * dense), 3)
 
 
@@ -121,8 +124,9 @@ def _cache(values: _Config, family: str) -> dict[str, Any]:
         groups = tuple(_READERS[families.shape(family)](values))
     except _UnknownError:
         return {"layers": None}
-    is_plain = groups == (CacheLayers.default(layers=values.get("num_hidden_layers")),)
-    return {} if is_plain else {"cache": groups}
+    if groups == (CacheLayers.default(layers=values.get("num_hidden_layers")),):
+        return {}
+    return {"cache": groups}
 
 
 def _group(layers: int, **values: int) -> Iterator[CacheLayers]:
@@ -143,7 +147,8 @@ def _schedule(values: _Config) -> list[str] | None:
 
 def _standard(values: _Config) -> Iterator[CacheLayers]:
     """Yield layers that cache keys and values of all tokens, or only of the tokens in a window."""
-    layers, kinds = _number(values, "num_hidden_layers"), _schedule(values)
+    layers = _number(values, "num_hidden_layers")
+    kinds = _schedule(values)
     window = next(_integers(values, ("sliding_window",)), None)
     if kinds is not None:
         if set(kinds) - {*_FULL, _SLIDING}:
@@ -179,13 +184,15 @@ def _pattern(values: _Config) -> Iterator[CacheLayers]:
     if _schedule(values) is not None:
         yield from _standard(values)
         return
-    layers, every = _number(values, "num_hidden_layers"), next(_integers(values, ("sliding_window_pattern",)), 6)
+    layers = _number(values, "num_hidden_layers")
+    every = next(_integers(values, ("sliding_window_pattern",)), 6)
     yield from _window_groups(layers, layers - layers // every, _number(values, "sliding_window"))
 
 
 def _chunks(values: _Config) -> Iterator[CacheLayers]:
     """Yield the layers of Llama 4. By default, each fourth layer caches all tokens; the other layers cache a chunk."""
-    layers, chunk = _number(values, "num_hidden_layers"), next(_integers(values, ("attention_chunk_size",)), 8192)
+    layers = _number(values, "num_hidden_layers")
+    chunk = next(_integers(values, ("attention_chunk_size",)), 8192)
     every = next(_integers(values, ("no_rope_layer_interval",)), 4)
     yield from _group(layers // every)
     yield from _group(layers - layers // every, window=chunk)
@@ -217,7 +224,8 @@ def _compression(values: _Config) -> Iterator[CacheLayers]:
 
     Some layers also cache entries that stand for several tokens.
     """
-    layers, ratios = _number(values, "num_hidden_layers"), values.get("compress_ratios")
+    layers = _number(values, "num_hidden_layers")
+    ratios = values.get("compress_ratios")
     if not isinstance(ratios, list):
         raise _UnknownError
     used = cast("list[int]", ratios)[:layers]
@@ -230,10 +238,16 @@ def _compression(values: _Config) -> Iterator[CacheLayers]:
 
 def _gated_delta(values: _Config) -> Iterator[CacheLayers]:
     """Yield the layers of Qwen's gated delta networks (vllm 0.21.0, gated_delta_net_state_shape)."""
-    layers, kinds = _number(values, "num_hidden_layers"), _schedule(values)
-    full = layers // _number(values, "full_attention_interval") if kinds is None else kinds.count("full_attention")
-    keys, numbers = _number(values, "linear_num_key_heads"), _number(values, "linear_num_value_heads")
-    key_dim, value_dim = _number(values, "linear_key_head_dim"), _number(values, "linear_value_head_dim")
+    layers = _number(values, "num_hidden_layers")
+    kinds = _schedule(values)
+    if kinds is None:
+        full = layers // _number(values, "full_attention_interval")
+    else:
+        full = kinds.count("full_attention")
+    keys = _number(values, "linear_num_key_heads")
+    numbers = _number(values, "linear_num_value_heads")
+    key_dim = _number(values, "linear_key_head_dim")
+    value_dim = _number(values, "linear_value_head_dim")
     inputs = (2 * keys * key_dim + numbers * value_dim) * (_number(values, "linear_conv_kernel_dim") - 1)
     yield from _group(full)
     yield from _group(layers - full, state=inputs * _NARROW + numbers * value_dim * key_dim * _WIDE)
@@ -244,10 +258,8 @@ def _nemotron(values: _Config) -> Iterator[CacheLayers]:
     pattern = values.get("hybrid_override_pattern")
     if not isinstance(pattern, str) or len(pattern) != _number(values, "num_hidden_layers"):
         raise _UnknownError
-    inner, state = (
-        _number(values, "mamba_num_heads") * _number(values, "mamba_head_dim"),
-        _number(values, "ssm_state_size"),
-    )
+    inner = _number(values, "mamba_num_heads") * _number(values, "mamba_head_dim")
+    state = _number(values, "ssm_state_size")
     inputs = (inner + 2 * _number(values, "n_groups") * state) * (_number(values, "conv_kernel") - 1)
     yield from _group(pattern.count("*"))
     yield from _group(pattern.count("M"), state=inputs * _NARROW + inner * state * _WIDE)
@@ -258,7 +270,8 @@ def _granite(values: _Config) -> Iterator[CacheLayers]:
     kinds = _schedule(values)
     if kinds is None:
         raise _UnknownError
-    inner, state = _number(values, "mamba_n_heads") * _number(values, "mamba_d_head"), _number(values, "mamba_d_state")
+    inner = _number(values, "mamba_n_heads") * _number(values, "mamba_d_head")
+    state = _number(values, "mamba_d_state")
     inputs = (inner + 2 * _number(values, "mamba_n_groups") * state) * (_number(values, "mamba_d_conv") - 1)
     yield from _group(kinds.count("attention"))
     yield from _group(kinds.count("mamba"), state=(inputs + inner * state) * _NARROW)
@@ -266,7 +279,8 @@ def _granite(values: _Config) -> Iterator[CacheLayers]:
 
 def _jamba(values: _Config) -> Iterator[CacheLayers]:
     """Yield the layers of Jamba (vllm 0.21.0, mamba1_state_shape)."""
-    layers, period = _number(values, "num_hidden_layers"), _number(values, "attn_layer_period")
+    layers = _number(values, "num_hidden_layers")
+    period = _number(values, "attn_layer_period")
     full = sum(layer % period == values.get("attn_layer_offset") for layer in range(layers))
     inner = _number(values, "mamba_expand") * _number(values, "hidden_size")
     state = inner * (_number(values, "mamba_d_conv") - 1 + _number(values, "mamba_d_state"))
@@ -281,7 +295,8 @@ def _gemma4(values: _Config) -> Iterator[CacheLayers]:
     if kinds is None or not isinstance(shared, int):
         raise _UnknownError
     cached = kinds[: len(kinds) - shared]
-    heads, width = _number(values, "num_key_value_heads"), _number(values, "head_dim")
+    heads = _number(values, "num_key_value_heads")
+    width = _number(values, "head_dim")
     wide = {
         "kv_heads": next(_integers(values, ("num_global_key_value_heads",)), heads),
         "head_dim": next(_integers(values, ("global_head_dim",)), width),
@@ -292,7 +307,8 @@ def _gemma4(values: _Config) -> Iterator[CacheLayers]:
 
 def _minimax_m3(values: _Config) -> Iterator[CacheLayers]:
     """Yield the keys and values of all layers of MiniMax M3, then the keys of an index that some of the layers add."""
-    layers, sparse = _number(values, "num_hidden_layers"), values.get("sparse_attention_config")
+    layers = _number(values, "num_hidden_layers")
+    sparse = values.get("sparse_attention_config")
     if not isinstance(sparse, dict):
         raise _UnknownError
     index = cast("dict[str, Any]", sparse)
@@ -306,12 +322,16 @@ def _minimax_m3(values: _Config) -> Iterator[CacheLayers]:
 
 def _inkling(values: _Config) -> Iterator[CacheLayers]:
     """Yield the layers of Inkling. Every layer also caches the inputs of its short convolutions."""
-    layers, local = _number(values, "num_hidden_layers"), values.get("local_layer_ids")
+    layers = _number(values, "num_hidden_layers")
+    local = values.get("local_layer_ids")
     if not isinstance(local, list):
         raise _UnknownError
-    near, history = len(cast("list[int]", local)), _number(values, "sconv_kernel_size") - 1
-    hidden, width = _number(values, "hidden_size"), _number(values, "head_dim")
-    far_heads, near_heads = _number(values, "num_key_value_heads"), _number(values, "swa_num_key_value_heads")
+    near = len(cast("list[int]", local))
+    history = _number(values, "sconv_kernel_size") - 1
+    hidden = _number(values, "hidden_size")
+    width = _number(values, "head_dim")
+    far_heads = _number(values, "num_key_value_heads")
+    near_heads = _number(values, "swa_num_key_value_heads")
     yield from _group(layers - near)
     yield from _group(near, kv_heads=near_heads, window=_number(values, "sliding_window_size"))
     for count, heads in ((layers - near, far_heads), (near, near_heads)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from models.architecture import Architecture
+from models.trees import without_none
 from planning.fit import cache, overheads
 from planning.fit.cache import Group, Setting
 from planning.ground.cluster_facts import Unknown
@@ -102,7 +103,9 @@ class Fit:
         The result is below 0 if weights and overhead alone do not fit.
         """
         left = self.usable - self.weights - self.overhead
-        return left if self.request.space is None else min(left, self.request.space)
+        if self.request.space is None:
+            return left
+        return min(left, self.request.space)
 
     @property
     def cache(self) -> int:
@@ -128,10 +131,14 @@ class Fit:
         limit = max(self.request.tokens, self.request.architecture.context_length or 0)
         if self.cache_of(limit) <= self.room:
             return limit
-        low, high = 0, limit
+        low = 0
+        high = limit
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.cache_of(middle) <= self.room else (low, middle - 1)
+            if self.cache_of(middle) <= self.room:
+                low = middle
+            else:
+                high = middle - 1
         return low
 
     @property
@@ -139,8 +146,9 @@ class Fit:
         """Return the number of sequences of `request.tokens` tokens that the cache holds."""
         if self.room < 0:
             return 0
-        per_sequence = self.cache
-        return self.room // per_sequence if per_sequence else self.sequences
+        if not self.cache:
+            return self.sequences
+        return self.room // self.cache
 
     @property
     def sequences(self) -> int:
@@ -150,8 +158,9 @@ class Fit:
     @property
     def cached_tokens(self) -> int:
         """Return the number of tokens that the cache holds if every sequence has `request.tokens` tokens."""
-        per_sequence = self.cache
-        return 0 if self.room < 0 or not per_sequence else int(self.room / per_sequence * self.request.tokens)
+        if self.room < 0 or not self.cache:
+            return 0
+        return int(self.room / self.cache * self.request.tokens)
 
     def cache_of(self, tokens: int) -> int:
         """Return the bytes that the cache takes for one sequence of `tokens` tokens."""
@@ -172,14 +181,16 @@ def fits(request: Request) -> Fit | Unknown:
         pipeline=request.pipeline,
         context_parallel=request.context_parallel,
         batch=batch.tokens,
-        **({} if request.block is None else {"block": request.block}),
+        **without_none({"block": request.block}),
     )
+    if not request.windows:
+        groups = cache.without_windows(groups)
     return Fit(
         request,
         weights=max(0, _weights(request) - request.offload),
         overhead=_outside(request, overhead) + _activations(request, batch) + _adapters(request),
         usable=ceil(visible * request.utilization),
-        groups=groups if request.windows else cache.without_windows(groups),
+        groups=groups,
         setting=setting,
     )
 
@@ -197,7 +208,9 @@ def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> 
     """
     if files is not None:
         return files * number // max(number, width(architecture.dtype))
-    return None if architecture.parameters is None else architecture.parameters * number
+    if architecture.parameters is None:
+        return None
+    return architecture.parameters * number
 
 
 def _batch(request: Request) -> overheads.Batch:
@@ -216,10 +229,13 @@ def _weights(request: Request) -> int:
     over which a layer is split (tensor). Each stage of a pipeline holds a share of the layers. The first and the last
     stage each hold an embedding matrix, too.
     """
-    architecture, share = request.architecture, request.architecture.expert_share or 0.0
+    architecture = request.architecture
+    share = request.architecture.expert_share or 0.0
     devices = request.tensor * request.data
     experts = architecture.experts or 0
-    part = -(-experts // devices) / experts if request.expert and experts else 1 / devices
+    part = 1 / devices
+    if request.expert and experts:
+        part = -(-experts // devices) / experts
     if request.pipeline == 1 or not architecture.layers:
         whole = float(request.weights)
     else:
@@ -232,9 +248,13 @@ def _weights(request: Request) -> int:
 def _outside(request: Request, overhead: overheads.Overhead) -> int:
     """Return the bytes that an engine takes outside torch, including its CUDA graphs."""
     devices = request.tensor * request.pipeline * request.data
-    taken = overheads.size(overhead.alone if devices == 1 else overhead.together)
-    layers = -(-(request.architecture.layers or 0) // request.pipeline)
-    return taken + (overheads.size(overhead.graphs) * layers if request.graphs else 0)
+    outside = overheads.size(overhead.together)
+    if devices == 1:
+        outside = overheads.size(overhead.alone)
+    if request.graphs:
+        layers = -(-(request.architecture.layers or 0) // request.pipeline)
+        outside += overheads.size(overhead.graphs) * layers
+    return outside
 
 
 def _activations(request: Request, batch: overheads.Batch) -> int:
@@ -243,7 +263,8 @@ def _activations(request: Request, batch: overheads.Batch) -> int:
     Network and sampler run one after the other, so that only the larger of the two counts.
     """
     architecture = request.architecture
-    hidden, inner = architecture.hidden_size, architecture.intermediate_size
+    hidden = architecture.hidden_size
+    inner = architecture.intermediate_size
     if hidden is None or inner is None or architecture.vocab_size is None:
         return overheads.unknown_activation()
     number = request.number
@@ -258,17 +279,24 @@ def _activations(request: Request, batch: overheads.Batch) -> int:
 
 def _adapters(request: Request) -> int:
     """Return the bytes reserved for adapters: two matrices for each projection of a layer (vllm 0.21.0, lora)."""
-    adapters, architecture = request.adapters, request.architecture
-    hidden, heads, each = architecture.hidden_size, architecture.heads, cache.head_dim(architecture)
-    if adapters is None or hidden is None or heads is None or each is None:
+    adapters = request.adapters
+    architecture = request.architecture
+    hidden = architecture.hidden_size
+    heads = architecture.heads
+    head_dim = cache.head_dim(architecture)
+    if adapters is None or hidden is None or heads is None or head_dim is None:
         return 0
-    queries, keys = heads * each, (architecture.kv_heads or heads) * each
-    inner = 0 if architecture.experts else architecture.intermediate_size or 0
+    queries = heads * head_dim
+    keys = (architecture.kv_heads or heads) * head_dim
     tensor = request.tensor
     # If devices divide the output of a projection, each device has the whole first matrix. If devices divide the
     # input of a projection, each device has the whole second matrix.
-    ins = 4 * hidden + queries // tensor + (2 * hidden + inner // tensor if inner else 0)
-    outs = (queries + 2 * keys) // tensor + hidden + (2 * inner // tensor + hidden if inner else 0)
+    ins = 4 * hidden + queries // tensor
+    outs = (queries + 2 * keys) // tensor + hidden
+    inner = architecture.intermediate_size
+    if inner and not architecture.experts:
+        ins += 2 * hidden + inner // tensor
+        outs += 2 * inner // tensor + hidden
     layers = -(-(architecture.layers or 0) // request.pipeline)
     return adapters.number * adapters.rank * layers * (ins + outs) * request.number
 

@@ -43,7 +43,7 @@ def find(name: str) -> PublicModel | None:
     row = rows.get(name)
     if row is None:
         return None
-    described = rows[row.like] if row.like is not None else row
+    described = rows.get(row.like or name, row)
     architecture = described.architecture
     if architecture is None:
         return None

@@ -53,7 +53,9 @@ def batch(vendor: str, product: str | None, memory: int) -> Batch:
     if vendor == "cpu":
         return batches.cpu
     is_small = any(name in (product or "") for name in batches.small_products)
-    return batches.small if is_small or memory < size(batches.large_from) else batches.large
+    if is_small or memory < size(batches.large_from):
+        return batches.small
+    return batches.large
 
 
 def unknown_activation() -> int:

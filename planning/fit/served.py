@@ -7,8 +7,9 @@ from models import flags
 from models.architecture import Architecture
 from models.flags import Flag
 from models.role import Engine
-from models.service import Model
+from models.service import Lora, Model
 from models.source import hub, scheme
+from models.trees import without_none
 from models.vocabulary import amount
 from planning.fit import cache, memory, models, overheads
 from planning.fit.cache import Precision
@@ -17,8 +18,10 @@ from planning.ground.cluster_facts import Unknown
 from planning.releases.engine_versions import EngineVersion
 
 _GI = 2**30
-_NARROW_CACHE, _TINY_CACHE = 1, 0.5625
-"""Bytes of a number in float8, and in four bits with an 8-bit scale per 16 numbers (vllm 0.21.0, FullAttentionSpec)."""
+_NARROW_CACHE = 1
+"""Bytes of a number in float8."""
+_TINY_CACHE = 0.5625
+"""Bytes of a number in four bits with an 8-bit scale per 16 numbers (vllm 0.21.0, FullAttentionSpec)."""
 _SCALE = 4
 """Bytes of a quantization scale of a head (vllm 0.21.0, AttentionSpec.page_size_bytes)."""
 _WIDE = 4
@@ -67,13 +70,14 @@ def request(served: Served) -> Request | Unknown:
     if isinstance(source, Unknown):
         return source
     arguments = {flag.switch: flag for flag in flags.parse(served.engine.args)}
-    number = _WIDE if _value(arguments, "--dtype") in {"float32", "float"} else memory.HALF
+    number = memory.HALF
+    if _value(arguments, "--dtype") in {"float32", "float"}:
+        number = _WIDE
     weights = memory.loaded_bytes(source.architecture, source.bytes, number)
     tokens = served.model.max_model_len or source.architecture.context_length
     if weights is None or tokens is None:
         return _missing(source.architecture, weights)
-    lora = served.model.lora
-    found = Request(
+    unflagged = Request(
         architecture=source.architecture,
         weights=weights,
         devices=served.devices,
@@ -87,9 +91,16 @@ def request(served: Served) -> Request | Unknown:
         sequences=served.engine.max_num_seqs,
         block=served.block,
         space=served.space,
-        adapters=None if lora is None else Adapters(lora.max_adapters or len(lora.adapters), lora.max_rank),
+        adapters=_adapters(served.model.lora),
+        windows=_frees_windows(served, arguments),
     )
-    return _with_flags(replace(found, windows=_frees_windows(served, arguments)), arguments, served.version)
+    return _with_flags(unflagged, arguments, served.version)
+
+
+def _adapters(lora: Lora | None) -> Adapters | None:
+    if lora is None:
+        return None
+    return Adapters(lora.max_adapters or len(lora.adapters), lora.max_rank)
 
 
 def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
@@ -113,75 +124,81 @@ def _missing(architecture: Architecture, weights: int | None) -> Unknown:
 
 def source_of(model: Model) -> Source | Unknown:
     """Return architecture and weights of a model, from its configuration, its lock or the shipped table."""
-    pin, size = model.pin, None if model.size is None else int(amount(model.size))
-    if size is None and pin is not None and not pin.packed:
+    pin = model.pin
+    size: int | None = None
+    if model.size is not None:
+        size = int(amount(model.size))
+    elif pin is not None and not pin.packed:
         size = pin.bytes
     if model.architecture is not None:
         return Source(model.architecture, size)
     if pin is not None and pin.architecture is not None and pin.architecture.family is not None:
         return Source(pin.architecture, size)
-    public = models.find(hub(model.source)[0]) if scheme(model.source) == "hf" else None
-    if public is None:
-        return Unknown("the architecture of the model is unknown; write model.architecture, or lock the source")
-    return Source(public.architecture, size or public.bytes)
+    if scheme(model.source) == "hf":
+        public = models.find(hub(model.source)[0])
+        if public is not None:
+            return Source(public.architecture, size or public.bytes)
+    return Unknown("the architecture of the model is unknown; write model.architecture, or lock the source")
 
 
 def _value(arguments: Mapping[str, Flag], name: str) -> str | None:
     flag = arguments.get(name)
-    return None if flag is None else flag.value
+    if flag is None:
+        return None
+    return flag.value
 
 
 def _number(arguments: Mapping[str, Flag], name: str) -> int | None:
     """Return the value of a flag; None if it is no whole number."""
     value = _value(arguments, name)
-    return int(value) if value is not None and value.isdecimal() else None
+    if value is None or not value.isdecimal():
+        return None
+    return int(value)
 
 
-def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVersion | None) -> Request:
-    """Return `found` with the values of the engine's flags."""
-    since = overheads.of_vendor(found.devices.vendor).graphs_since
+def _with_flags(base: Request, arguments: Mapping[str, Flag], version: EngineVersion | None) -> Request:
+    """Return `base` with the values of the engine's flags."""
+    since = overheads.of_vendor(base.devices.vendor).graphs_since
     counts_graphs = since is not None and (version is None or version.is_at_least(since))
-    offloaded, space = _value(arguments, "--cpu-offload-gb"), _number(arguments, "--kv-cache-memory-bytes")
     return replace(
-        found,
-        precision=_precision(_value(arguments, "--kv-cache-dtype"), found.number),
+        base,
+        precision=_precision(_value(arguments, "--kv-cache-dtype"), base.number),
         batch_tokens=_number(arguments, "--max-num-batched-tokens"),
         graphs=counts_graphs and "--enforce-eager" not in arguments,
         context_parallel=_number(arguments, "--decode-context-parallel-size") or 1,
-        offload=0 if offloaded is None else from_gibibytes(offloaded),
-        space=found.space if space is None else space,
+        offload=from_gibibytes(_value(arguments, "--cpu-offload-gb") or "0"),
+        **without_none({"space": _number(arguments, "--kv-cache-memory-bytes")}),
     )
 
 
-def with_arguments(found: Request, tokens: Sequence[str]) -> Request:
-    """Return `found` with the settings in an engine's arguments.
+def with_arguments(base: Request, tokens: Sequence[str]) -> Request:
+    """Return `base` with the settings in an engine's arguments.
 
     A setting that is absent there gets the engine's default. Only `utilization` and `space` keep their values.
     """
     arguments = {flag.switch: flag for flag in flags.parse(tokens)}
-    utilization = _value(arguments, "--gpu-memory-utilization")
-    space = _number(arguments, "--kv-cache-memory-bytes")
     return replace(
-        found,
-        tokens=_number(arguments, "--max-model-len") or found.architecture.context_length or found.tokens,
+        base,
+        tokens=_number(arguments, "--max-model-len") or base.architecture.context_length or base.tokens,
         tensor=_number(arguments, "--tensor-parallel-size") or 1,
         pipeline=_number(arguments, "--pipeline-parallel-size") or 1,
         data=_number(arguments, "--data-parallel-size") or 1,
         expert="--enable-expert-parallel" in arguments,
-        utilization=found.utilization if utilization is None else _share(utilization, found.utilization),
+        utilization=_share(_value(arguments, "--gpu-memory-utilization"), base.utilization),
         sequences=_number(arguments, "--max-num-seqs"),
         block=_number(arguments, "--block-size"),
-        precision=_precision(_value(arguments, "--kv-cache-dtype"), found.number),
+        precision=_precision(_value(arguments, "--kv-cache-dtype"), base.number),
         batch_tokens=_number(arguments, "--max-num-batched-tokens"),
         context_parallel=_number(arguments, "--decode-context-parallel-size") or 1,
         offload=from_gibibytes(_value(arguments, "--cpu-offload-gb") or "0"),
-        space=found.space if space is None else space,
+        **without_none({"space": _number(arguments, "--kv-cache-memory-bytes")}),
     )
 
 
-def _share(text: str, default: float) -> float:
+def _share(text: str | None, default: float) -> float:
+    """Return the number that a text stands for; `default` if the text is absent or no number."""
     try:
-        return float(text)
+        return float(text or "")
     except ValueError:
         return default
 
@@ -197,11 +214,15 @@ def from_gibibytes(text: str) -> int:
 def _precision(name: str | None, number: int) -> Precision:
     """Return the precision for a value of `--kv-cache-dtype`."""
     match name:
-        case None | "auto" | "bfloat16" | "float16":
-            return Precision(number if name in {None, "auto"} else memory.HALF)
+        case None | "auto":
+            return Precision(number)
+        case "bfloat16" | "float16":
+            return Precision(memory.HALF)
         case "fp8_per_token_head" | "int8_per_token_head":
             return Precision(_NARROW_CACHE, _SCALE)
         case "nvfp4":
             return Precision(_TINY_CACHE)
+        case _ if name.startswith("fp8"):
+            return Precision(_NARROW_CACHE)
         case _:
-            return Precision(_NARROW_CACHE if name.startswith("fp8") else number)
+            return Precision(number)

@@ -20,4 +20,6 @@ def plural(kind: str) -> str:
     Not every English plural is formed in this way, but those of all kinds of a stack are.
     """
     name = kind.lower()
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    if name.endswith("y"):
+        return f"{name[:-1]}ies"
+    return f"{name}s"

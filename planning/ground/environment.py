@@ -8,7 +8,6 @@ Any other reference stays literal text. `$$` stands for a `$` that begins no ref
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import starmap
 from typing import Any, NamedTuple
 
 from models import env
@@ -39,6 +38,8 @@ class Variable(NamedTuple):
     """Literal value; None if the variable has a source."""
     source: Mapping[str, Any] | None
     """A Kubernetes `valueFrom`; None if the variable has a literal value."""
+    secret_at: Path | None = None
+    """Path in the configuration of the name of the Secret in `source`; None if `source` has no Secret."""
 
 
 def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
@@ -49,16 +50,19 @@ def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
     }
 
 
-def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
+def container_variables(
+    generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue], at: Path, secret_at: Path | None = None
+) -> tuple[Variable, ...]:
     """Return the variables of a container, each after the variables that it refers to.
 
     Apart from that, generated variables precede the user's variables. If the user sets a generated variable, the user's
-    value is used.
+    value is used. `at` is the path of the user's variables, and `secret_at` that of the Secret in generated variables.
     """
     merged = {**generated, **explicit}
-    if not [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
-        return tuple(starmap(_variable, merged.items()))
-    return tuple(_variable(name, merged[name]) for name in _order(merged))
+    names: Iterable[str] = merged
+    if [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
+        names = _order(merged)
+    return tuple(_variable(name, merged[name], at if name in explicit else None, secret_at) for name in names)
 
 
 def _order(merged: Mapping[str, EnvValue]) -> Iterable[str]:
@@ -76,7 +80,8 @@ def _place(first: str, merged: Mapping[str, EnvValue], placed: dict[str, None]) 
     The walk is a loop, because a chain of references may be longer than Python's stack.
     """
     # The variables that wait for each other, the first one first, each with its references that were not yet followed.
-    waiting, names = [(first, _references(merged[first]))], {first}
+    waiting = [(first, _references(merged[first]))]
+    names = {first}
     while waiting:
         name, references = waiting[-1]
         reference = next((other for other in references if other in merged and other not in placed), None)
@@ -139,8 +144,13 @@ def dangling(at: Path, value: EnvValue, names: Collection[str], *, suggests: boo
         yield Problem(at, f"refers to no variable of this container ($({name}))", remedy)
 
 
-def _variable(name: str, value: EnvValue) -> Variable:
-    return Variable(name, value, None) if isinstance(value, str) else Variable(name, None, value)
+def _variable(name: str, value: EnvValue, at: Path | None, secret_at: Path | None) -> Variable:
+    """Return a variable. `at` is the path of the user's variables; None if the variable is generated."""
+    if isinstance(value, str):
+        return Variable(name, value, None)
+    if "secretKeyRef" not in value:
+        return Variable(name, None, value)
+    return Variable(name, None, value, secret_at if at is None else Path(*at, name, "secretKeyRef", "name"))
 
 
 def _references(value: EnvValue) -> Iterator[str]:
@@ -154,7 +164,8 @@ def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, E
 
     If there are many cycles, only `_MOST_CYCLES` of them are reported.
     """
-    groups, cycles = _groups(merged), 0
+    groups = _groups(merged)
+    cycles = 0
     reported = set[str]()
     for name in explicit:
         cycle = () if name in reported or cycles == _MOST_CYCLES else _cycle(merged, name, groups)
@@ -170,7 +181,8 @@ def _groups(merged: Mapping[str, EnvValue]) -> Mapping[str, str]:
 
     These are strongly connected components, by Kosaraju's algorithm. A group has the name of one of its variables.
     """
-    referrers, groups = dict[str, list[str]](), dict[str, str]()
+    referrers = dict[str, list[str]]()
+    groups = dict[str, str]()
     for name, value in merged.items():
         for reference in _references(value):
             referrers.setdefault(reference, []).append(name)
@@ -191,7 +203,8 @@ def _chain_text(chain: Sequence[str]) -> str:
 
 def _cycle(merged: Mapping[str, EnvValue], start: str, groups: Mapping[str, str]) -> tuple[str, ...]:
     """Return the shortest cycle of references that begins with the variable `start`; empty if there is none."""
-    referrers, names = dict[str, str](), [start]
+    referrers = dict[str, str]()
+    names = [start]
     for name in names:
         for reference in _references(merged[name]):
             if reference == start:

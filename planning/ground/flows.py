@@ -92,7 +92,8 @@ def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge]) -> Policy:
     for edge in edges:
         if edge not in unique:
             unique.append(edge)
-    ingress, egress = (edge for edge in unique if edge.target == pods), (edge for edge in unique if edge.source == pods)
+    ingress = (edge for edge in unique if edge.target == pods)
+    egress = (edge for edge in unique if edge.source == pods)
     return Policy(part, name, pods, tuple(ingress), tuple(egress))
 
 
@@ -146,14 +147,18 @@ def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int,
 def port(url: str) -> int | None:
     """Return the port that a URL leads to; None for a text without a host."""
     match = _ADDRESS.fullmatch(url)
-    return None if match is None else _port(match)
+    if match is None:
+        return None
+    return _port(match)
 
 
 def _port(match: re.Match[str]) -> int:
     scheme, _, explicit = match.groups()
     if explicit:
         return int(explicit)
-    return HTTPS_PORT if scheme == "https" else HTTP_PORT
+    if scheme == "https":
+        return HTTPS_PORT
+    return HTTP_PORT
 
 
 def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterator[End]:

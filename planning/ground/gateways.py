@@ -91,7 +91,9 @@ class _Table(Spec):
 
 def facts(gateway: Gateway) -> GatewayFacts | None:
     """Return the facts of a gateway's implementation; None for provider `none`, whose implementation is unknown."""
-    return None if gateway.provider == "none" else _table().providers[gateway.provider]
+    if gateway.provider == "none":
+        return None
+    return _table().providers[gateway.provider]
 
 
 def payload_processors() -> PayloadProcessors:
@@ -105,7 +107,9 @@ def command_mark(gateway: Gateway) -> str | None:
     An unknown implementation may be made from Envoy, as Istio's is.
     """
     commands = (facts(gateway) or _table().providers["istio"]).header_commands
-    return None if commands is None else commands.mark
+    if commands is None:
+        return None
+    return commands.mark
 
 
 def asks_each_picker(gateway: Gateway) -> bool:
@@ -122,7 +126,8 @@ def asks_each_picker(gateway: Gateway) -> bool:
 
 def is_at_least_one(version: str, minimums: list[str]) -> bool:
     """Tell whether a version is at least the minimum of its minor line, or at least the highest minimum."""
-    found, first = numbers(version), sorted(map(numbers, minimums))
+    found = numbers(version)
+    first = sorted(map(numbers, minimums))
     return found >= first[-1] or any(found[:2] == line[:2] and found >= line for line in first)
 
 
@@ -130,7 +135,9 @@ def numbers(version: str) -> tuple[int, ...]:
     """Return the numbers of a version: major, minor and patch. Empty if the text is no version."""
     match = _NUMBERS.match(version)
     parts = [int(part) for part in match[1].split(".")] if match else []
-    return tuple([*parts, 0, 0][:3]) if parts else ()
+    if parts:
+        return tuple([*parts, 0, 0][:3])
+    return ()
 
 
 def _table() -> _Table:

@@ -31,7 +31,9 @@ class Instance:
     @property
     def path(self) -> Path:
         """Return the path that messages put before every path in the configuration; empty if `prefix` is empty."""
-        return Path(self.name) if self.prefix else Path()
+        if self.prefix:
+            return Path(self.name)
+        return Path()
 
     def locate(self, problems: Iterable[Problem]) -> list[Problem]:
         """Return the problems, with `path` added at the beginning of their paths."""

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from planning.ground.names import Names
 
 _OURS = "inference-stacks.io"
-SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
+SERVICE = f"{_OURS}/service"
+ROLE = f"{_OURS}/role"
+VARIANT = f"{_OURS}/variant"
 GENERATION = f"{_OURS}/generation"
 """Label with the generation of the KV cache. Pods of variants without a generation do not have it."""
 PICKER = f"{_OURS}/endpoint-picker"

@@ -66,7 +66,9 @@ def loading_seconds(health: Health, size: str | None, *, spans_pods: bool) -> in
     An explicit startup timeout includes this wait.
     """
     startup = startup_seconds(health, size)
-    return startup + fetch_seconds(size) if spans_pods and health.startup_timeout is None else startup
+    if spans_pods and health.startup_timeout is None:
+        return startup + fetch_seconds(size)
+    return startup
 
 
 def joining_seconds(health: Health, size: str | None) -> int:

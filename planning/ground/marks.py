@@ -18,7 +18,8 @@ from planning.ground.names import LONGEST, shorten
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 """Text that Kubernetes accepts as the value of a label, if it is not too long."""
 _HASH = 8
-_MANAGER_LABEL, _MANAGER = "app.kubernetes.io/managed-by", "pulumi"
+_MANAGER_LABEL = "app.kubernetes.io/managed-by"
+_MANAGER = "pulumi"
 _NONE: Mapping[str, str] = {}
 
 
@@ -85,10 +86,16 @@ class Identity:
         if mark.stack is not None:
             names = {str(self.name), *self.formerly}
             known = mark.stack in names or mark.stack.partition("/")[2] in self.formerly
-            return Verdict.OURS if known else Verdict.ANOTHER
+            if known:
+                return Verdict.OURS
+            return Verdict.ANOTHER
         if mark.label is not None:
-            return Verdict.OURS if mark.label in self._labels() else Verdict.ANOTHER
-        return Verdict.UNMARKED if mark.is_generated else Verdict.FOREIGN
+            if mark.label in self._labels():
+                return Verdict.OURS
+            return Verdict.ANOTHER
+        if mark.is_generated:
+            return Verdict.UNMARKED
+        return Verdict.FOREIGN
 
     def _labels(self) -> Collection[str]:
         earlier = (name.split("/")[-2:] for name in self.formerly)

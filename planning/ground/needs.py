@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+from models.paths import Path
 from planning.ground.cluster_facts import GatewayRef
 
-PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
+PRIVILEGED = "privileged"
+BASELINE = "baseline"
+RESTRICTED = "restricted"
 LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
 """Pod Security levels. Each level admits fewer pods than the previous level."""
 
@@ -17,10 +20,8 @@ class Reference:
     """Name of the other object. Empty for the default object of its kind, such as the default StorageClass."""
     namespace: str
     """Namespace of the referring object, and of the other object unless that is cluster-scoped."""
-    owner: str
-    """Owner of the referring object."""
-    referrer: str
-    """The referring object, such as `Deployment models/qwen-decode`."""
+    origin: Path
+    """Path in the configuration at which a user wrote the name; for a default object, of the section that needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class PodPrivileges:
 
     excesses: tuple[Excess, ...]
     namespace: str
-    owner: str
+    section: Path
+    """Path of the section of the configuration that decides about the pods."""
     pods_of: str
     """The object that makes the pods, such as `Deployment models/qwen-decode`."""
 

@@ -140,21 +140,29 @@ def items(patch: _Tree, at: Path) -> Iterator[_Tree]:
 
 
 def _map(value: object) -> _Tree | None:
-    return cast("_Tree", value) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        return cast("_Tree", value)
+    return None
 
 
 def _list(value: object) -> Sequence[Any] | None:
-    return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else None
+    if isinstance(value, list | tuple):
+        return cast("Sequence[Any]", value)
+    return None
 
 
 def _key(field: str) -> str:
-    return "mountPath" if field == "volumeMounts" else "name"
+    if field == "volumeMounts":
+        return "mountPath"
+    return "name"
 
 
 def _name(field: str, item: object) -> str | None:
     """Return the name of an item of the list `field`, or None if the item has no name."""
     name = (_map(item) or {}).get(_key(field))
-    return name if isinstance(name, str) else None
+    if isinstance(name, str):
+        return name
+    return None
 
 
 def _merge(field: str, current: object, change: object) -> object:
@@ -208,7 +216,9 @@ def _item_origins(field: str, path: Path, change: object, at: Path, patched: obj
 
     The indexes in these two paths may differ if a list merges by name.
     """
-    tree, items, patched_items = _map(change), _list(change), _list(patched)
+    tree = _map(change)
+    items = _list(change)
+    patched_items = _list(patched)
     if tree is not None:
         patched_tree = _map(patched) or {}
         for key in tree.keys() & patched_tree.keys():
@@ -220,6 +230,8 @@ def _item_origins(field: str, path: Path, change: object, at: Path, patched: obj
             patched_index = patched_indexes.get(_name(field, item), index) if by_name else index
             yield at / patched_index, path / index
             yield from _item_origins("", path / index, item, at / patched_index, patched_items[patched_index])
+    elif tree is None and items is None:
+        yield at, path
 
 
 def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
@@ -336,7 +348,8 @@ def device_remedy(number: object) -> str:
 
 def _check_item_names(at: Path, value: object) -> _Verdict:
     """Reject unnamed items in a list whose items must have names, and several items with the same name in a list."""
-    field, items = at[-1], _list(value)
+    field = at[-1]
+    items = _list(value)
     if not isinstance(field, str) or items is None:
         return None
     names = [_name(field, item) for item in items]

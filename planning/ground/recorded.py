@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from planning.ground import instances
 from planning.ground.cluster_facts import Place
 
-_TYPES, _PARTS = "$", "::"
+_TYPES = "$"
+_PARTS = "::"
 _COMPONENTS = "inference-stacks:index:"
 """Beginning of the type tokens of this program's components."""
 

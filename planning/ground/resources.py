@@ -18,7 +18,8 @@ def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str
     becomes equal to that request. `offload` is the size of the KV cache in host memory. The
     default request and the default limit of memory include this size.
     """
-    multiplier, offload_gi = max(devices, 1), 0 if offload is None else _whole(amount(offload))
+    multiplier = max(devices, 1)
+    offload_gi = 0 if offload is None else _whole(amount(offload))
     requests = {"cpu": f"{_CPU * multiplier}", "memory": f"{_MEMORY * multiplier + offload_gi}Gi", **spec.requests}
     limits = {"memory": f"{_MEMORY_LIMIT * multiplier + offload_gi}Gi", **spec.limits}
     for name in requests.keys() & limits.keys():

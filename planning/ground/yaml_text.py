@@ -64,7 +64,9 @@ def _scalar_tag(text: str, implicit: tuple[bool, bool]) -> str:
     Results are cached, because most scalars are keys, and the same keys occur often.
     """
     tag = cast("Any", yaml).resolver.Resolver().resolve(yaml.ScalarNode, text, implicit)
-    return _OTHER if tag == _TEXT and implicit[0] and _is_misread(text) else tag
+    if tag == _TEXT and implicit[0] and _is_misread(text):
+        return _OTHER
+    return tag
 
 
 def _is_misread(text: str) -> bool:
@@ -99,7 +101,9 @@ class _Blocks(_NoAnchors, cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDump
         """Return the tag that YAML gives to a node without a tag."""
         if kind is yaml.ScalarNode:
             return _scalar_tag(value, implicit)
-        return self.DEFAULT_MAPPING_TAG if kind is yaml.MappingNode else self.DEFAULT_SEQUENCE_TAG
+        if kind is yaml.MappingNode:
+            return self.DEFAULT_MAPPING_TAG
+        return self.DEFAULT_SEQUENCE_TAG
 
 
 def _string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

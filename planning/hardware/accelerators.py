@@ -207,7 +207,8 @@ def nearest(name: str, classes: Iterable[str]) -> str | None:
     A class whose name contains `name` comes first, then the longest class name that `name` contains, then the class
     name most similar to `name`.
     """
-    lowered, choices = name.lower(), list(classes)
+    lowered = name.lower()
+    choices = list(classes)
     longer = [choice for choice in choices if lowered in choice]
     shorter = sorted((choice for choice in choices if choice in lowered), key=len, reverse=True)
     return next(iter(longer or shorter or difflib.get_close_matches(lowered, choices, n=1, cutoff=0.5)), None)

@@ -56,7 +56,8 @@ def of_class(
 
 def _devices(accelerator: AcceleratorClass, facts: ClusterFacts) -> Mapping[str, int] | Unknown:
     """Return the number of devices of each node."""
-    allocation, found = accelerator.allocation, dict[str, int]()
+    allocation = accelerator.allocation
+    found = dict[str, int]()
     if isinstance(allocation, ExtendedResource):
         if isinstance(facts.nodes, Unknown):
             return facts.nodes

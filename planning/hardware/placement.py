@@ -58,7 +58,8 @@ def problems(path: Path, pod: Placed) -> Iterator[Problem]:
     yield from scheduling.topology_spread(path / "topologySpreadConstraints", constraints)
     if "nodeAffinity" not in pod.affinity:
         return
-    at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity["nodeAffinity"]
+    at = path / "affinity" / "nodeAffinity"
+    node_affinity = pod.affinity["nodeAffinity"]
     if not isinstance(node_affinity, dict):
         yield Problem(at, "is not a mapping", f"write {REQUIRED} with nodeSelectorTerms below it")
     elif REQUIRED in node_affinity:
@@ -69,7 +70,8 @@ def _check_required(at: Path, required: object) -> Iterator[Problem]:
     if not isinstance(required, dict):
         yield Problem(at, "is not a mapping", "write nodeSelectorTerms below it")
         return
-    at, terms = at / "nodeSelectorTerms", cast("dict[str, object]", required).get("nodeSelectorTerms")
+    at = at / "nodeSelectorTerms"
+    terms = cast("dict[str, object]", required).get("nodeSelectorTerms")
     if terms is None:
         yield Problem(at, "is missing", f"add a term, or remove {REQUIRED}")
     elif not isinstance(terms, list):

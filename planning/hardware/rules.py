@@ -40,7 +40,8 @@ def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) 
 
 
 def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
-    path, shipped = Path("accelerators", name), accelerators.shipped_classes().get(name)
+    path = Path("accelerators", name)
+    shipped = accelerators.shipped_classes().get(name)
     vendor = spec.vendor or (shipped.vendor if shipped is not None else None)
     if vendor is None:
         near = accelerators.nearest(name, accelerators.shipped_classes())
@@ -88,7 +89,8 @@ def layout_problems(path: Path, role: Role, cls: AcceleratorClass) -> list[Probl
 
 
 def _check_memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
-    memory, name = role.accelerator_memory, role.accelerator
+    memory = role.accelerator_memory
+    name = role.accelerator
     if memory is None:
         return
     at = path / "acceleratorMemory"
@@ -126,7 +128,8 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
     node_devices = spread.devices_per_node or _ASSUMED_NODE_DEVICES
     if spread.devices_per_stage <= node_devices:
         return
-    name, memory = role.accelerator, role.accelerator_memory or ""
+    name = role.accelerator
+    memory = role.accelerator_memory or ""
     is_known = spread.devices_per_node is not None
     local = f", dataLocal {spread.data_local}" if spread.data_local > 1 else ""
     what = (
@@ -175,7 +178,8 @@ def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_te
 def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
     if spread.fits:
         return
-    at, node_devices = path / "parallelism", spread.devices_per_node
+    at = path / "parallelism"
+    node_devices = spread.devices_per_node
     if not spread.fits_node:
         if not is_tensor_chosen(role.parallelism, role.accelerator_memory, cls):
             sizes = f"tensor {spread.tensor} × dataLocal {spread.data_local}"

@@ -2,6 +2,6 @@
 
 from planning.interceptor.grants import InterceptorGrant
 from planning.interceptor.records import OWNER, InterceptorPlan, plan
-from planning.interceptor.rules import problems, service_warnings, warnings
+from planning.interceptor.rules import judge, judge_plan, judge_service
 
-__all__ = ["OWNER", "InterceptorGrant", "InterceptorPlan", "plan", "problems", "service_warnings", "warnings"]
+__all__ = ["OWNER", "InterceptorGrant", "InterceptorPlan", "judge", "judge_plan", "judge_service", "plan"]

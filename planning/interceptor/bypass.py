@@ -15,7 +15,7 @@ _PAST = "the interceptor sends requests to the Service, past the endpoint picker
 
 
 @dataclass(frozen=True, slots=True)
-class _Bypassed:
+class _Bypass:
     """A key of a variant that has its effect only through an endpoint picker."""
 
     key: str
@@ -25,12 +25,10 @@ class _Bypassed:
     """Whether the key is harmless if it is inherited."""
 
 
-_BYPASSED = (
-    _Bypassed("prefill", lambda variant: variant.prefill, "would leave its pods without requests"),
-    _Bypassed(
-        "objectives", lambda variant: variant.objectives, "has no effect on metered requests", explicit_only=True
-    ),
-    _Bypassed(
+_BYPASSES = (
+    _Bypass("prefill", lambda variant: variant.prefill, "would leave its pods without requests"),
+    _Bypass("objectives", lambda variant: variant.objectives, "has no effect on metered requests", explicit_only=True),
+    _Bypass(
         "rewrites",
         lambda variant: isinstance(variant, Service) and variant.rewrites,
         "leads to requests that the engine refuses",
@@ -38,15 +36,18 @@ _BYPASSED = (
 )
 
 
-def problems(path: Path, service: Service, mode: Mode) -> Iterator[Problem]:
+def judge(path: Path, service: Service, mode: Mode) -> Iterator[Problem]:
     """Reject settings that have no effect, or a wrong effect, on a metered service."""
     canary = service.canary
     yield from _canary_problems(path, canary, mode)
-    for at, variant in ((path, service), *(() if canary is None else ((path / "canary", canary),))):
-        for each in _BYPASSED:
-            inherited = variant is canary and each.is_set(service)
-            if each.is_set(variant) and not inherited:
-                yield _problem(path, at / each.key, each.what, explicit_only=each.explicit_only)
+    variants: dict[Path, Variant] = {path: service}
+    if canary is not None:
+        variants[path / "canary"] = canary
+    for at, variant in variants.items():
+        for bypass in _BYPASSES:
+            inherited = variant is canary and bypass.is_set(service)
+            if bypass.is_set(variant) and not inherited:
+                yield _problem(path, at / bypass.key, bypass.what, explicit_only=bypass.explicit_only)
         yield from _scaling_problems(path, at, variant)
 
 
@@ -63,7 +64,8 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
     """
     if canary is None:
         return
-    depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"
+    depends_on = (Path("interceptor"), path / "interceptor")
+    at = path / "canary"
     remedy = f"set {path}.interceptor.enabled: false"
     if mode == "label":
         what = "would get no requests (in mode label, the interceptor sends all requests to the primary)"
@@ -90,7 +92,7 @@ def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Proble
         yield _problem(path, at / "minReplicas", "would never scale up from zero (0)")
 
 
-def warnings(variant: VariantContext) -> Iterator[Problem]:
+def judge_picker(variant: VariantContext) -> Iterator[Problem]:
     """Yield the warning that a variant of a metered service has an endpoint picker that gets no requests."""
     if variant.has_picker:
         what = f"gets no requests of the gateway: {_PAST}"

@@ -76,7 +76,9 @@ class Deployment:
     @property
     def checksum(self) -> str | None:
         """Return the SHA-256 of the settings. A new value restarts the pods. None if a Secret has the settings."""
-        return None if self.settings is None else hashlib.sha256(self.settings.encode()).hexdigest()
+        if self.settings is None:
+            return None
+        return hashlib.sha256(self.settings.encode()).hexdigest()
 
 
 def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | None:
@@ -84,18 +86,22 @@ def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | N
 
     `metered` are the metered primaries.
     """
-    deploy, pod = spec.deploy, facts().pod
+    deploy = spec.deploy
+    pod = facts().pod
     if deploy is None:
         return None
-    grace, health = seconds(deploy.drain_timeout), pod.health
+    grace = seconds(deploy.drain_timeout)
+    health = pod.health
+    file = None
+    if deploy.settings_secret is None:
+        namespace = _models_namespace(spec, metered)
+        file = settings.text(spec, deploy, namespace, connections.keep_alive_seconds(None))
     return Deployment(
         image=deploy.image,
         replicas=deploy.replicas,
         requests=deploy.resources.requests,
         limits=deploy.resources.limits,
-        settings=settings.text(spec, deploy, _models_namespace(spec, metered), connections.keep_alive_seconds(None))
-        if deploy.settings_secret is None
-        else None,
+        settings=file,
         settings_secret=deploy.settings_secret,
         settings_folder=pod.settings,
         settings_file=pod.settings_file,
@@ -126,7 +132,9 @@ def _models_namespace(spec: Interceptor, metered: Iterable[VariantContext]) -> s
     The interceptor does not search in mode header, and does not search if no service is metered.
     """
     namespaces = sorted({variant.namespace for variant in metered})
-    return namespaces[0] if spec.mode == "label" and namespaces else None
+    if spec.mode == "label" and namespaces:
+        return namespaces[0]
+    return None
 
 
 def _drain(grace: int) -> Drain:

@@ -12,7 +12,7 @@ from planning.variant.context import VariantContext, gateway
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class MeteringEdge:
     """Target of an HTTPRoute's rule for metered requests, and the headers that the rule changes."""
 
     name: str
@@ -24,18 +24,21 @@ class Edge:
     remove_headers: tuple[str, ...]
 
 
-def edge(variant: VariantContext) -> Edge | None:
+def edge(variant: VariantContext) -> MeteringEdge | None:
     """Return the edge of the requests for a variant; None if its service is not metered."""
-    spec, resource_id = variant.stack.interceptor, variant.metered_as
+    spec = variant.stack.interceptor
+    resource_id = variant.metered_as
     if spec is None or resource_id is None:
         return None
     headers = facts().headers
-    upstream = {headers.upstream: upstream_of(variant)} if spec.mode == "header" else {}
-    return Edge(
+    set_headers = {headers.resource_id: resource_id}
+    if spec.mode == "header":
+        set_headers[headers.upstream] = upstream_of(variant)
+    return MeteringEdge(
         name=spec.service_name,
         namespace=spec.namespace,
         port=spec.port,
-        set_headers={headers.resource_id: resource_id, **upstream},
+        set_headers=set_headers,
         remove_headers=removed_headers(spec.mode),
     )
 
@@ -46,7 +49,9 @@ def removed_headers(mode: str) -> tuple[str, ...]:
     `mode` is the value of `interceptor.mode`.
     """
     headers = facts().headers
-    return (*headers.forged, *(() if mode == "header" else (headers.upstream,)))
+    if mode == "header":
+        return tuple(headers.forged)
+    return (*headers.forged, headers.upstream)
 
 
 def upstream_of(variant: VariantContext) -> str:

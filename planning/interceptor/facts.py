@@ -9,7 +9,7 @@ from planning.ground.tables import Sourced
 Mode = Literal["label", "header"]
 
 
-class Headers(Sourced):
+class MeteringHeaders(Sourced):
     """Names of headers of the requests that lead to the interceptor."""
 
     auth_id: str
@@ -22,7 +22,7 @@ class Headers(Sourced):
     """Headers that routes remove from the requests of clients."""
 
 
-class Routing(Sourced):
+class ServiceSearch(Sourced):
     """How the interceptor finds Services by their labels."""
 
     domain: str
@@ -50,7 +50,7 @@ class Shutdown(Sourced):
     """Seconds that running requests have until the process ends."""
 
 
-class Line(Sourced):
+class ImageLine(Sourced):
     """A line of images: tags of images with the same mode and the same settings."""
 
     mode: Mode
@@ -62,23 +62,24 @@ class Line(Sourced):
 class Facts(Spec):
     """All facts of the table."""
 
-    headers: Headers
-    routing: Routing
+    headers: MeteringHeaders
+    routing: ServiceSearch
     pod: PodFacts
     shutdown: Shutdown
     repositories: list[str]
     """Last path segments of the repositories whose tags are known."""
-    lines: list[Line]
+    lines: list[ImageLine]
 
-    def line(self, mode: Mode) -> Line:
+    def line(self, mode: Mode) -> ImageLine:
         """Return the line of a mode."""
         return next(line for line in self.lines if line.mode == mode)
 
-    def line_of(self, image: str) -> Line | None:
+    def line_of(self, image: str) -> ImageLine | None:
         """Return the line of an image by its tag; None if the image is unknown."""
         repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
-        known = self.lines if repository in self.repositories else []
-        return next((line for line in known if tag in line.tags), None)
+        if repository not in self.repositories:
+            return None
+        return next((line for line in self.lines if tag in line.tags), None)
 
 
 def facts() -> Facts:

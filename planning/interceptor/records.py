@@ -53,6 +53,9 @@ def plan(stack: Stack, primaries: Iterable[VariantContext], name: StackName) -> 
     metered = [variant for variant in primaries if variant.metered_as is not None]
     routed = {variant.namespace for variant in metered if edge.is_led(variant.service, stack)}
     sources = tuple(sorted(routed - {spec.namespace}))
+    route_grant = None
+    if sources:
+        route_grant = RouteGrant(spec.namespace, spec.service_name, sources, name)
     return InterceptorPlan(
         mode=spec.mode,
         namespace=spec.namespace,
@@ -60,5 +63,5 @@ def plan(stack: Stack, primaries: Iterable[VariantContext], name: StackName) -> 
         service_account=spec.service_account_name,
         port=spec.port,
         deployment=deployment.plan(spec, metered),
-        route_grant=RouteGrant(spec.namespace, spec.service_name, sources, name) if sources else None,
+        route_grant=route_grant,
     )

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
+from models.trees import EMPTY
 from planning.ground import labels
 from planning.interceptor.facts import facts
-
-_NONE: Mapping[str, str] = {}
 
 
 class Unresolved(Enum):
@@ -30,10 +29,12 @@ def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: 
     """
     if not namespace:
         raise ValueError("the interceptor searches one namespace")
-    found = [service for service in services if _is_match(service, resource_id, namespace)]
-    if len(found) != 1:
-        return Unresolved.AMBIGUOUS if found else Unresolved.NOT_FOUND
-    (service,) = found
+    matches = [service for service in services if _is_match(service, resource_id, namespace)]
+    if not matches:
+        return Unresolved.NOT_FOUND
+    if len(matches) > 1:
+        return Unresolved.AMBIGUOUS
+    (service,) = matches
     port = _port(service.get("spec", {}).get("ports") or ())
     if port is None:
         return Unresolved.NO_PORT
@@ -44,12 +45,15 @@ def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: 
 def _is_match(service: Mapping[str, Any], resource_id: str, namespace: str) -> bool:
     metadata = service["metadata"]
     contract = labels.routing_contract(resource_id).items()
-    return metadata.get("namespace") == namespace and contract <= (metadata.get("labels") or _NONE).items()
+    return metadata.get("namespace") == namespace and contract <= (metadata.get("labels") or EMPTY).items()
 
 
 def _port(ports: Iterable[Mapping[str, Any]]) -> int | None:
     """Return the number of the port with the preferred name, else of the only port; None if there is no such port."""
-    known = list(ports)
-    preferred = [port for port in known if port.get("name") == facts().routing.port]
-    chosen = preferred[:1] or (known if len(known) == 1 else [])
-    return int(chosen[0]["port"]) if chosen else None
+    candidates = list(ports)
+    for port in candidates:
+        if port.get("name") == facts().routing.port:
+            return int(port["port"])
+    if len(candidates) == 1:
+        return int(candidates[0]["port"])
+    return None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from models.interceptor import Interceptor, InterceptorDeployment
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, gap, warning
 from models.routing import MAX_HEADERS
 from models.service import Service
 from models.stack import Stack
@@ -27,14 +27,14 @@ _SYSTEM_FOLDERS = ("/dev", "/etc", "/proc", "/sys", "/var/run", "/run", "/bin", 
 """Folders of an image that a volume must not cover."""
 
 
-def problems(stack: Stack) -> Iterator[Problem]:
+def judge(stack: Stack) -> Iterator[Problem]:
     """Yield the problems of a stack's settings for metering."""
     spec = stack.interceptor
     for key, service in stack.services.items():
         path = Path("services", key)
         yield from _without_interceptor(path, service, stack)
         if spec is not None and edge.is_metered(service, stack):
-            yield from bypass.problems(path, service, spec.mode)
+            yield from bypass.judge(path, service, spec.mode)
             yield from _headers(path, service, stack, spec)
     if spec is not None:
         yield from _search(stack, spec)
@@ -45,7 +45,8 @@ def problems(stack: Stack) -> Iterator[Problem]:
 
 def _without_interceptor(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
     if stack.interceptor is None and service.interceptor.resource_id is not None:
-        what, remedy = "has no effect without an interceptor", "add interceptor, or remove it"
+        what = "has no effect without an interceptor"
+        remedy = "add interceptor, or remove it"
         yield Problem(path / "interceptor" / "resourceId", what, remedy, (_AT,), explicit_only=True)
 
 
@@ -54,7 +55,8 @@ def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
 
     In mode label, the interceptor searches only one namespace, and forwards only to names below one domain.
     """
-    holders, namespaces = dict[str, str](), set[str]()
+    holders = dict[str, str]()
+    namespaces = set[str]()
     for key, service in stack.services.items():
         identifier = resource_id(service, key, stack)
         if identifier is None:
@@ -76,14 +78,15 @@ def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
 
 
 def _without_deployment(spec: Interceptor) -> Iterator[Problem]:
-    if spec.mode == "header" and spec.deploy is None and "service_account_name" in spec.model_fields_set:
+    if spec.mode == "header" and spec.deploy is None and "service_account_name" in spec.explicit_fields:
         what = "has no effect in mode header, which asks no API server"
         yield Problem(_AT / "serviceAccountName", what, "remove it, or add deploy", (_AT / "mode", _AT / "deploy"))
 
 
 def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Problem]:
     """Check the deployment against the facts of its image, and against the rights of a process without privileges."""
-    at, line = _AT / "deploy", facts().line_of(deploy.image)
+    at = _AT / "deploy"
+    line = facts().line_of(deploy.image)
     if line is not None and line.mode != spec.mode:
         name = deploy.image.partition("@")[0].rpartition("/")[2]
         what = f"cannot do {spec.mode} routing (…/{name} is of the {line.mode} line)"
@@ -92,11 +95,12 @@ def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Pr
     if spec.port < _LOWEST_PORT:
         what = f"is a port on which a process without privileges cannot listen ({spec.port})"
         yield Problem(_AT / "port", what, "write 1024 or more, such as 8080", (at,))
-    folder, covered = wal_folder(deploy), (facts().pod.settings, facts().pod.program, *_SYSTEM_FOLDERS)
-    if any(f"{each}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{each}/") for each in covered):
+    folder = wal_folder(deploy)
+    covered = (facts().pod.settings, facts().pod.program, *_SYSTEM_FOLDERS)
+    if any(f"{other}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{other}/") for other in covered):
         what = f"would make a volume cover a folder of the image ({deploy.emit.wal_path})"
         yield Problem(at / "emit" / "walPath", what, "write a path such as /var/lib/phoebe/metering-wal.jsonl")
-    if deploy.settings_secret is not None and "stream_name" in deploy.emit.model_fields_set:
+    if deploy.settings_secret is not None and "stream_name" in deploy.emit.explicit_fields:
         what = "has no effect beside settingsSecret, which has all settings"
         yield Problem(at / "emit" / "streamName", what, "remove it, or remove settingsSecret", (at / "settingsSecret",))
 
@@ -105,13 +109,17 @@ def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> I
     """Reject a route that changes headers of the interceptor's contract, or that has too many headers in one filter."""
     if not edge.is_led(service, stack):
         return
-    known, removed, at = facts().headers, edge.removed_headers(spec.mode), path / "route"
-    added = [known.resource_id, *([known.upstream] if spec.mode == "header" else [])]
-    lower_added, lower_removed = ({name.lower() for name in names} for names in (added, removed))
+    known = facts().headers
+    removed = edge.removed_headers(spec.mode)
+    at = path / "route"
+    added = [known.resource_id]
+    if spec.mode == "header":
+        added.append(known.upstream)
+    decided = {name.lower() for name in (*added, *removed)}
     places = [(at / "setHeaders" / name, name) for name in service.route.set_headers]
     places += [(at / "removeHeaders" / index, name) for index, name in enumerate(service.route.remove_headers)]
     for place, name in places:
-        if name.lower() in lower_added | lower_removed:
+        if name.lower() in decided:
             yield Problem(place, f"is decided by the interceptor's contract ({name})", "remove it", (_AT / "mode",))
         elif name.lower() == known.auth_id.lower() and "removeHeaders" in place:
             what = f"removes the identity that requests are billed to; requests without it are answered 400 ({name})"
@@ -125,7 +133,7 @@ def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> I
             yield Problem(at / key, what, f"leave at most {MAX_HEADERS}", (_AT,))
 
 
-def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
+def judge_plan(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
     """Yield warnings about tasks for other people, and about checks that did not run."""
     spec = stack.interceptor
     if spec is None or plan is None:
@@ -145,11 +153,11 @@ def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
 def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
     """Yield a warning if a route does not set the header with the identity, because somebody else must then set it."""
     name = facts().headers.auth_id
-    unset = [key for key in led if name.lower() not in {each.lower() for each in led[key].route.set_headers}]
+    unset = [key for key in led if name.lower() not in map(str.lower, led[key].route.set_headers)]
     if not unset:
         return
     parents = [gateway(led[key], stack) for key in unset]
-    places = sorted({f"{each.namespace or stack.namespace}/{each.name}" for each in parents if each is not None})
+    places = sorted({f"{parent.namespace or stack.namespace}/{parent.name}" for parent in parents if parent})
     what = (
         f"not every route sets the header {name}, to which requests are billed: until the authentication in front of "
         f"{', '.join(places)} overwrites the header, clients can forge it, and requests without it are answered 400"
@@ -184,10 +192,14 @@ def _others_grant(plan: InterceptorPlan) -> Iterator[Problem]:
 
 def _others_policies(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
     """Yield a warning if a load balancer of Google leads to an interceptor that this stack does not deploy."""
-    found = [gateway(service, stack) for service in led.values()]
-    if any(each is not None and each.provider == "gke" for each in found):
-        known = gateways.facts(next(each for each in found if each is not None and each.provider == "gke"))
-        title = "" if known is None else known.title
+    gateways_of_google = [
+        parent for service in led.values() if (parent := gateway(service, stack)) and parent.provider == "gke"
+    ]
+    if gateways_of_google:
+        known = gateways.facts(gateways_of_google[0])
+        title = ""
+        if known is not None:
+            title = known.title
         what = (
             f"{title} checks the path / and cuts answers after 30 seconds, unless policies of the Service change this"
         )
@@ -198,18 +210,18 @@ def _others_policies(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]
 def _events(deploy: InterceptorDeployment) -> Iterator[Problem]:
     at = _AT / "deploy"
     if facts().line_of(deploy.image) is None:
-        what = "is not a known image, so its support for the mode went unchecked"
-        yield warning(at / "image", what, "name a known tag beside the digest, or send a test request after the run")
+        reason = "the image is unknown; name a known tag beside the digest, or send a test request after the run"
+        yield gap(at / "image", "support for the mode", reason)
     if deploy.emit.valkey_addr is None and deploy.settings_secret is None:
         what = "events of metering stay in the pods, and are lost when the pods end"
         yield warning(at / "emit", what, "set valkeyAddr")
 
 
-def service_warnings(variant: VariantContext) -> Iterator[Problem]:
+def judge_service(variant: VariantContext) -> Iterator[Problem]:
     """Yield warnings about a metered service: an endpoint picker without requests, and requests without metering."""
     if variant.metered_as is None:
         return
-    yield from bypass.warnings(variant)
+    yield from bypass.judge_picker(variant)
     if not edge.is_led(variant.service, variant.stack):
         what = "has no route to the interceptor, so requests are metered only if somebody else leads them there"
         yield warning(variant.path / "interceptor", what, "add a gateway, or set interceptor.enabled: false")

@@ -1,6 +1,6 @@
 """Settings of the interceptor: the file that the interceptor's process reads once, at its start.
 
-The process silently ignores keys that it does not know. The record `Settings` has only keys that the process knows.
+The process silently ignores keys that it does not know. The record `SettingsFile` has only keys that the process knows.
 """
 
 from typing import Literal
@@ -29,7 +29,7 @@ class Emission(Spec):
     wal_path: NestedPath
 
 
-class Settings(Spec):
+class SettingsFile(Spec):
     """All settings of the file."""
 
     listen_port: Port
@@ -46,11 +46,12 @@ def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str
     `models_namespace` is the namespace in which the interceptor searches for Services; None if it does not search.
     `idle_seconds` is the time for which the interceptor keeps an idle connection.
     """
-    emit, groups = deploy.emit, facts().line(spec.mode).settings
+    emit = deploy.emit
+    groups = facts().line(spec.mode).settings
     registry = None
     if "registry" in groups and models_namespace is not None:
         registry = Registry.model_construct(strategy="cached", k8s_namespace=models_namespace)
-    settings = Settings.model_construct(
+    settings = SettingsFile.model_construct(
         listen_port=spec.port,
         idle_timeout=f"{idle_seconds}s",
         registry=registry,

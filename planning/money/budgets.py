@@ -16,7 +16,8 @@ from planning.money.costs import Devices
 from planning.variant import Contexts
 from planning.variant.context import max_replicas
 
-_PRICES, _LIMITS = Path("prices", "perDeviceHour"), Path("budgets", "limits")
+_PRICES = Path("prices", "perDeviceHour")
+_LIMITS = Path("budgets", "limits")
 _DEPENDENCIES = ("accelerator", "acceleratorMemory", "replicas", "autoscaling", "parallelism")
 """Keys of a service on which the number of its devices depends."""
 _MOST_NAMES = 6
@@ -60,7 +61,8 @@ def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Co
         return
     devices = _devices(contexts)
     for name, at in _missing_prices(stack, devices):
-        what, price = f"cannot be checked without a price of {name}", _PRICES / name
+        what = f"cannot be checked without a price of {name}"
+        price = _PRICES / name
         yield Problem(at, what, f"add {price}", (price,))
     for usage in usages(stack, devices):
         if usage.total > usage.allowed:
@@ -71,7 +73,8 @@ def warnings(stack: Stack) -> Iterator[Problem]:
     """Yield warnings about budgets and services that miss each other: budgets without services, and the reverse."""
     if stack.budgets is None or not stack.budgets.limits:
         return
-    by, limits = stack.budgets.by, stack.budgets.limits
+    by = stack.budgets.by
+    limits = stack.budgets.limits
     labels = {key: {**stack.labels, **service.labels} for key, service in stack.services.items()}
     values = {key: of_service[by] for key, of_service in labels.items() if by in of_service}
     if not values:
@@ -158,10 +161,10 @@ def _members(stack: Stack, value: str) -> list[str]:
 def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
     """Return by service key the devices of each service and its canary, for their maximum numbers of replicas."""
     found = dict[str, list[Devices]]()
-    for (key, _, _), role in contexts.roles.items():
+    for identity, role in contexts.roles.items():
         number = role.layout.devices_per_pod * role.layout.pods_per_replica * max_replicas(role.role)
         if number:
-            found.setdefault(key, []).append(Devices(role.role.accelerator, number, number))
+            found.setdefault(identity.variant.key, []).append(Devices(role.role.accelerator, number, number))
     return found
 
 

@@ -35,13 +35,16 @@ class Cost:
 
 def cost(devices: Iterable[Devices], prices: Prices) -> Cost:
     """Return the cost of devices in a month."""
-    low, high, unpriced = Decimal(0), Decimal(0), set[str]()
+    low = Decimal(0)
+    high = Decimal(0)
+    unpriced = set[str]()
     for each in devices:
         price = monthly(each.accelerator, prices)
         if price is None:
             unpriced |= {each.accelerator} if each.high else set()
         else:
-            low, high = low + price * each.low, high + price * each.high
+            low = low + price * each.low
+            high = high + price * each.high
     return Cost(low, high, tuple(sorted(unpriced)))
 
 

@@ -2,6 +2,6 @@
 
 from planning.network.interceptor import of_interceptor
 from planning.network.policies import plan
-from planning.network.rules import problems, variant_problems, warnings
+from planning.network.rules import judge, judge_plan, judge_variant
 
-__all__ = ["of_interceptor", "plan", "problems", "variant_problems", "warnings"]
+__all__ = ["judge", "judge_plan", "judge_variant", "of_interceptor", "plan"]

@@ -35,12 +35,16 @@ def of_interceptor(plan: InterceptorPlan | None, contexts: Contexts) -> Intercep
     if plan is None or plan.deployment is None:
         return NO_NETWORK
     metered = [variant for variant in contexts.variants.values() if variant.metered_as is not None]
-    found, stack = None, metered[0].stack if metered else None
-    if stack is not None and stack.network_policies is not None:
-        pods = Pods(plan.namespace, plan.deployment.selector)
-        edges = _edges(pods, plan, plan.deployment, stack, metered)
-        found = policy(parts.INTERCEPTOR_NETWORK_POLICY, plan.service, pods, edges)
-    return InterceptorNetwork(found, _load_balancing(plan, plan.deployment, metered))
+    return InterceptorNetwork(_policy(plan, plan.deployment, metered), _load_balancing(plan, plan.deployment, metered))
+
+
+def _policy(plan: InterceptorPlan, deployment: Deployment, metered: list[VariantContext]) -> Policy | None:
+    """Return the policy of the interceptor's pods; None if the stack has no network policies or meters no service."""
+    if not metered or metered[0].stack.network_policies is None:
+        return None
+    pods = Pods(plan.namespace, deployment.selector)
+    edges = _edges(pods, plan, deployment, metered[0].stack, metered)
+    return policy(parts.INTERCEPTOR_NETWORK_POLICY, plan.service, pods, edges)
 
 
 def _edges(

@@ -62,6 +62,12 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
     scraped_roles = {"decode": metrics.decode, "prefill": metrics.prefill}
     scrapes_picker = metrics.picker and spec.endpoint_picker.enabled
     authenticated = scrapes_picker and spec.endpoint_picker.metrics_auth
+    picker = None
+    if scrapes_picker:
+        picker = Scrape((PICKER_PORT,), PICKER_PATH, interval)
+    token_readers = ()
+    if authenticated and monitors.type == "gmp":
+        token_readers = GMP_COLLECTORS
     return Monitoring(
         type=monitors.type,
         labels=monitors.labels,
@@ -72,13 +78,15 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
             for name, workload in roles.items()
             if scraped_roles[name]
         },
-        picker=Scrape((PICKER_PORT,), PICKER_PATH, interval) if scrapes_picker else None,
+        picker=picker,
         authenticated=authenticated,
-        token_readers=GMP_COLLECTORS if authenticated and monitors.type == "gmp" else (),
+        token_readers=token_readers,
     )
 
 
 def _interval(duration: str) -> str:
     """Return a duration with a single unit. Prometheus rejects durations with repeated or wrongly ordered units."""
     total = milliseconds(duration)
-    return f"{total}ms" if total % _SECOND else f"{total // _SECOND}s"
+    if total % _SECOND:
+        return f"{total}ms"
+    return f"{total // _SECOND}s"

@@ -50,7 +50,9 @@ class _Role:
     @property
     def all_pods(self) -> tuple[Pods, ...]:
         """Return the serving pods, and the workers if there are any."""
-        return (self.serving,) if self.workers is None else (self.serving, self.workers)
+        if self.workers is None:
+            return (self.serving,)
+        return (self.serving, self.workers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,9 @@ class _Peers:
     @property
     def roles(self) -> tuple[_Role, ...]:
         """Return decode, and prefill if the variant has it."""
-        return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
+        if self.prefill is None:
+            return (self.decode,)
+        return (self.decode, self.prefill)
 
 
 def plan(
@@ -84,17 +88,17 @@ def plan(
         return ()
     pods = {name: _role(variant, workload) for name, workload in roles.items()}
     picker = Pods(variant.names.namespace, labels.picker_selector(variant.names))
-    decode, prefill = pods[labels.DECODE], pods.get(labels.PREFILL)
+    decode = pods[labels.DECODE]
+    prefill = pods.get(labels.PREFILL)
     return tuple(_policies(_Peers(variant, spec, decode, prefill, picker_plan, picker, monitoring)))
 
 
 def _role(variant: VariantContext, workload: Workload) -> _Role:
-    variant_names, has_workers = variant.names, workload.layout.pods_per_replica > 1
-    return _Role(
-        workload=workload,
-        serving=Pods(variant_names.namespace, labels.role_selector(variant_names, workload.role)),
-        workers=Pods(variant_names.namespace, labels.worker(variant_names, workload.role)) if has_workers else None,
-    )
+    variant_names = variant.names
+    serving = Pods(variant_names.namespace, labels.role_selector(variant_names, workload.role))
+    if workload.layout.pods_per_replica == 1:
+        return _Role(workload, serving, None)
+    return _Role(workload, serving, Pods(variant_names.namespace, labels.worker(variant_names, workload.role)))
 
 
 def _policies(peers: _Peers) -> Iterator[Policy]:
@@ -123,7 +127,8 @@ def _edges(peers: _Peers) -> Iterator[Edge]:
 
 def _request_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges of requests from gateways or the interceptor, and the edges from the gateway to the picker."""
-    variant, decode = peers.variant, peers.decode.serving
+    variant = peers.variant
+    decode = peers.decode.serving
     service_port = tcp(variant.spec.engine.port)
     interceptor = variant.stack.interceptor
     if variant.metered_as is not None and interceptor is not None:
@@ -136,21 +141,27 @@ def _request_edges(peers: _Peers) -> Iterator[Edge]:
 
 def interceptor_pods(spec: Interceptor) -> Pods:
     """Return the pods of the interceptor: all pods of its namespace if this stack does not deploy it."""
-    selector = {} if spec.deploy is None else labels.interceptor_selector(spec.service_name)
-    return Pods(spec.namespace, selector)
+    if spec.deploy is None:
+        return Pods(spec.namespace)
+    return Pods(spec.namespace, labels.interceptor_selector(spec.service_name))
 
 
 def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the gateway to the pods of the pool and to the picker."""
-    variant, decode, picker = peers.variant, peers.decode.serving, peers.variant.spec.endpoint_picker
-    ports, proxies = tcp(*peers.decode.workload.target_ports), _proxies(variant.service, variant.stack)
+    variant = peers.variant
+    decode = peers.decode.serving
+    picker = peers.variant.spec.endpoint_picker
+    ports = tcp(*peers.decode.workload.target_ports)
+    proxies = _proxies(variant.service, variant.stack)
     for gateway_end in gateway_ends(variant.stack, peers.spec, variant.service):
         yield Edge(gateway_end, decode, ports)
         # The picker chooses decode pods only. But a gateway sends requests to any pod of a pool that fails open, and
         # load balancers outside of the cluster send health checks to all pods of a pool.
         if peers.prefill is not None and (picker.failure_mode == "FailOpen" or proxies is not None):
             yield Edge(gateway_end, peers.prefill.serving, tcp(*peers.prefill.workload.target_ports))
-        checked_ports = (HEALTH_PORT,) if proxies is not None and proxies.checks_pickers else ()
+        checked_ports = ()
+        if proxies is not None and proxies.checks_pickers:
+            checked_ports = (HEALTH_PORT,)
         if peers.picker_plan is not None:
             yield Edge(gateway_end, peers.picker, tcp(picker.port, *checked_ports))
 
@@ -161,9 +172,11 @@ def gateway_ends(stack: Stack, spec: NetworkPolicies, service: Service) -> Itera
     if service_gateway is None or not service.route.enabled:
         return
     proxies = _proxies(service, stack)
+    addresses = spec.proxy_cidrs
     if proxies is None:
         yield Pods(spec.gateway_namespace or service_gateway.namespace or stack.namespace, spec.gateway_pods)
-    addresses = (*(() if proxies is None else proxies.ranges), *spec.proxy_cidrs)
+    else:
+        addresses = (*proxies.ranges, *addresses)
     if addresses:
         yield Addresses(addresses)
 
@@ -171,8 +184,12 @@ def gateway_ends(stack: Stack, spec: NetworkPolicies, service: Service) -> Itera
 def _proxies(service: Service, stack: Stack) -> Proxies | None:
     """Return the facts of the proxies of a service's gateway. None if the proxies are pods."""
     service_gateway = gateway(service, stack)
-    facts = None if service_gateway is None else gateways.facts(service_gateway)
-    return None if facts is None else facts.proxies
+    if service_gateway is None:
+        return None
+    facts = gateways.facts(service_gateway)
+    if facts is None:
+        return None
+    return facts.proxies
 
 
 def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
@@ -180,7 +197,9 @@ def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
 
     Only primaries receive such requests.
     """
-    for key, service in peers.variant.stack.services.items() if peers.variant.variant_name == PRIMARY else ():
+    if peers.variant.variant_name != PRIMARY:
+        return
+    for key, service in peers.variant.stack.services.items():
         mirror = service.route.mirror
         if mirror is not None and mirror.service == peers.variant.key != key:
             yield from gateway_ends(peers.variant.stack, peers.spec, service)
@@ -195,7 +214,8 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     if peers.picker_plan is None:
         return
     for role in peers.roles:
-        ports, events = role.workload.target_ports, role.workload.engine.events_ports
+        ports = role.workload.target_ports
+        events = role.workload.engine.events_ports
         # The Service that the picker asks to tokenize selects the decode pods of all generations, not only those of the
         # pool. The edges to this Service allow the engine's port, where the picker also reads metrics, but no port of
         # events.
@@ -215,7 +235,8 @@ def _service_edges(peers: _Peers) -> Iterator[Edge]:
     A request of a picker of any generation can thus reach this pool's decode pods, and a request of this pool's picker
     can reach decode pods of any generation.
     """
-    port, namespace = tcp(peers.variant.spec.engine.port), peers.variant.names.namespace
+    port = tcp(peers.variant.spec.engine.port)
+    namespace = peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)
     yield Edge(Pods(namespace, labels.picker_selector(variant_names)), peers.decode.serving, port)
     yield Edge(peers.picker, Pods(namespace, labels.routed_selector(variant_names)), port)
@@ -226,7 +247,8 @@ def _scrape_edges(peers: _Peers) -> Iterator[Edge]:
 
     These are the pods that a monitor selects, and the pods whose metrics an autoscaler uses.
     """
-    monitoring, scrapes_queue = peers.monitoring, False
+    monitoring = peers.monitoring
+    scrapes_queue = False
     for source in _scrapers(peers):
         for role in peers.roles:
             autoscaler = role.workload.autoscaler
@@ -278,7 +300,8 @@ def _replica_edges(role: _Role) -> Iterator[Edge]:
 
 def _role_egress(peers: _Peers, role: _Role, pods: Pods) -> Iterator[Edge]:
     """Yield the edges from a role's pods to DNS, the API server, the trace collector and the sources of weights."""
-    workload, stack = role.workload, peers.variant.stack
+    workload = role.workload
+    stack = peers.variant.stack
     tracing = stack.observability.tracing
     yield from dns(pods, peers.spec)
     if workload.sidecar is not None and pods == role.serving:
@@ -292,7 +315,8 @@ def _picker_egress(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to DNS, the API server, the trace collector and the latency predictor."""
     if peers.picker_plan is None:
         return
-    stack, predictor = peers.variant.stack, peers.picker_plan.predictor
+    stack = peers.variant.stack
+    predictor = peers.picker_plan.predictor
     tracing = stack.observability.tracing
     yield from dns(peers.picker, peers.spec)
     yield api_server(peers.picker, stack)

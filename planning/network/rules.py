@@ -13,7 +13,7 @@ from planning.ground.gateways import facts
 from planning.variant.context import ConfiguredVariant, gateway
 
 
-def problems(stack: Stack) -> Iterator[Problem]:
+def judge(stack: Stack) -> Iterator[Problem]:
     """Reject settings for scraping and for network policies that have no effect in a stack."""
     yield from _monitor_labels(stack)
     yield from _policies(stack)
@@ -23,32 +23,39 @@ def _monitor_labels(stack: Stack) -> Iterator[Problem]:
     """Reject labels of monitors if the stack has no scraper."""
     metrics = stack.observability.metrics
     if metrics.type == "none" and metrics.labels:
-        what, remedy = "has no effect while nobody scrapes (type none)", "set observability.metrics.type, or remove it"
+        what = "has no effect while nobody scrapes (type none)"
+        remedy = "set observability.metrics.type, or remove it"
         at = Path("observability", "metrics")
         yield Problem(at / "labels", what, remedy, (at / "type",))
 
 
 def _policies(stack: Stack) -> Iterator[Problem]:
     """Reject settings without effect in `networkPolicies`."""
-    policies, at = stack.network_policies, Path("networkPolicies")
+    policies = stack.network_policies
+    at = Path("networkPolicies")
     if policies is None:
         return
     gateways = [service_gateway for _, service_gateway in _gateways(stack)]
     if all(_has_no_pods(gateway) for gateway in gateways):
-        reason = "with gateway.provider gke, which has no pods" if gateways else "without a gateway"
-        remedy = "remove it" if gateways else "add gateway, or remove it"
+        reason = "without a gateway"
+        if gateways:
+            reason = "with gateway.provider gke, which has no pods"
+        remedy = "add gateway, or remove it"
+        if gateways:
+            remedy = "remove it"
         for key, value in (("gatewayPods", policies.gateway_pods), ("gatewayNamespace", policies.gateway_namespace)):
             if value:
                 yield Problem(at / key, f"has no effect {reason}", remedy, (Path("gateway"),))
     if policies.proxy_cidrs and not gateways:
-        what, remedy = "has no effect without a gateway", "add gateway, or remove it"
+        what = "has no effect without a gateway"
+        remedy = "add gateway, or remove it"
         yield Problem(at / "proxyCIDRs", what, remedy, (Path("gateway"),))
-    if "prometheus_namespace" in policies.model_fields_set and stack.observability.metrics.type == "gmp":
+    if "prometheus_namespace" in policies.explicit_fields and stack.observability.metrics.type == "gmp":
         what = f"has no effect while Google's collectors scrape ({policies.prometheus_namespace}, type gmp)"
         yield Problem(at / "prometheusNamespace", what, "remove it", (Path("observability", "metrics", "type"),))
 
 
-def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
+def judge_plan(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
     """Yield warnings about settings without effect in `networkPolicies`, and about refused requests of gateways."""
     if stack.network_policies is not None:
         yield from _unused_settings(stack.network_policies, policies)
@@ -65,7 +72,7 @@ def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Itera
         what = "has no effect, because the stack fetches nothing from outside of the cluster and sends nothing there"
         yield warning(at / "egressCIDRs", what, "remove it")
     scraper = spec.prometheus_namespace
-    if "prometheus_namespace" in spec.model_fields_set and Pods(scraper) not in ends:
+    if "prometheus_namespace" in spec.explicit_fields and Pods(scraper) not in ends:
         what = f"has no effect, because nothing of the stack is scraped ({scraper})"
         yield warning(at / "prometheusNamespace", what, "set observability.metrics.type, or remove it")
 
@@ -73,9 +80,12 @@ def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Itera
 def _refused_requests(stack: Stack, policies: NetworkPolicies) -> Iterator[Problem]:
     """Yield warnings about gateways whose requests the network policies refuse, or could refuse."""
     at = Path("networkPolicies")
-    for service_gateway in dict.fromkeys(found for service, found in _gateways(stack) if service.route.enabled):
-        known, place = facts(service_gateway), f"{service_gateway.namespace or stack.namespace}/{service_gateway.name}"
-        proxies = None if known is None else known.proxies
+    for service_gateway in dict.fromkeys(led for service, led in _gateways(stack) if service.route.enabled):
+        known = facts(service_gateway)
+        place = f"{service_gateway.namespace or stack.namespace}/{service_gateway.name}"
+        proxies = None
+        if known is not None:
+            proxies = known.proxies
         if known is not None and proxies is not None and proxies.subnet is not None and not policies.proxy_cidrs:
             what = f"admits no requests of {place}: {known.title} sends them from the {proxies.subnet} of your network"
             yield warning(at, what, "write its range into networkPolicies.proxyCIDRs")
@@ -97,10 +107,11 @@ def _has_no_pods(service_gateway: Gateway) -> bool:
     return known is not None and known.proxies is not None
 
 
-def variant_problems(variant: ConfiguredVariant) -> Iterator[Problem]:
+def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Reject settings in a variant's `metrics` that have no effect."""
-    at, metrics = variant.path / "metrics", variant.spec.metrics
-    for field in sorted(metrics.model_fields_set):
+    at = variant.path / "metrics"
+    metrics = variant.spec.metrics
+    for field in sorted(metrics.explicit_fields):
         no_effect = _without_effect(field, variant)
         if no_effect is not None:
             reason, remedy, depends_on = no_effect
@@ -114,7 +125,8 @@ def _without_effect(field: str, variant: ConfiguredVariant) -> tuple[str, str, P
 
     None if the field has an effect.
     """
-    spec, metrics = variant.spec, variant.spec.metrics
+    spec = variant.spec
+    metrics = variant.spec.metrics
     prefill = metrics.prefill and spec.prefill is not None
     if variant.stack.observability.metrics.type == "none":
         return "while nobody scrapes (type none)", "set observability.metrics.type", Path("observability", "metrics")

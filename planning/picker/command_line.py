@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import demands, go_values, shapes
-from planning.picker.demands import DemandScope
-from planning.picker.shapes import Reading
+from planning.picker import go_values, value_combinations, value_shapes
+from planning.picker.value_combinations import DemandScope
+from planning.picker.value_shapes import Reading
 from planning.releases import PickerFlags, Release
 
 _SHORTHAND = "v"
@@ -29,26 +29,27 @@ def read(arguments: Sequence[str], release: Release) -> CommandLine:
     """Return the flags of a command line with their values, and its mistakes."""
     facts = release.picker.flags
     words = {**facts.known, **facts.others}
-    values, found = dict[str, object](), list[Problem]()
+    values = dict[str, object]()
+    problems = list[Problem]()
     for name, text in _flags(arguments, words):
         at = Path(f"--{name}")
         if name not in words:
-            remedy = shapes.suggestion(name, words) or "remove it"
-            found.append(Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy))
+            remedy = value_shapes.suggestion(name, words) or "remove it"
+            problems.append(Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy))
             continue
         if text is None:
-            found.append(Problem(at, "has no value", "write the value after an equals sign"))
+            problems.append(Problem(at, "has no value", "write the value after an equals sign"))
             continue
         value = typed_value(text, words[name])
-        found += shapes.problems(Reading(at), value, words[name])
+        problems += value_shapes.problems(Reading(at), value, words[name])
         values[name] = _with_list(value, words[name])
-    return CommandLine(values, (*found, *_together(values, facts, bool(found))))
+    return CommandLine(values, (*problems, *_together(values, facts, bool(problems))))
 
 
 def typed_value(text: str, description: str) -> object:
     """Return a flag's value in the type that `description` requires; `text` itself if it cannot be converted."""
     readers = {"boolean": go_values.parsed_boolean, "integer": go_values.parsed_integer}
-    reader = readers.get(shapes.kind(description))
+    reader = readers.get(value_shapes.kind(description))
     if reader is None:
         return text
     try:
@@ -59,7 +60,7 @@ def typed_value(text: str, description: str) -> object:
 
 def _with_list(value: object, description: str) -> object:
     """Return the value of a flag. If the flag takes several integers, return a list in place of a text with commas."""
-    if shapes.kind(description) != "integers" or not shapes.fits(value, description):
+    if value_shapes.kind(description) != "integers" or not value_shapes.fits(value, description):
         return value
     return go_values.integers(value)
 
@@ -68,7 +69,7 @@ def _together(values: dict[str, object], facts: PickerFlags, is_wrong: bool) -> 
     """Yield the mistakes in combinations of flags, unless a single flag is already wrong."""
     if is_wrong:
         return
-    for problem in demands.problems(DemandScope(Path(), values, facts.defaults), facts.rules):
+    for problem in value_combinations.problems(DemandScope(Path(), values, facts.defaults), facts.rules):
         yield Problem(Path(f"--{problem.path}"), problem.what, problem.remedy)
 
 
@@ -83,10 +84,12 @@ def _flags(arguments: Sequence[str], words: dict[str, str]) -> Iterator[tuple[st
             continue
         name, separator, value = argument.removeprefix("-").removeprefix("-").partition("=")
         if not argument.startswith("--") and name.startswith(_SHORTHAND) and name != _SHORTHAND:
-            name, separator, value = _SHORTHAND, "=", name.removeprefix(_SHORTHAND)
-        if separator:
+            yield _SHORTHAND, name.removeprefix(_SHORTHAND)
+        elif separator:
             yield name, value
-        elif shapes.kind(words.get(name, "boolean")) == "boolean":
+        elif value_shapes.kind(words.get(name, "boolean")) == "boolean":
             yield name, "true"
+        elif rest:
+            yield name, rest.pop(0)
         else:
-            yield name, rest.pop(0) if rest else None
+            yield name, None

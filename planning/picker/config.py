@@ -16,9 +16,9 @@ from models.vocabulary import amount
 from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
-from planning.picker import shapes, yaml_reader
+from planning.picker import value_shapes, yaml_reader
 from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
-from planning.picker.shapes import PluginReference
+from planning.picker.value_shapes import PluginReference
 from planning.releases import PickerFacts, Release, TlsMetricsFacts
 from planning.variant.kv_cache import KvCache
 
@@ -131,7 +131,7 @@ def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
 
 def flow_references(path: Path, spec: FlowControl, facts: PickerFacts) -> Iterator[PluginReference]:
     """Yield every mention of a plugin in the section `flowControl`."""
-    yield from shapes.references(path, flow_control(spec, facts), facts.config.shape.get(FLOW_CONTROL, {}))
+    yield from value_shapes.references(path, flow_control(spec, facts), facts.config.shape.get(FLOW_CONTROL, {}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ PICKER_CONTAINER = "epp"
 """Name of the picker's own container. The name never changes, because patches refer to it."""
 
 
-TRAINING, PREDICTION = "training-server", "prediction-server"
+TRAINING = "training-server"
+PREDICTION = "prediction-server"
 """Names of the containers of a latency predictor."""
 _PREDICTOR_USER = 1000
 """User id of the processes of a latency predictor. The images name no user; the processes write only to the mounted
@@ -52,14 +53,17 @@ class Companion:
     """HTTP path of the liveness probe on the first of `ports`. None for no probe."""
 
 
-def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
-    """Return the further containers of the picker's pods: first those of the user, sorted by name.
+def plan(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
+    """Return the further containers of the picker's pods: first those of the user, at `at`, sorted by name.
 
     The `servers` of a predictor follow. `servers` is None if no predictor is deployed.
     """
-    deployment = None if picker.latency_predictor is None else picker.latency_predictor.deploy
-    predictor = () if servers is None or deployment is None else _predictor(deployment, servers)
-    return (*(_companion(name, picker.containers[name]) for name in sorted(picker.containers)), *predictor)
+    predictor = ()
+    spec = picker.latency_predictor
+    if servers is not None and spec is not None and spec.deploy is not None:
+        predictor = _predictor(spec.deploy, servers)
+    explicit = (_companion(at / name, name, picker.containers[name]) for name in sorted(picker.containers))
+    return (*explicit, *predictor)
 
 
 def address(server: PredictorServer) -> str:
@@ -73,13 +77,15 @@ def _predictor(deployment: PredictorDeployment, servers: PredictorServers) -> tu
     The servers have no readiness probe: with such a probe, the pod would not be ready while the predictor learns, and
     the picker would get no requests.
     """
-    training, prediction = servers.training, servers.prediction
+    training = servers.training
+    prediction = servers.prediction
     learning = _server(TRAINING, training, deployment.training_image, deployment.training_resources, {})
     connected = {
         servers.address_variable: address(training),
         servers.workers_variable: str(deployment.prediction_workers),
     }
-    image, resources = deployment.prediction_image, deployment.prediction_resources
+    image = deployment.prediction_image
+    resources = deployment.prediction_resources
     return learning, _server(PREDICTION, prediction, image, resources, connected)
 
 
@@ -91,7 +97,7 @@ def _server(
         image=image or server.ref,
         command=(),
         arguments=(),
-        env=environment.container_variables({**server.env, **env}, {}),
+        env=environment.container_variables({**server.env, **env}, {}, Path()),
         ports=(server.port,),
         requests=resources.requests,
         limits=resources.limits,
@@ -101,13 +107,13 @@ def _server(
     )
 
 
-def _companion(name: str, container: PickerContainer) -> Companion:
+def _companion(at: Path, name: str, container: PickerContainer) -> Companion:
     return Companion(
         name=name,
         image=container.image,
         command=container.command,
         arguments=container.args,
-        env=environment.container_variables({}, environment.values(container.env)),
+        env=environment.container_variables({}, environment.values(container.env), at / "env"),
         ports=container.ports,
         requests=container.resources.requests,
         limits=container.resources.limits,
@@ -127,7 +133,8 @@ def judge(at: Path, picker: EndpointPicker, servers: PredictorServers | None) ->
         names |= dict.fromkeys((TRAINING, PREDICTION), "a container of the latency predictor")
         holders |= dict.fromkeys((servers.training.port, servers.prediction.port), "the latency predictor")
     for name in sorted(picker.containers):
-        container, path = picker.containers[name], at / name
+        container = picker.containers[name]
+        path = at / name
         if name in names:
             yield Problem(path, f"is the name of {names[name]} ({name})", "choose another name")
         for index, port in enumerate(container.ports):

@@ -1,16 +1,18 @@
 """The context of an endpoint picker: its variant, its configuration, and the latency predictor that it asks."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.paths import Path
 from models.picker import EndpointPicker, LatencyPredictor
+from models.problems import Problem, errors
 from models.service import Variant
-from planning.picker import config
-from planning.picker.config import BuiltConfig
+from planning.picker import config, lint
+from planning.picker.config import CUSTOM, BuiltConfig
 from planning.picker.lint import VariantFacts
 from planning.releases import PickerFacts, PredictorServers, Release
 from planning.variant import images
-from planning.variant.context import VariantContext
+from planning.variant.context import VariantContext, VariantId
 from planning.variant.kv_cache import KvCache
 
 
@@ -22,6 +24,9 @@ class PickerContext:
     variant_facts: VariantFacts
     built: BuiltConfig | None
     """The configuration of the picker. None if the release lacks the preset."""
+    combination_problems: tuple[Problem, ...]
+    """Errors in the configuration that this program makes of a preset and other keys. Empty for a user's
+    configuration, in which errors are found at the places of the user."""
     asks_predictor: bool
     """Whether the configuration makes the picker ask a latency predictor."""
 
@@ -56,15 +61,32 @@ class PickerContext:
         return self.facts.latency_predictor.servers
 
 
-def resolve(variant: VariantContext) -> PickerContext:
-    """Return the context of a variant's picker, even if its spec has mistakes."""
+def resolve(variants: Iterable[VariantContext]) -> dict[VariantId, PickerContext]:
+    """Return the contexts of the pickers of variants, even if their specs have mistakes.
+
+    Many services share a configuration, which is judged once.
+    """
+    contexts = dict[VariantId, PickerContext]()
+    for variant in variants:
+        if variant.has_picker:
+            contexts[variant.id] = _context(variant, contexts.values())
+    return contexts
+
+
+def _context(variant: VariantContext, others: Iterable[PickerContext]) -> PickerContext:
     spec = variant.spec
-    return PickerContext(
-        variant=variant,
-        variant_facts=facts_of(spec, variant.release, variant.kv_cache),
-        built=config.build(spec, variant.names, variant.release, variant.kv_cache),
-        asks_predictor=config.asks_predictor(spec, variant.release.picker),
-    )
+    variant_facts = facts_of(spec, variant.release, variant.kv_cache)
+    built = config.build(spec, variant.names, variant.release, variant.kv_cache)
+    problems: tuple[Problem, ...] = ()
+    if built is not None and spec.endpoint_picker.preset != CUSTOM:
+        equal = (other for other in others if (other.built, other.variant_facts) == (built, variant_facts))
+        twin = next(equal, None)
+        if twin is None:
+            problems = tuple(errors(lint.judge(Path(), built.tree, variant_facts)))
+        else:
+            problems = twin.combination_problems
+    asks_predictor = config.asks_predictor(spec, variant.release.picker)
+    return PickerContext(variant, variant_facts, built, problems, asks_predictor)
 
 
 def facts_of(spec: Variant, release: Release, cache: KvCache) -> VariantFacts:

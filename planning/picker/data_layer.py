@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker import demands
-from planning.picker.demands import DemandScope
-from planning.picker.graph import DeclaredPlugin, Graph, mappings
+from planning.picker import value_combinations
+from planning.picker.graph import UNKNOWN, DeclaredPlugin, Graph, mappings
+from planning.picker.value_combinations import DemandScope
 from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
 
@@ -23,13 +23,15 @@ def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
     Producers that the picker adds to the configuration count, too.
     """
-    produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
+    produced = {(kind, plugin.name) for plugin in graph.plugins for kind in plugin.facts.produces}
     kinds = {kind for kind, _ in produced}
     for plugin in graph.plugins:
         for consumed in _consumptions(plugin.facts, plugin.parameters):
             known = facts.plugins.data[consumed.data]
             name = _name_of_producer(plugin, consumed, known)
-            is_produced = consumed.data in kinds if known.unnamed else (consumed.data, name) in produced
+            is_produced = (consumed.data, name) in produced
+            if known.unnamed:
+                is_produced = consumed.data in kinds
             is_added = known.created and name == known.producer
             if not is_produced and not is_added:
                 yield _missing(plugin, consumed, known, name)
@@ -43,10 +45,11 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
     layer = cast("dict[str, Any]", section or {})
     at = graph.path / "dataLayer" / "sources"
     listed = list(mappings(layer.get("sources")))
-    seen, kinds = set[str](), set[tuple[object, ...]]()
+    seen = set[str]()
+    kinds = set[tuple[object, ...]]()
     for index, item in listed:
         source = _facts(graph, item.get("pluginRef"), facts)
-        if source is None or source.emits is None:
+        if source.emits is None:
             continue
         name = str(item.get("pluginRef"))
         if name in seen and not source.repeatable:
@@ -54,24 +57,24 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
         seen.add(name)
         yield from _repeated_kind(graph, at / index / "pluginRef", name, kinds)
         yield from _extractors(graph, at / index / "extractors", item, source, facts)
-    brings = any(plugin.facts is not None and plugin.facts.registers_source for plugin in graph.plugins)
+    brings = any(plugin.facts.registers_source for plugin in graph.plugins)
     if layer.get("injectDefaults") is False and not listed and not brings and not _adds_source(graph, facts):
         yield Problem(at, "is missing, and injectDefaults is false", "add a data source, or remove injectDefaults")
 
 
-def _consumptions(facts: Plugin | None, parameters: Mapping[str, Any]) -> Iterator[Consumption]:
+def _consumptions(facts: Plugin, parameters: Mapping[str, Any]) -> Iterator[Consumption]:
     """Yield the kinds of data that a plugin with these parameters consumes."""
-    if facts is None:
-        return
     scope = DemandScope(Path(), parameters, facts.defaults)
     for consumed in facts.consumes:
-        if all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when):
+        if all(value_combinations.holds(condition, scope, otherwise=False) for condition in consumed.when):
             yield consumed
 
 
 def _name_of_producer(plugin: DeclaredPlugin, consumed: Consumption, known: Data) -> str:
-    name = plugin.parameter(consumed.producer) if consumed.producer is not None else None
-    return name if isinstance(name, str) and name else known.producer
+    name = plugin.parameter(consumed.producer or "")
+    if isinstance(name, str) and name:
+        return name
+    return known.producer
 
 
 def _missing(plugin: DeclaredPlugin, consumed: Consumption, known: Data, name: str) -> Problem:
@@ -86,7 +89,7 @@ def _missing(plugin: DeclaredPlugin, consumed: Consumption, known: Data, name: s
 def _repeated_kind(graph: Graph, at: Path, name: str, kinds: set[tuple[object, ...]]) -> Iterator[Problem]:
     """Reject a second source that watches the same kind of objects."""
     declared = graph.find(name)
-    if declared is None or declared.facts is None or declared.facts.emits != _OBJECTS:
+    if declared is None or declared.facts.emits != _OBJECTS:
         return
     kind = tuple(declared.parameter(key) or "" for key in ("group", "version", "kind"))
     if kind in kinds:
@@ -96,8 +99,9 @@ def _repeated_kind(graph: Graph, at: Path, name: str, kinds: set[tuple[object, .
 
 def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
     """Tell whether the picker adds a producer that registers a data source."""
-    table, seen = facts.plugins.table, set[str]()
-    pending = [(plugin.facts, plugin.parameters) for plugin in graph.plugins if plugin.facts is not None]
+    table = facts.plugins.table
+    seen = set[str]()
+    pending = [(plugin.facts, plugin.parameters) for plugin in graph.plugins]
     while pending:
         for consumed in _consumptions(*pending.pop()):
             known = facts.plugins.data[consumed.data]
@@ -107,13 +111,12 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
     return any(table[name].registers_source for name in seen)
 
 
-def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
-    """Return the facts about the plugin `name`, declared or added by the picker. None if there is no such plugin."""
+def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin:
+    """Return the facts about the plugin `name`, declared or added by the picker; `UNKNOWN` for any other plugin."""
     text = str(name)
-    declared = graph.find(text)
-    if declared is not None:
-        return declared.facts
-    return facts.plugins.table.get(text) if text in graph.added else None
+    if graph.find(text) is None and text not in graph.added:
+        return UNKNOWN
+    return graph.facts_of(text, facts)
 
 
 def _extractors(
@@ -123,10 +126,12 @@ def _extractors(
     for index, entry in mappings(item.get("extractors")):
         name = str(entry.get("pluginRef"))
         extractor = _facts(graph, name, facts)
-        if extractor is None or "extractor" not in extractor.groups:
+        if "extractor" not in extractor.groups:
             continue
         declared = graph.find(name)
-        kind = name if declared is None else declared.type
+        kind = name
+        if declared is not None:
+            kind = declared.type
         here = at / index / "pluginRef"
         if source.emits not in extractor.extracts:
             yield Problem(here, f"cannot read from {item.get('pluginRef')} ({name})", "list it under another source")

@@ -18,7 +18,7 @@ from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
 from planning.hardware.placement import Placement
-from planning.picker import config, containers, graph, replication, sizing
+from planning.picker import config, containers, graph, several_pickers, sizing
 from planning.picker.containers import Companion
 from planning.picker.context import PickerContext
 from planning.releases import tracing
@@ -119,7 +119,9 @@ def plan(context: PickerContext) -> Picker:
     return Picker(
         image=picker.image or variant.release.images.picker.ref,
         arguments=tuple(_arguments(variant, experimental=graph.is_experimental(tree, facts))),
-        env=environment.container_variables(generated_environment(context), environment.values(picker.env)),
+        env=environment.container_variables(
+            generated_environment(context), environment.values(picker.env), context.path / "env"
+        ),
         config=config.text(tree, facts),
         asks_service=context.built.asks_service,
         predictor=context.predictor,
@@ -130,7 +132,7 @@ def plan(context: PickerContext) -> Picker:
         fail_open_reason=_fail_open_reason(picker),
         rules=tuple(_rules(variant)),
         replicas=picker.replicas,
-        rollout=replication.rollout(picker),
+        rollout=several_pickers.rollout(picker),
         readiness=HealthProbe(facts.probes.readiness, interval=2),
         liveness=HealthProbe(facts.probes.liveness, interval=10, initial_delay=5),
         metrics_auth=picker.metrics_auth,
@@ -138,7 +140,7 @@ def plan(context: PickerContext) -> Picker:
         origination=_origination(variant),
         requests=resources.requests,
         limits=resources.limits,
-        companions=containers.plan(picker, context.predictor_servers),
+        companions=containers.plan(context.path / "containers", picker, context.predictor_servers),
         placement=placement.plan(picker.pod, None, labels.picker_selector(variant.names)),
         image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
         pod_labels=picker.pod.labels,
@@ -176,7 +178,7 @@ def drain(spec: Variant) -> Drain:
 
 def _wait(picker: EndpointPicker) -> Wait:
     """Return the wait for the pickers. Pickers that elect a leader start together, others one after another."""
-    if replication.elects_leader(picker):
+    if several_pickers.elects_leader(picker):
         return Wait(lifecycle.PICKER_START + lifecycle.WAIT_MARGIN, _leader_conditions(picker.replicas))
     return Wait(lifecycle.PICKER_START * picker.replicas + lifecycle.WAIT_MARGIN, ())
 
@@ -203,7 +205,7 @@ def _rules(variant: VariantContext) -> Iterator[dict[str, Any]]:
     rbac = variant.release.picker.rbac
     names = variant.names
     rules = list(rbac.rules)
-    if replication.elects_leader(variant.spec.endpoint_picker):
+    if several_pickers.elects_leader(variant.spec.endpoint_picker):
         rules += rbac.leader_election
     for rule in rules:
         manifest: dict[str, Any] = {"apiGroups": rule.api_groups, "resources": rule.resources}
@@ -259,7 +261,7 @@ def _arguments(variant: VariantContext, *, experimental: bool) -> Iterator[str]:
     yield from flags.always
     if experimental and flags.experimental is not None:
         yield f"{flags.experimental}=true"
-    if replication.elects_leader(picker):
+    if several_pickers.elects_leader(picker):
         yield "--ha-enable-leader-election=true"
     if isinstance(picker.tls, Certificate):
         yield f"--cert-path={CERTIFICATES}"

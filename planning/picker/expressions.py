@@ -89,7 +89,10 @@ class _Parser:
         else:
             name = self._name()
             is_called = self._take("(")
-            if name not in (_FUNCTIONS if is_called else _NAMES | _TYPES | self._variables):
+            known = _NAMES | _TYPES | self._variables
+            if is_called:
+                known = _FUNCTIONS
+            if name not in known:
                 raise ValueError(token)
             if is_called:
                 self._items(")", self._expression)
@@ -118,7 +121,8 @@ def cel(value: object) -> str:
     """Return a CEL expression unchanged. Raises `ValueError` for a mistake. The only variable is `usage`."""
     if not isinstance(value, str):
         raise ValueError  # noqa: TRY004, all readers raise ValueError
-    tokens, at = list[tuple[str, str]](), 0
+    tokens = list[tuple[str, str]]()
+    at = 0
     while at < len(value):
         match = _TOKEN.match(value, at)
         if match is None:

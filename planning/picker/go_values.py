@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import cast
+from typing import TypeVar, cast
 
 _INT64 = 2**63
 _DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
@@ -103,8 +103,19 @@ def parsed_integer(text: str) -> int:
     if _WHOLE.fullmatch(text) is None:
         raise ValueError
     digits = text.lstrip("+-")
-    is_octal = digits[:1] == "0" and digits[1:2].isdecimal()
-    return (-1 if text.startswith("-") else 1) * int(f"0o{digits[1:]}" if is_octal else digits, 0)
+    if digits[:1] == "0" and digits[1:2].isdecimal():
+        digits = f"0o{digits[1:]}"
+    return _with_sign(text, int(digits, 0))
+
+
+_Number = TypeVar("_Number", int, Fraction)
+
+
+def _with_sign(text: str, number: _Number) -> _Number:
+    """Return a number with the sign at the start of a text."""
+    if text.startswith("-"):
+        return -number
+    return number
 
 
 def text(value: object) -> str:
@@ -123,23 +134,29 @@ def duration(value: object) -> Fraction:
     total = sum(Fraction(digits.rstrip(".") or "0") * _NANOSECONDS[unit] for digits, unit in parts)
     if total >= _INT64:
         raise ValueError
-    return Fraction(total) / 10**9 * (-1 if written.startswith("-") else 1)
+    return _with_sign(written, Fraction(total) / 10**9)
 
 
 def period(value: object) -> Fraction | None:
     """Return a duration in seconds; None for an empty text, which stands for the picker's default."""
-    return None if text(value) == "" else duration(value)
+    if text(value) == "":
+        return None
+    return duration(value)
 
 
 def quantity(value: object) -> Fraction:
     """Return a Kubernetes quantity as a number. The value may be a text or a number."""
-    written = value if isinstance(value, str) else repr(number(value))
+    written = str(value)
+    if not isinstance(value, str):
+        written = repr(number(value))
     match = _QUANTITY.fullmatch(written.strip())
     if match is None:
         raise ValueError
     sign, digits, exponent, unit = match.groups()
-    factor = Fraction(10) ** int(exponent[1:]) if exponent else {**_DECIMAL, **_BINARY}.get(unit, Fraction(1))
-    return Fraction(digits.rstrip(".")) * factor * (-1 if sign == "-" else 1)
+    factor = {**_DECIMAL, **_BINARY}.get(unit, Fraction(1))
+    if exponent:
+        factor = Fraction(10) ** int(exponent[1:])
+    return _with_sign(sign, Fraction(digits.rstrip(".")) * factor)
 
 
 def message_size(value: object) -> int | None:
@@ -148,7 +165,9 @@ def message_size(value: object) -> int | None:
     if written == "":
         return None
     bare = written.strip()
-    size = quantity(bare[:-1] if len(bare) > 1 and bare[-1] in "bB" else bare)
+    if len(bare) > 1 and bare[-1] in "bB":
+        bare = bare[:-1]
+    size = quantity(bare)
     if size.denominator != 1 or size >= _INT64:
         raise ValueError
     return int(size)
@@ -205,9 +224,8 @@ def selector(value: object) -> str:
 def _requirement(match: re.Match[str]) -> None:
     """Check the key and the values of one requirement of a selector."""
     label_key(match["gone"] or match["key"])
-    values = (match["values"] or "").split(",") if match["word"] else [match["value"] or ""]
-    for each in values:
-        label_value(each.strip())
+    for value in (match["values"] or match["value"] or "").split(","):
+        label_value(value.strip())
     if match["operator"] in {"<", ">"} and re.fullmatch(r"[-+]?[0-9]+", match["value"] or "") is None:
         raise ValueError
     if match["word"] and not match["values"]:
@@ -230,7 +248,9 @@ def metric(value: object) -> str:
 
 
 def _label_pairs(block: str | None) -> list[str]:
-    return [] if block is None or not block.strip() else block.split(",")
+    if block is None or not block.strip():
+        return []
+    return block.split(",")
 
 
 def _is_no_label(pair: str) -> bool:
@@ -240,7 +260,9 @@ def _is_no_label(pair: str) -> bool:
 def redis_address(value: object) -> str:
     """Return the address of a Redis server: a host and a port, or a URL (`redis.ParseURL`)."""
     address = text(value)
-    url = address if address.startswith(("redis://", "rediss://", "unix://")) else f"redis://{address}"
+    url = f"redis://{address}"
+    if address.startswith(("redis://", "rediss://", "unix://")):
+        url = address
     if _REDIS.fullmatch(url) is None:
         raise ValueError
     return address
@@ -294,4 +316,4 @@ READERS: dict[str, Callable[[object], object]] = {
     "selector": selector,
     "text": text,
 }
-"""Reader of each type of value, by the word that stands for the type in `planning.picker.shapes`."""
+"""Reader of each type of value, by the word that stands for the type in `planning.picker.value_shapes`."""

@@ -8,9 +8,9 @@ from models import trees
 from models.paths import Path
 from planning.ground import yaml_text
 from planning.ground.labels import LLM_D_ROLE
-from planning.picker import shapes
-from planning.picker.shapes import PluginReference
-from planning.releases import Handler, PickerFacts, Plugin
+from planning.picker import value_shapes
+from planning.picker.value_shapes import PluginReference
+from planning.releases import PickerFacts, Plugin
 
 H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
@@ -20,8 +20,11 @@ KIND = "EndpointPickerConfig"
 HEADER = ("apiVersion", "kind")
 """Keys with the version and the kind of a configuration file. In a stack, this program sets them, whatever a user
 wrote."""
-_PARSER_WORD = f"{shapes.PLUGIN}parser"
-"""Word for a leaf that holds the name of a parser, in the shapes of the release facts (`planning.picker.shapes`)."""
+_PARSER_WORD = f"{value_shapes.PLUGIN}parser"
+"""Word for a leaf that holds the name of a parser, in the shapes of `planning.picker.value_shapes`."""
+
+UNKNOWN = Plugin(groups=[])
+"""Facts about a plugin whose type the release does not have: it belongs to no group, and no rule is about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +38,17 @@ class DeclaredPlugin:
     """Parameters, with keys spelt as in the release facts. Empty if the configuration has no mapping here."""
     written: object
     """Value of `parameters` in the configuration, unchanged and of any type."""
-    facts: Plugin | None
-    """Facts about the type. None if the release has no such type."""
+    facts: Plugin
+    """Facts about the type; `UNKNOWN` if the release has no such type."""
     named: bool
     """Whether the configuration gives the plugin a name. Otherwise the type is also the name."""
+    shape: Mapping[str, Any] | None
+    """Shape that the parameters must have. None if the parameters are not checked."""
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Return the groups of the plugin's type. They determine where the plugin can be used."""
-        if self.facts is None:
-            return ()
         return tuple(self.facts.groups)
-
-    @property
-    def handler(self) -> Handler | None:
-        """Return what the release says about the plugin as a profile handler. None if it is none."""
-        if self.facts is None:
-            return None
-        return self.facts.handler
-
-    @property
-    def shape(self) -> Mapping[str, Any] | None:
-        """Return the shape that the parameters must have. None if the parameters are not checked.
-
-        The result is the former shape if some written key is only in the former shape, and no written key is only in
-        the current shape.
-        """
-        if self.facts is None:
-            return None
-        current = self.facts.parameters
-        former = self.facts.former_parameters
-        if current is None or former is None:
-            return current
-        keys = {shapes.known_key(key, {**current, **former}) for key in self.parameters}
-        if keys & (former.keys() - current.keys()) and not keys & (current.keys() - former.keys()):
-            return former
-        return current
 
     def place(self, dotted: str) -> Path:
         """Return the path of the parameter that the release facts call `dotted`."""
@@ -114,7 +92,6 @@ class SchedulingProfile:
         filters = (entry.plugin for entry in self.entries if "filter" in entry.groups)
         return any(
             plugin is not None
-            and plugin.facts is not None
             and (plugin.facts.role == role or {LLM_D_ROLE, role} <= set(yaml_text.texts(plugin.parameters)))
             for plugin in filters
         )
@@ -129,6 +106,8 @@ class Graph:
     plugins: tuple[DeclaredPlugin, ...]
     profiles: tuple[SchedulingProfile, ...]
     references: tuple[PluginReference, ...]
+    defaults: Mapping[str, str]
+    """Names of plugins that the picker uses without a reference to them, each with the required group."""
     added: frozenset[str]
     """Names of the plugins that the picker adds itself."""
 
@@ -136,11 +115,11 @@ class Graph:
         """Return the declared plugin called `name`. None if there is none."""
         return next((plugin for plugin in self.plugins if plugin.name == name), None)
 
-    def facts_of(self, name: str, facts: PickerFacts) -> Plugin | None:
+    def facts_of(self, name: str, facts: PickerFacts) -> Plugin:
         """Return the facts about the declared plugin called `name`, or else about the type of this name."""
         declared = self.find(name)
         if declared is None:
-            return facts.plugins.table.get(name)
+            return facts.plugins.table.get(name, UNKNOWN)
         return declared.facts
 
     @property
@@ -157,23 +136,22 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
     """
     plugins = tuple(_plugins(path, config, facts))
     by_name = {plugin.name: plugin for plugin in reversed(plugins)}
-    references = [*shapes.references(path, _without_superseded(config, facts), facts.config.shape), *external]
+    references = [*value_shapes.references(path, _without_superseded(config, facts), facts.config.shape), *external]
     for plugin in plugins:
         if plugin.shape is not None:
-            references += shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
-    added = frozenset(_additions(config, plugins, facts))
-    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), added)
+            references += value_shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
+    defaults = _default_references(config, facts)
+    added = frozenset((*defaults, *_additions(config, plugins, facts)))
+    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), defaults, added)
 
 
 def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
     """Return a plugin's parameters, except those that the picker ignores because another parameter replaces them."""
-    if plugin.facts is None:
-        return plugin.parameters
     superseded = plugin.facts.superseded
     return {key: value for key, value in plugin.parameters.items() if not plugin.parameter(superseded.get(key, ""))}
 
 
-def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
+def _default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
     """Return the names of plugins that the picker uses without a reference to them, each with the required group."""
     adds = facts.config.adds
     if adds is None:
@@ -197,7 +175,6 @@ def _additions(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], fac
         yield from (name for name, plugin in facts.plugins.table.items() if plugin.implicit)
         return
     groups = {group for plugin in plugins for group in plugin.groups}
-    yield from default_references(config, facts)
     yield from adds.policies
     yield from (name for name in _names_of_parsers(config) if name in facts.plugins.table)
     if "picker" not in groups:
@@ -286,7 +263,7 @@ def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[PluginRefer
     for reference in graph.references:
         if reference.groups == ("parser",):
             plugin = graph.facts_of(reference.name, facts)
-            if plugin is not None and "parser" in plugin.groups:
+            if "parser" in plugin.groups:
                 yield reference, plugin
                 if plugin.takes_every_path:
                     return
@@ -305,27 +282,42 @@ def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Itera
         type_name = item.get("type")
         parameters = item.get("parameters")
         if isinstance(type_name, str):
-            known = facts.plugins.table.get(type_name)
+            known = facts.plugins.table.get(type_name, UNKNOWN)
             name = _text(item, "name")
+            canonical = _canonical(parameters, known)
             yield DeclaredPlugin(
                 at=path / "plugins" / index,
                 name=name or type_name,
                 type=type_name,
-                parameters=_canonical(parameters, known),
+                parameters=canonical,
                 written=parameters,
                 facts=known,
                 named=bool(item.get("name")),
+                shape=_shape(known, canonical),
             )
 
 
-def _canonical(parameters: object, facts: Plugin | None) -> dict[str, Any]:
+def _canonical(parameters: object, facts: Plugin) -> dict[str, Any]:
     """Return parameters with keys spelt as in the release facts. The picker ignores the case of letters in keys."""
     if not isinstance(parameters, dict):
         return {}
-    shape = dict[str, Any]()
-    if facts is not None:
-        shape = {**(facts.parameters or {}), **(facts.former_parameters or {})}
-    return cast("dict[str, Any]", shapes.canonical(cast("dict[str, Any]", parameters), shape))
+    shape = {**(facts.parameters or {}), **(facts.former_parameters or {})}
+    return cast("dict[str, Any]", value_shapes.canonical(cast("dict[str, Any]", parameters), shape))
+
+
+def _shape(facts: Plugin, parameters: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the shape that parameters must have.
+
+    It is the former shape if some key is only in the former shape, and no key is only in the current shape.
+    """
+    current = facts.parameters
+    former = facts.former_parameters
+    if current is None or former is None:
+        return current
+    keys = {value_shapes.known_key(key, {**current, **former}) for key in parameters}
+    if keys & (former.keys() - current.keys()) and not keys & (current.keys() - former.keys()):
+        return former
+    return current
 
 
 def _profiles(

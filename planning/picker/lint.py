@@ -7,11 +7,11 @@ from typing import Any
 from models.paths import Path
 from models.problems import Problem, warning
 from models.trees import mapping
-from planning.picker import intent, loader, shapes
+from planning.picker import accepted_mistakes, start_mistakes, value_shapes
 from planning.picker.graph import H2C, DeclaredPlugin, Graph, parse, used_parsers
-from planning.picker.loader import LoaderSetting
-from planning.picker.shapes import PluginReference, Reading
-from planning.picker.words import PRODUCER, SCHEDULING
+from planning.picker.plugin_words import PRODUCER, SCHEDULING
+from planning.picker.start_mistakes import LoaderSetting
+from planning.picker.value_shapes import PluginReference, Reading
 from planning.releases import PickerFacts, Release
 
 
@@ -39,7 +39,7 @@ class ConfigFinding:
 
     problem: Problem
     reason: str | None = None
-    """Key of `intent.REASONS` of an error despite which the picker serves. None for other errors, and for warnings."""
+    """Key of `REASONS` of an error despite which the picker serves. None for other errors, and for warnings."""
 
 
 def judge(
@@ -51,7 +51,10 @@ def judge(
     """
     graph = parse(path, config, variant_facts.picker, external)
     setting = LoaderSetting(variant_facts.release, flow_control=True)
-    errors = [*loader.problems(graph, setting), *(problem for _, problem in intent.problems(graph, setting))]
+    errors = [
+        *start_mistakes.problems(graph, setting),
+        *(problem for _, problem in accepted_mistakes.problems(graph, setting)),
+    ]
     for check in (_unusable, _roles, _block_sizes, _parsers):
         errors += check(graph, variant_facts)
     yield from dict.fromkeys(errors)
@@ -61,12 +64,12 @@ def judge(
 def findings(config: Mapping[str, Any], setting: LoaderSetting) -> Iterator[ConfigFinding]:
     """Yield the errors and warnings about a configuration that is judged without a stack."""
     graph = parse(Path(), config, setting.facts)
-    refusals = loader.problems(graph, setting)
+    refusals = start_mistakes.problems(graph, setting)
     paths = {problem.path for problem in refusals}
     yield from (ConfigFinding(problem) for problem in refusals)
     yield from (
         ConfigFinding(problem, reason)
-        for reason, problem in intent.problems(graph, setting)
+        for reason, problem in accepted_mistakes.problems(graph, setting)
         if problem.path not in paths
     )
     yield from map(ConfigFinding, _warnings(graph, setting.facts))
@@ -99,8 +102,6 @@ def _deprecated_keys(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
 def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[Problem]:
     plugin = declared.facts
-    if plugin is None:
-        return
     if plugin.stability == "alpha" and facts.flags.experimental is not None:
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
         yield warning(declared.at / "type", what, "it may change or disappear without notice")
@@ -112,7 +113,7 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
     yield from _parameter_warnings(declared)
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
-        for problem in shapes.problems(reading, declared.written, plugin.parameters):
+        for problem in value_shapes.problems(reading, declared.written, plugin.parameters):
             yield warning(problem.path, f"has no effect, because {declared.type} reads no parameters", "remove it")
 
 
@@ -120,8 +121,6 @@ def _lonely(graph: Graph) -> Iterator[Problem]:
     """Yield warnings about plugins that have no effect because a plugin of a required type is not declared."""
     types = {plugin.type for plugin in graph.plugins}
     for plugin in graph.plugins:
-        if plugin.facts is None:
-            continue
         for kind in plugin.facts.wants:
             if kind not in types:
                 what = f"has no effect without {kind}, which is not declared ({plugin.type})"
@@ -158,13 +157,11 @@ def _spellings(graph: Graph) -> Iterator[Problem]:
 def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
     """Yield warnings about parameters that are deprecated, and about values that the picker replaces."""
     facts = declared.facts
-    if facts is None:
-        return
     if declared.shape is not None and declared.shape is facts.former_parameters:
         what = f"is the deprecated form of the parameters of {declared.type}"
         yield warning(declared.at / "parameters", what, f"use {', '.join(facts.parameters or {})}")
     for dotted, description in facts.corrected.items():
-        for problem in shapes.problems(Reading(declared.place(dotted)), declared.parameter(dotted), description):
+        for problem in value_shapes.problems(Reading(declared.place(dotted)), declared.parameter(dotted), description):
             yield warning(problem.path, f"{problem.what}, so the picker uses another value", problem.remedy)
     for dotted, reason in facts.unread.items():
         if declared.parameter(dotted) is not None:
@@ -174,8 +171,6 @@ def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
 def _unusable(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
     """Reject plugins and parameters that do not work with the objects that a stack deploys."""
     for plugin in graph.plugins:
-        if plugin.facts is None:
-            continue
         if plugin.facts.unusable_reason is not None:
             what = f"cannot be used ({plugin.type})"
             yield Problem(plugin.at / "type", what, f"remove it: {plugin.facts.unusable_reason}")
@@ -198,7 +193,7 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
         yield Problem(graph.path, what, "add a profile with decode-filter, or use a preset")
     for declared in graph.handlers[:1]:
-        if declared.handler is not None and prefill and not declared.handler.decider_parameters:
+        if declared.facts.handler is not None and prefill and not declared.facts.handler.decider_parameters:
             what = f"never asks prefill pods ({declared.type})"
             yield Problem(declared.at / "type", what, "use a preset, or another handler")
 
@@ -208,7 +203,7 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
     if variant_facts.block_size is None:
         return
     for plugin in graph.plugins:
-        if plugin.facts is None or not plugin.facts.block_size:
+        if not plugin.facts.block_size:
             continue
         keys = plugin.facts.block_size
         settings = {key: plugin.parameter(key) for key in keys if plugin.parameter(key) is not None}
@@ -216,7 +211,7 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
             what = f"is missing, and the engine's block size is {variant_facts.block_size}"
             yield Problem(plugin.place(keys[0]), what, f"write {variant_facts.block_size}")
         for key, value in settings.items():
-            if value != variant_facts.block_size and shapes.fits(value, "integer"):
+            if value != variant_facts.block_size and value_shapes.fits(value, "integer"):
                 what = f"is {value}, but the engine's block size is {variant_facts.block_size}"
                 remedy = f"write {variant_facts.block_size}, or set kvCache.blockSize: {value}"
                 yield Problem(plugin.place(key), what, remedy)

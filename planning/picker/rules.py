@@ -13,26 +13,26 @@ from planning.ground.patch import Limits
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import accelerators, placement
 from planning.picker import (
-    absence,
     command_line,
     config,
     containers,
-    demands,
     deployment,
     graph,
     lint,
-    loader,
-    replication,
-    shapes,
+    several_pickers,
     sizing,
+    start_mistakes,
+    value_combinations,
+    value_shapes,
+    without_picker,
 )
 from planning.picker.config import CUSTOM
 from planning.picker.containers import PICKER_CONTAINER
 from planning.picker.context import PickerContext
-from planning.picker.demands import DemandScope
 from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
-from planning.picker.shapes import Reading
+from planning.picker.value_combinations import DemandScope
+from planning.picker.value_shapes import Reading
 from planning.refusals.resources import uncountable
 from planning.releases import PickerFacts, Release, other_line
 from planning.variant import kv_cache
@@ -64,17 +64,17 @@ _DECIDED_FLAGS = {
 def judge(variant: VariantContext, context: PickerContext | None) -> Iterator[Problem]:
     """Yield errors and warnings about a variant's picker. `context` is None if the variant has no picker."""
     if context is None:
-        yield from absence.judge(variant)
-        yield from absence.judge_canary(variant)
+        yield from without_picker.judge(variant)
+        yield from without_picker.judge_canary(variant)
         return
     problems = list(_judge(context))
     yield from errors(problems)
     if not errors(problems):
         yield from _combination(context)
-    yield from absence.judge_canary(variant)
+    yield from without_picker.judge_canary(variant)
     yield from warnings(problems)
     yield from _tls_metrics(context)
-    yield from replication.judge_updates(context.path, context.variant)
+    yield from several_pickers.judge_updates(context.path, context.variant)
 
 
 def _judge(context: PickerContext) -> Iterator[Problem]:
@@ -93,7 +93,7 @@ def _judge(context: PickerContext) -> Iterator[Problem]:
     yield from _environment(context)
     yield from containers.judge(at / "containers", picker, context.predictor_servers)
     yield from _patch(at, variant)
-    yield from replication.judge(at, variant)
+    yield from several_pickers.judge(at, variant)
     if picker.preset == CUSTOM and picker.config is not None:
         yield from lint.judge(at / "config", picker.config, context.variant_facts, list(_flow_references(context)))
     yield from _copies(at, variant)
@@ -103,11 +103,10 @@ def _judge(context: PickerContext) -> Iterator[Problem]:
 
 def _combination(context: PickerContext) -> Iterator[Problem]:
     """Yield the problems that `lint` finds in the configuration that this program makes of a preset and other keys."""
-    if context.spec.preset == CUSTOM or context.built is None:
+    if context.built is None:
         return
-    tree = context.built.tree
-    for problem in errors(lint.judge(Path(), tree, context.variant_facts)):
-        path = _key_of_plugin(context.path, tree, problem.path, context.spec)
+    for problem in context.combination_problems:
+        path = _key_of_plugin(context.path, context.built.tree, problem.path, context.spec)
         if problem.path[:1] == (FLOW_CONTROL,):
             path = Path(*context.path, *problem.path)
         yield Problem(path, problem.what, problem.remedy)
@@ -157,17 +156,17 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     key = "preset"
     if variant.spec.endpoint_picker.preset == CUSTOM:
         key = "config"
-    for _, path, role in variant.roles:
-        copies = path / "parallelism" / "data"
-        count = role.parallelism.data
+    for role in variant.roles:
+        copies = role.path / "parallelism" / "data"
+        count = role.spec.parallelism.data
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
             what = f"does not distinguish copies of the model in a pod ({copies}: {count}, {variant.release.name})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
-        elif role.parallelism.load_balancing == "internal":
+        elif role.spec.parallelism.load_balancing == "internal":
             what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
-            remedy = f"set {path}.parallelism.loadBalancing: external, or use replicas instead of copies"
+            remedy = f"set {role.path}.parallelism.loadBalancing: external, or use replicas instead of copies"
             yield Problem(at / key, what, remedy, (copies,))
 
 
@@ -202,7 +201,7 @@ def _traffic(at: Path, variant: VariantContext) -> Iterator[Problem]:
     if size is not None:
         what = f"needs more than Kubernetes can count ({size})"
         yield Problem(at / "traffic", what, "write the traffic of a busy second")
-    if "resources" in picker.model_fields_set:
+    if "resources" in picker.explicit_fields:
         remedy = "keep one of them, or write resources: null beside traffic to drop inherited resources"
         yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
 
@@ -266,10 +265,10 @@ def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
     if spec.sidecar is not None:
         images["sidecar"] = spec.sidecar.image
     for key, image in images.items():
-        lines = None
-        if image is not None:
-            lines = other_line(release, image)
-        if image is None or lines is None:
+        if image is None:
+            continue
+        lines = other_line(release, image)
+        if lines is None:
             continue
         short = f"…/{image.partition('@')[0].rpartition('/')[2]}"
         remedy = "remove it"
@@ -291,11 +290,11 @@ def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Proble
         elif name in facts.rejected:
             yield Problem(path / name, f"cannot be set ({name})", f"remove it: {facts.rejected[name]}")
         elif name not in facts.known:
-            remedy = shapes.suggestion(name, facts.known) or "remove it"
+            remedy = value_shapes.suggestion(name, facts.known) or "remove it"
             yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
         elif not any(match[1] or match[0] == "$$" for match in REFERENCE.finditer(value)):
             # The type of a value that refers to a variable is not checked, because the value is known only in the pod.
-            yield from shapes.problems(
+            yield from value_shapes.problems(
                 Reading(path / name), command_line.typed_value(value, facts.known[name]), facts.known[name]
             )
 
@@ -309,7 +308,8 @@ def _preset(context: PickerContext) -> Iterator[Problem]:
         if picker.config is None:
             yield Problem(at / "config", "is missing (preset custom)", "add it, or choose another preset")
         if picker.scorer_weights:
-            what, remedy = "has no effect with preset custom", "write the weights in config"
+            what = "has no effect with preset custom"
+            remedy = "write the weights in config"
             yield Problem(at / "scorerWeights", what, remedy, explicit_only=True)
         return
     if picker.config is not None:
@@ -330,10 +330,10 @@ def _weights(at: Path, weights: dict[str, float], release: Release) -> Iterator[
     for name in weights:
         path = at / "scorerWeights"
         if name not in table:
-            yield loader.unknown(path / name, name, release)
+            yield start_mistakes.unknown(path / name, name, release)
         elif "scorer" not in table[name].groups:
             scorers = [scorer for scorer, plugin in table.items() if "scorer" in plugin.groups]
-            yield Problem(path / name, f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
+            yield Problem(path / name, f"is no scorer ({name})", value_shapes.suggestion(name, scorers) or "remove it")
         else:
             yield from _required_settings(path / name, name, release.picker)
 
@@ -341,12 +341,12 @@ def _weights(at: Path, weights: dict[str, float], release: Release) -> Iterator[
 def _required_settings(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
     """Reject a plugin that needs parameters or other plugins, which only a custom configuration can declare."""
     plugin = facts.plugins.table[name]
-    required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
+    required = list(value_shapes.problems(Reading(at), {}, plugin.parameters or {}))
     if required or plugin.requires or plugin.block_size:
         yield Problem(at, f"needs parameters or other plugins ({name})", "use preset: custom, and declare it in config")
 
 
-def _flow_references(context: PickerContext) -> Iterator[shapes.PluginReference]:
+def _flow_references(context: PickerContext) -> Iterator[value_shapes.PluginReference]:
     section = context.spec.flow_control
     if section is not None:
         yield from config.flow_references(context.path / FLOW_CONTROL, section, context.facts)
@@ -365,17 +365,17 @@ def _flow_control(context: PickerContext) -> Iterator[Problem]:
     shape = facts.config.shape.get(FLOW_CONTROL, {})
     noun = f"key in {context.variant.release.name}"
     section = config.flow_control(picker.flow_control, facts)
-    yield from shapes.problems(Reading(at / FLOW_CONTROL, noun), section, shape)
+    yield from value_shapes.problems(Reading(at / FLOW_CONTROL, noun), section, shape)
     scope = DemandScope(at, {FLOW_CONTROL: section}, {})
-    yield from demands.problems(scope, facts.config.gated_rules.get(FLOW_CONTROL, []))
+    yield from value_combinations.problems(scope, facts.config.gated_rules.get(FLOW_CONTROL, []))
     if picker.preset == CUSTOM:
         return
     for reference in _flow_references(context):
         plugin = facts.plugins.table.get(reference.name)
         if plugin is None:
-            yield loader.unknown(reference.path, reference.name, context.variant.release)
+            yield start_mistakes.unknown(reference.path, reference.name, context.variant.release)
         elif not set(plugin.groups) & set(reference.groups):
-            yield loader.wrong_group(reference, plugin, facts.plugins.table)
+            yield start_mistakes.wrong_group(reference, plugin, facts.plugins.table)
         else:
             yield from _required_settings(reference.path, reference.name, facts)
 

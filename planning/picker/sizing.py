@@ -60,7 +60,7 @@ def resources(variant: VariantContext) -> Resources:
 
 def _endpoints(variant: VariantContext) -> int:
     """Return the maximum number of endpoints of the variant's pool."""
-    return sum(max_replicas(role) for _, _, role in variant.roles)
+    return sum(max_replicas(role.spec) for role in variant.roles)
 
 
 def _cores(traffic: Traffic, endpoints: int, table: _Cores) -> int:
@@ -87,9 +87,11 @@ def _waiting(flow_control: FlowControl | None, table: _Memory) -> Decimal:
 
 def _bands(flow_control: FlowControl, table: _Memory) -> Iterator[Decimal]:
     """Yield the maximum size of each band in `priority_bands`, and of one band that is not listed there."""
-    default = flow_control.default_priority_band
-    for band in (*flow_control.priority_bands, default):
-        yield amount((None if band is None else band.max_bytes) or table.per_band)
+    for band in (*flow_control.priority_bands, flow_control.default_priority_band):
+        if band is None or band.max_bytes is None:
+            yield amount(table.per_band)
+        else:
+            yield amount(band.max_bytes)
 
 
 def _rounded_up(number: Decimal) -> int:

@@ -46,14 +46,18 @@ class File:
     problems: tuple[Problem, ...]
 
 
-class _Plain(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
+class _NodeLoader(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
     """Loader that only composes nodes. Plain scalars stay without a type: `scalar` finds the type."""
 
     def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
         """Return the tag for a node to which the file gives no tag."""
         if kind is yaml.ScalarNode:
-            return f"{_TAG}plain" if implicit[0] else f"{_TAG}str"
-        return f"{_TAG}{'map' if kind is yaml.MappingNode else 'seq'}"
+            if implicit[0]:
+                return f"{_TAG}plain"
+            return f"{_TAG}str"
+        if kind is yaml.MappingNode:
+            return f"{_TAG}map"
+        return f"{_TAG}seq"
 
 
 def read(text: str) -> File:
@@ -62,21 +66,25 @@ def read(text: str) -> File:
         return _read_json(text)
     if _OTHER_VERSION.search(text):
         raise ValueError("is YAML of another version than 1.1: remove the line with %YAML")
-    found = list[Problem]()
+    problems = list[Problem]()
     try:
         node = _compose(text)
-        value = None if node is None else _value(Path(), node, found, ())
+        value = None
+        if node is not None:
+            value = _value(Path(), node, problems, ())
     except yaml.YAMLError as error:
         raise ValueError(_reason(error)) from error
-    return File(value, tuple(found))
+    return File(value, tuple(problems))
 
 
 def _compose(text: str) -> yaml.Node | None:
     """Return the root node of a YAML text; None if the text is empty. Raises YAML errors, also for exceeded limits."""
-    yaml_limits.check_levels(text, _Plain)
-    loader = _Plain(text)
+    yaml_limits.check_levels(text, _NodeLoader)
+    loader = _NodeLoader(text)
+    node: yaml.Node | None = None
     try:
-        node = cast("yaml.Node | None", loader.get_node() if loader.check_node() else None)
+        if loader.check_node():
+            node = loader.get_node()
     finally:
         loader.dispose()
     if node is not None:
@@ -92,18 +100,23 @@ def scalar(text: str) -> object:
         raise ValueError
     if _DATE.fullmatch(text) or text[:1] not in "+-.0123456789":
         return text
-    plain = text if text.startswith(".") else text.replace("_", "")
+    plain = text
+    if not text.startswith("."):
+        plain = text.replace("_", "")
     try:
         number = parsed_integer(plain)
     except ValueError:
         return _float(plain, text)
-    return number if -_UINT64 // 2 <= number < _UINT64 else _float(plain, text)
+    if -_UINT64 // 2 <= number < _UINT64:
+        return number
+    return _float(plain, text)
 
 
 def _float(plain: str, text: str) -> float | str:
     """Return the number in `plain`; `text` if there is no number, or one beyond the largest float."""
-    number = float(plain) if _FLOAT.fullmatch(plain) else math.inf
-    return number if math.isfinite(number) else text
+    if _FLOAT.fullmatch(plain) and math.isfinite(float(plain)):
+        return float(plain)
+    return text
 
 
 def is_ambiguous(text: str) -> bool:
@@ -121,17 +134,19 @@ def _reason(error: yaml.YAMLError) -> str:
     if isinstance(error, TooManyAliasesError):
         return "is no YAML that the picker reads: its aliases repeat too many values, write values in place of aliases"
     mark = getattr(error, "problem_mark", None)
-    line = f" in line {mark.line + 1}" if mark is not None else ""
+    line = ""
+    if mark is not None:
+        line = f" in line {mark.line + 1}"
     return f"is no YAML{line}: {getattr(error, 'problem', None) or 'it has control characters, remove them'}"
 
 
 def _read_json(text: str) -> File:
-    found = list[Problem]()
+    problems = list[Problem]()
 
     def mapping(pairs: list[tuple[str, object]]) -> dict[str, object]:
         keys = [key for key, _ in pairs]
         repeated = sorted(key for key, count in Counter(keys).items() if count > 1)
-        found.extend(Problem(Path(key), f"is written twice ({key})", "keep one of them") for key in repeated)
+        problems.extend(Problem(Path(key), f"is written twice ({key})", "keep one of them") for key in repeated)
         return dict(pairs)
 
     try:
@@ -142,7 +157,7 @@ def _read_json(text: str) -> File:
         raise ValueError(_TOO_DEEP_JSON) from None
     if yaml_limits.is_too_deep(value):
         raise ValueError(_TOO_DEEP_JSON)
-    return File(_without_halves(value), tuple(found))
+    return File(_without_halves(value), tuple(problems))
 
 
 def _without_halves(value: object) -> object:
@@ -152,65 +167,79 @@ def _without_halves(value: object) -> object:
         return {_SURROGATE.sub(_REPLACEMENT, key): _without_halves(inner) for key, inner in mapping.items()}
     if isinstance(value, list):
         return [_without_halves(inner) for inner in cast("list[object]", value)]
-    return _SURROGATE.sub(_REPLACEMENT, value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _SURROGATE.sub(_REPLACEMENT, value)
+    return value
 
 
 def _no_constant(name: str) -> object:
     raise ValueError(name)
 
 
-def _value(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> object:
+def _value(path: Path, node: yaml.Node, problems: list[Problem], above: tuple[int, ...]) -> object:
     if id(node) in above:
         raise ValueError(f"is no YAML: {path} contains itself")
     if isinstance(node, yaml.ScalarNode):
-        return _scalar(path, node, found)
+        return _scalar(path, node, problems)
     inside = (*above, id(node))
     if isinstance(node, yaml.SequenceNode):
         items = cast("list[yaml.Node]", node.value)
-        return [_value(path / index, item, found, inside) for index, item in enumerate(items)]
-    return _mapping(path, cast("yaml.MappingNode", node), found, inside)
+        return [_value(path / index, item, problems, inside) for index, item in enumerate(items)]
+    return _mapping(path, cast("yaml.MappingNode", node), problems, inside)
 
 
-def _scalar(path: Path, node: yaml.ScalarNode, found: list[Problem]) -> object:
-    text, tag = cast("str", node.value), node.tag.removeprefix(_TAG)
+def _scalar(path: Path, node: yaml.ScalarNode, problems: list[Problem]) -> object:
+    text = cast("str", node.value)
+    tag = node.tag.removeprefix(_TAG)
     if tag == "str" or (tag not in {"plain", "int", "float", "bool", "null"}):
         return text
     try:
         value = scalar(text)
     except ValueError:
-        found.append(Problem(path, "is no number that JSON has", "write another number, or quote it"))
+        problems.append(Problem(path, "is no number that JSON has", "write another number, or quote it"))
         return None
-    return float(value) if tag == "float" and isinstance(value, int) else value
+    if tag == "float" and isinstance(value, int):
+        return float(value)
+    return value
 
 
-def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
+def _mapping(path: Path, node: yaml.MappingNode, problems: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
     """Return a mapping. A key that is written twice, or both written and merged, is a problem."""
     values = dict[str, object]()
     for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
         if isinstance(key_node, yaml.ScalarNode) and key_node.tag == f"{_TAG}plain" and key_node.value == _MERGE:
-            pairs = list(_merge(path, value_node, found, above))
+            pairs = list(_merge(path, value_node, problems, above))
         else:
-            key = _key(path, key_node, found)
-            pairs = [(key, _value(path / key, value_node, found, above))]
+            key = _key(path, key_node, problems)
+            pairs = [(key, _value(path / key, value_node, problems, above))]
         for key, value in pairs:
             if key in values:
-                found.append(Problem(path / key, f"is written twice ({key})", "keep one of them"))
+                problems.append(Problem(path / key, f"is written twice ({key})", "keep one of them"))
             values[key] = value
     return values
 
 
-def _merge(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> Iterator[tuple[str, object]]:
-    for each in cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]:
-        value = _value(path, each, found, above)
+def _merge(
+    path: Path, node: yaml.Node, problems: list[Problem], above: tuple[int, ...]
+) -> Iterator[tuple[str, object]]:
+    nodes = [node]
+    if isinstance(node, yaml.SequenceNode):
+        nodes = cast("list[yaml.Node]", node.value)
+    for source in nodes:
+        value = _value(path, source, problems, above)
         if not isinstance(value, dict):
             raise ValueError(f"is no YAML: {path / _MERGE} must be a mapping")  # noqa: TRY004, a mistake in the file
         yield from cast("dict[str, object]", value).items()
 
 
-def _key(path: Path, node: yaml.Node, found: list[Problem]) -> str:
+def _key(path: Path, node: yaml.Node, problems: list[Problem]) -> str:
     """Return a key as text, as in JSON."""
-    value = _scalar(path, node, found) if isinstance(node, yaml.ScalarNode) else None
+    value = None
+    if isinstance(node, yaml.ScalarNode):
+        value = _scalar(path, node, problems)
     if value is None or not isinstance(node, yaml.ScalarNode):
-        found.append(Problem(path, "has a key that is no text", "write text, in quotes if necessary"))
+        problems.append(Problem(path, "has a key that is no text", "write text, in quotes if necessary"))
         return str(cast("object", node.value))
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return {True: "true", False: "false"}[value]
+    return str(value)

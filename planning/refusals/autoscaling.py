@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from models.paths import Path
 from models.problems import Problem, echo
+from models.trees import mapping, sequence
 from models.vocabulary import amount, is_quantity
 from planning.refusals.tables import Metric, rules
-from planning.refusals.values import Tree, between, items, mapping, one_of, trees
+from planning.refusals.values import Tree, between, one_of, trees
 
 
 def behavior(at: Path, value: object) -> Iterator[Problem]:
@@ -18,7 +19,8 @@ def behavior(at: Path, value: object) -> Iterator[Problem]:
 
 def metric(at: Path, value: object) -> Iterator[Problem]:
     """Yield a problem for each rule that a metric of an autoscaler breaks."""
-    spec, kinds = mapping(value), rules().autoscaling.metrics
+    spec = mapping(value)
+    kinds = rules().autoscaling.metrics
     yield from one_of(at / "type", spec.get("type"), kinds)
     kind = kinds.get(str(spec.get("type")))
     if kind is None:
@@ -41,7 +43,7 @@ def _scaling(at: Path, scaling: Tree) -> Iterator[Problem]:
     )
     yield from one_of(at / "selectPolicy", scaling.get("selectPolicy"), known.select_policies)
     yield from _not_negative(at / "tolerance", scaling.get("tolerance"))
-    if isinstance(scaling.get("policies"), list | tuple) and not items(scaling["policies"]):
+    if isinstance(scaling.get("policies"), list | tuple) and not sequence(scaling["policies"]):
         yield Problem(at / "policies", "is empty", "add a policy, or remove it for the default policies")
     for here, policy in trees(at / "policies", scaling.get("policies")):
         yield from one_of(here / "type", policy.get("type"), known.policies)
@@ -52,13 +54,17 @@ def _scaling(at: Path, scaling: Tree) -> Iterator[Problem]:
 def _source(at: Path, source: Tree, kind: Metric) -> Iterator[Problem]:
     """Check what a metric measures, and its target."""
     for field in kind.needs:
-        name = mapping(source.get(field)).get("name") if field == "metric" else source.get(field)
-        here = at / "metric" / "name" if field == "metric" else at / field
+        name = source.get(field)
+        here = at / field
+        if field == "metric":
+            name = mapping(name).get("name")
+            here /= "name"
         if name == "":
             yield Problem(here, "is empty", "write the name")
         elif field == "metric" and isinstance(name, str) and (name in {".", ".."} or {*"/%"} & {*name}):
             yield Problem(here, f"is no segment of a path{echo(here, name)}", "write a name without / and %")
-    target, here = mapping(source.get("target")), at / "target"
+    target = mapping(source.get("target"))
+    here = at / "target"
     yield from one_of(here / "type", target.get("type"), rules().autoscaling.targets)
     for field in ("value", "averageValue"):
         yield from _positive(here / field, target.get(field))

@@ -41,7 +41,9 @@ def uncountable(amounts: Amounts) -> str | None:
 
 
 def _is_uncountable(name: str, quantity: str) -> bool:
-    return amount(quantity) > (_LARGEST / 1000 if name == "cpu" else _LARGEST)
+    if name == "cpu":
+        return amount(quantity) > _LARGEST / 1000
+    return amount(quantity) > _LARGEST
 
 
 def _is_exact(name: str) -> bool:
@@ -74,7 +76,9 @@ def _wrong(name: str, quantity: str) -> Iterator[tuple[str, str]]:
 
 def _wrong_pages(page: str, number: Decimal, quantity: str) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with an amount of huge pages of a size."""
-    size = amount(page) if is_quantity(page) else Decimal(0)
+    size = Decimal(0)
+    if is_quantity(page):
+        size = amount(page)
     if not size or size % 1:
         yield f"has no size of a page ({page})", "write the size that nodes have, such as hugepages-2Mi"
     elif number % size:

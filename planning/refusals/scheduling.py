@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from models.paths import Path
 from models.problems import Problem, echo
+from models.trees import mapping, sequence
 from planning.refusals import selectors
 from planning.refusals.tables import rules
-from planning.refusals.values import Tree, between, items, mapping, one_of, trees
+from planning.refusals.values import Tree, between, one_of, trees
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -27,9 +28,11 @@ def affinity(at: Path, value: object) -> Iterator[Problem]:
 
 def topology_spread(at: Path, constraints: object) -> Iterator[Problem]:
     """Yield a problem for each rule that topology spread constraints break."""
-    known, pairs = rules().scheduling, dict[tuple[str, str], Path]()
+    known = rules().scheduling
+    pairs = dict[tuple[str, str], Path]()
     for here, constraint in trees(at, constraints):
-        action, key = constraint.get("whenUnsatisfiable"), constraint.get("topologyKey")
+        action = constraint.get("whenUnsatisfiable")
+        key = constraint.get("topologyKey")
         yield from between(here / "maxSkew", constraint.get("maxSkew"), 1)
         yield from between(here / "minDomains", constraint.get("minDomains"), 1)
         yield from _topology_key(here / "topologyKey", key)
@@ -80,7 +83,8 @@ def _topology_key(at: Path, key: object) -> Iterator[Problem]:
 def _label_keys(at: Path, term: Tree) -> Iterator[Problem]:
     """Check keys whose values Kubernetes takes from each pod. It adds them to the label selector."""
     selector = term.get("labelSelector")
-    matching, differing = items(term.get("matchLabelKeys")), items(term.get("mismatchLabelKeys"))
+    matching = sequence(term.get("matchLabelKeys"))
+    differing = sequence(term.get("mismatchLabelKeys"))
     for field, names in (("matchLabelKeys", matching), ("mismatchLabelKeys", differing)):
         if names and selector is None:
             yield Problem(at / field, "needs a labelSelector", "add labelSelector, or remove it")

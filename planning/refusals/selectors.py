@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 
 from models.paths import Path
 from models.problems import Problem, echo
+from models.trees import mapping, sequence
 from models.vocabulary import QUALIFIED_NAME
 from planning.refusals.tables import Values, rules
-from planning.refusals.values import Tree, items, mapping, one_of, trees
+from planning.refusals.values import Tree, one_of, trees
 
 _KEY = re.compile(QUALIFIED_NAME)
 _VALUE = re.compile(r"([A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?)?")
@@ -51,7 +52,7 @@ def label_key(at: Path, key: object) -> Iterator[Problem]:
 
 
 def _label_values(at: Path, values: object) -> Iterator[Problem]:
-    for index, value in enumerate(items(values)):
+    for index, value in enumerate(sequence(values)):
         yield from _label_value(at / index, value)
 
 
@@ -62,7 +63,8 @@ def _label_value(at: Path, value: object) -> Iterator[Problem]:
 
 def _check_expression(at: Path, expression: Tree, operators: Mapping[str, Values]) -> Iterator[Problem]:
     """Check the operator of an expression, and whether its values suit the operator."""
-    operator, values = expression.get("operator"), items(expression.get("values"))
+    operator = expression.get("operator")
+    values = sequence(expression.get("values"))
     yield from one_of(at / "operator", operator, operators)
     needed = operators.get(str(operator))
     if needed == "none" and values:

@@ -23,7 +23,8 @@ def annotations(at: Path, written: Mapping[str, str], inherited: Mapping[str, st
 
     Inherited annotations that are too long already are no problem of this place.
     """
-    largest, merged = rules().sizes.annotations - _ROOM, {**inherited, **written}
+    largest = rules().sizes.annotations - _ROOM
+    merged = {**inherited, **written}
     size = _annotation_bytes(merged)
     if size > largest >= _annotation_bytes(inherited):
         longest = max(merged, key=lambda key: _bytes(merged[key]))
@@ -33,7 +34,8 @@ def annotations(at: Path, written: Mapping[str, str], inherited: Mapping[str, st
 
 def rendered_annotations(at: Path, written: Mapping[str, str]) -> Iterator[Problem]:
     """Check the bytes of all annotations of a rendered object."""
-    largest, size = rules().sizes.annotations, _annotation_bytes(written)
+    largest = rules().sizes.annotations
+    size = _annotation_bytes(written)
     if size > largest:
         what = f"makes {size} bytes of annotations, and Kubernetes takes {largest}"
         yield Problem(at, what, _SHORTEN)

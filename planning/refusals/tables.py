@@ -10,7 +10,7 @@ from planning.ground import tables
 from planning.ground.tables import Sourced
 
 
-class Resources(Sourced):
+class ResourceRules(Sourced):
     """Names of resources of containers."""
 
     standard: Items[str]
@@ -92,7 +92,7 @@ class Sizes(Sourced):
 class Rules(Spec):
     """The rules, by what they are about."""
 
-    resources: Resources
+    resources: ResourceRules
     selectors: Selectors
     scheduling: Scheduling
     autoscaling: Autoscaling

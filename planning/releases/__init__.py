@@ -30,7 +30,7 @@ class Fetcher(Image):
     """Path of the program that a container of the image runs."""
 
 
-class Images(Spec):
+class ReleaseImages(Spec):
     """The images of a release."""
 
     engine: dict[str, Image]
@@ -121,7 +121,7 @@ class PickerFlags(Sourced):
     always: list[str]
     """Arguments of every picker, such as `--flag=value`."""
     known: dict[str, str]
-    """Flags that users may set, by name without dashes, with the shape of their values (`planning.picker.shapes`)."""
+    """Flags that users may set, by name without dashes, with the shape of their values (`picker.value_shapes`)."""
     rejected: dict[str, str]
     """Flags that users may not set, by name without dashes, each with the reason why the picker would not work."""
     others: dict[str, str] = Field(default={})
@@ -141,7 +141,7 @@ class ConfigFacts(Sourced):
     gates: list[str]
     """Names of the feature gates."""
     shape: dict[str, Any]
-    """Keys of the configuration except `apiVersion` and `kind`, as a shape of `planning.picker.shapes`."""
+    """Keys of the configuration except `apiVersion` and `kind`, as a shape of `planning.picker.value_shapes`."""
     deprecated: dict[str, str] = Field(default={})
     """Deprecated keys of the configuration, each with the key that replaces it."""
     gates_take_values: bool = False
@@ -222,7 +222,7 @@ class PredictorFacts(Sourced):
     """Servers that can be deployed beside the picker. None if the release has none."""
 
 
-class Rule(Spec):
+class RoleRule(Spec):
     """A rule of the picker's Role."""
 
     api_groups: list[str]
@@ -237,15 +237,15 @@ class Rule(Spec):
 class RbacFacts(Sourced):
     """Permissions of the picker at the API server."""
 
-    rules: list[Rule]
+    rules: list[RoleRule]
     """Rules of every picker."""
-    leader_election: list[Rule]
+    leader_election: list[RoleRule]
     """Further rules for the leader election of several pickers."""
     lease: str
     """Name of the Lease of the leader election. It is a template with `{namespace}` and `{pool}`, the pool's name."""
 
 
-class Headers(Sourced):
+class PickerHeaders(Sourced):
     """Names of the HTTP headers by which gateway, picker and sidecar communicate; None for a header not in use."""
 
     objective: str
@@ -339,7 +339,7 @@ class PickerFacts(Sourced):
     """None if only one picker of a variant may work at a time."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
-    headers: Headers
+    headers: PickerHeaders
     metrics: PickerMetrics
 
     @property
@@ -357,13 +357,13 @@ class ImageFamily(Spec):
     """Beginning of the tags, such as `v0.10`. In a tag, a dot, a hyphen or nothing follows this beginning."""
 
 
-class Line(Sourced):
+class ReleaseLine(Sourced):
     """The images of a release line. Its versions of picker and sidecar read the same configuration and flags."""
 
     images: list[ImageFamily]
 
 
-class Requirement(Sourced):
+class VersionRequirement(Sourced):
     """An API group that the cluster must serve, and the minimum version of the software that provides the group."""
 
     group: str
@@ -375,16 +375,16 @@ class Requirement(Sourced):
 class Requirements(Spec):
     """API groups that the cluster must serve before a stack is deployed."""
 
-    gateway_api: Requirement
-    inference_pool: Requirement
-    pool_ports: Requirement
+    gateway_api: VersionRequirement
+    inference_pool: VersionRequirement
+    pool_ports: VersionRequirement
     """Required only if a pool has several target ports."""
-    objectives: Requirement
-    istio: Requirement
+    objectives: VersionRequirement
+    istio: VersionRequirement
     """Required only if the gateway is Istio's."""
 
     @property
-    def of_definitions(self) -> tuple[Requirement, ...]:
+    def of_definitions(self) -> tuple[VersionRequirement, ...]:
         """Return the requirements that bundles of CRDs meet."""
         return self.gateway_api, self.inference_pool, self.objectives
 
@@ -403,12 +403,12 @@ class Release(Spec):
 
     name: str = ""
     """Name of the channel. `channel` sets it from the file's name."""
-    images: Images
+    images: ReleaseImages
     engine: EngineFacts
     sidecar: SidecarFacts | None = None
     picker: PickerFacts
     tracing: TracingFacts
-    line: Line
+    line: ReleaseLine
     requirements: Requirements
 
     @cached_property

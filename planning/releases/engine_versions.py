@@ -17,7 +17,7 @@ _TAG = re.compile(r"v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:-.+)?")
 """Tag of a release of vLLM. The name of a build may follow. Examples are `v0.21.0` and `v0.15.1-x86_64`."""
 
 
-class ImageFamily(Sourced):
+class EngineImageFamily(Sourced):
     """Images whose version of vLLM is known."""
 
     repositories: list[str]
@@ -29,7 +29,7 @@ class ImageFamily(Sourced):
 class EngineImages(Spec):
     """The known images of vLLM."""
 
-    families: list[ImageFamily]
+    families: list[EngineImageFamily]
 
 
 class GroupFlags(Sourced):
@@ -55,7 +55,7 @@ class Groups(Spec):
     multi_port: MultiPort
 
 
-class Table(Spec):
+class VersionTable(Spec):
     """Names that versions of vLLM know, by ranges of versions.
 
     A range is `0.18.0..` or `0.9.0..0.11.2`. Several ranges are separated by commas.
@@ -111,7 +111,8 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
     If the version is unknown, the result is the version of the channel's image for the accelerator vendor `vendor`.
     """
-    number, versions = _number(image), table().versions
+    number = _number(image)
+    versions = table().versions
     if number is None:
         default = release.images.engine.get(vendor) or release.images.engine["nvidia"]
         return EngineVersion(_number(default.ref) or versions[-1], is_known=False)
@@ -128,14 +129,16 @@ def versions_with(name: str) -> str | None:
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
         if name in names or name[1:] in names:
             first, _, last = known.rpartition(", ")[2].partition("..")
-            return f"from {first} on" if not last else f"up to {last}"
+            if not last:
+                return f"from {first} on"
+            return f"up to {last}"
     return None
 
 
 @cache
-def table() -> Table:
+def table() -> VersionTable:
     """Return the table of versions."""
-    return tables.read(Table, "releases/engines/vllm.yaml")
+    return tables.read(VersionTable, "releases/engines/vllm.yaml")
 
 
 def groups() -> Groups:
@@ -147,8 +150,12 @@ def groups() -> Groups:
 def _knows_flag(version: str, name: str) -> bool:
     """Tell whether a version knows a flag. Results are cached, because every service has the same generated flags."""
     known = _names("flags", version)
-    positive = f"--{name.removeprefix('--no-')}" if name.startswith("--no-") else name
-    spellings = {name, name[1:], positive} | ({"-O"} if name == "--optimization-level" else set[str]())
+    positive = name
+    if name.startswith("--no-"):
+        positive = f"--{name.removeprefix('--no-')}"
+    spellings = {name, name[1:], positive}
+    if name == "--optimization-level":
+        spellings.add("-O")
     return bool(spellings & known) or sum(flag.startswith(positive) for flag in known) == 1
 
 
@@ -180,6 +187,8 @@ def _number(image: str) -> str | None:
     repository, tag = repository_and_tag(image)
     for family in tables.read(EngineImages, "releases/engines/images.yaml").families:
         if repository in family.repositories:
-            found = _TAG.fullmatch(tag)
-            return family.versions.get(tag) if family.versions else found and found[1]
+            if family.versions:
+                return family.versions.get(tag)
+            match = _TAG.fullmatch(tag)
+            return match and match[1]
     return None

@@ -41,7 +41,7 @@ class Condition(Spec):
     null: bool | None = None
     """Whether the value must be written as null."""
     fits: str | None = None
-    """Word of `planning.picker.shapes` that describes the value."""
+    """Word of `planning.picker.value_shapes` that describes the value."""
     items: str | None = None
     """Like `fits`, for each item of a list."""
     declared: bool | None = None
@@ -61,10 +61,10 @@ class Condition(Spec):
 class Demand(Spec):
     """A demand on several values together: if all conditions in `when` hold, the condition `must` has to hold."""
 
-    each: str | None = None
+    items_of: str | None = None
     """Path of a list: the demand applies to each item of the list. None for a demand on the whole mapping."""
     parent: list[Condition] = Field(default=[])
-    """If `each` is set: conditions on the mapping with the list. The demand applies only if all of them hold."""
+    """If `items_of` is set: conditions on the mapping with the list. The demand applies only if all of them hold."""
     when: list[Condition] = Field(default=[])
     must: Condition
 
@@ -143,7 +143,7 @@ class Plugin(Spec):
     deprecated: Deprecation | None = None
     """Deprecation of the plugin; None if the plugin is not deprecated."""
     parameters: dict[str, Any] | None = None
-    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if parameters are not checked."""
+    """Parameters of the plugin, as a shape of `planning.picker.value_shapes`; None if parameters are not checked."""
     former_parameters: dict[str, Any] | None = None
     """Shape of the deprecated form of the parameters. One of the two forms is used, never both."""
     defaults: dict[str, Any] = Field(default={})

@@ -29,10 +29,12 @@ def environment(
     }
 
 
-def warnings(traces: Tracing | None, release: Release) -> Iterator[Problem]:
+def judge(traces: Tracing | None, release: Release) -> Iterator[Problem]:
     """Warn if the engines support the sampler, but picker and sidecar do not."""
     samplers = release.tracing.samplers
     if traces is not None and traces.sampler not in samplers:
-        components = "picker supports" if release.sidecar is None else "picker and sidecar support"
+        components = "picker and sidecar support"
+        if release.sidecar is None:
+            components = "picker supports"
         what = f"{release.name}'s {components} only {', '.join(samplers)} ({traces.sampler})"
         yield warning(Path("observability", "tracing", "sampler"), what, release.tracing.otherwise)

@@ -12,8 +12,8 @@ from models.problems import Problem, gap, warning
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, Unknown
-from planning.routes.collisions import reference
-from planning.routes.records import Route
+from planning.routes.records import PlannedRoute
+from planning.routes.request_claims import reference
 
 ACCEPTED_SECONDS = 300
 """Seconds to wait for acceptance. Cloud load balancers take minutes; controllers in the cluster take seconds."""
@@ -35,12 +35,12 @@ class Waits:
     warnings: tuple[Problem, ...]
 
 
-def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
+def gateways(routes: Iterable[PlannedRoute]) -> frozenset[GatewayRef]:
     """Return the gateways that the routes attach to."""
     return frozenset(reference(route).gateway for route in routes)
 
 
-def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
+def decide(routes: Iterable[PlannedRoute], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
     """Select the routes to wait for: the routes of Gateways that a controller is known to have accepted.
 
     A route of any other Gateway gets a warning.
@@ -51,16 +51,22 @@ def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection
     keys = dict[GatewayRef, list[str]]()
     for route in routes:
         keys.setdefault(reference(route).gateway, []).append(route.key)
-    live_gateways = {} if isinstance(live, Unknown) else {gateway.ref: gateway for gateway in live.gateways}
+    live_gateways = dict[GatewayRef, LiveGateway]()
+    if not isinstance(live, Unknown):
+        live_gateways = {gateway.ref: gateway for gateway in live.gateways}
     accepted = {ref for ref in keys if ref in live_gateways and live_gateways[ref].accepted}
-    accepting = tuple(sorted(accepted if locked is None else (ref for ref in keys if _is_locked(ref, locked))))
+    accepting = tuple(sorted(accepted))
+    if locked is not None:
+        accepting = tuple(sorted(ref for ref in keys if is_gateway(ref) and str(ref) in locked))
     awaited_keys = frozenset(key for ref in accepting for key in keys[ref])
     if locked is not None and isinstance(live, Unknown):
         return Waits(awaited_keys, accepting, ())
     warnings = chain.from_iterable(
         _gateway_warnings(ref, _service_list(keys[ref]), live, live_gateways.get(ref)) for ref in sorted(keys)
     )
-    since = () if locked is None else (_since_lock(ref) for ref in sorted(accepted - {*accepting}))
+    since = list[Problem]()
+    if locked is not None:
+        since += map(_since_lock, sorted(accepted - {*accepting}))
     return Waits(awaited_keys, accepting, (*warnings, *since))
 
 
@@ -69,17 +75,13 @@ def is_gateway(ref: GatewayRef) -> bool:
     return (ref.group, ref.kind) == (GATEWAY_GROUP, _KIND)
 
 
-def _is_locked(ref: GatewayRef, locked: Collection[str]) -> bool:
-    return is_gateway(ref) and str(ref) in locked
-
-
 def _since_lock(ref: GatewayRef) -> Problem:
     """Return the warning about a Gateway that was accepted after the lock was written."""
     what = "a controller has accepted this Gateway since the lock was written, but no run waits for its routes"
     return warning(Path(str(ref)), what, "run `python -m cli lock` with --update cluster")
 
 
-def wait(route: Route) -> Wait:
+def wait(route: PlannedRoute) -> Wait:
     """Return the wait for a route: until its Gateway accepts the current `metadata.generation` of the route.
 
     The first condition only improves the error message: every accepted route meets this condition, too. If the gateway
@@ -107,16 +109,21 @@ def _gateway_warnings(
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
     elif not gateway.accepted:
-        reason = f" ({gateway.reason})" if gateway.reason else ""
-        yield warning(
-            at, f"no controller has accepted this Gateway{reason}, so nobody will accept the routes of {services}"
-        )
+        what = f"no controller has accepted this Gateway{_reason(gateway)}, so nobody will accept the routes of"
+        yield warning(at, f"{what} {services}")
     elif not gateway.programmed:
-        reason = f" ({gateway.reason})" if gateway.reason else ""
-        yield warning(at, f"this Gateway is not in effect yet{reason}, nor are the routes of {services}")
+        yield warning(at, f"this Gateway is not in effect yet{_reason(gateway)}, nor are the routes of {services}")
+
+
+def _reason(gateway: LiveGateway) -> str:
+    if not gateway.reason:
+        return ""
+    return f" ({gateway.reason})"
 
 
 def _service_list(keys: list[str]) -> str:
     names = ", ".join(f"services.{key}" for key in sorted(keys)[:_MAX_NAMES])
     more = len(keys) - _MAX_NAMES
-    return f"{names} and {more} more" if more > 0 else names
+    if more > 0:
+        return f"{names} and {more} more"
+    return names

@@ -9,37 +9,50 @@ from planning.ground import gateways
 from planning.ground.ports import ROUTED_PORT
 from planning.interceptor.edge import edge
 from planning.routes import model_names, templates
-from planning.routes.records import Backend, Match, Mirror, Parent, Route, Rule, Timeouts
+from planning.routes.records import Match, Mirror, Parent, PlannedRoute, RouteBackend, RouteRule, TimeLimits
 from planning.variant.context import Contexts, VariantContext
 
 CATCH_ALL = "/"
 """Path prefix that matches every path."""
 
 
-def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[Rule, ...]) -> Route:
+def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[RouteRule, ...]) -> PlannedRoute:
     """Return the route of a service with a gateway. `matches` and `rules` have passed the checks."""
     variant = contexts.primary(key)
-    spec, gateway, metering = variant.service.route, variant.gateway, edge(variant)
+    spec = variant.service.route
+    gateway = variant.gateway
+    metering = edge(variant)
     if gateway is None:
         raise ValueError("this service has no gateway")
-    return Route(
+    remove_headers = spec.remove_headers
+    if metering is not None:
+        remove_headers = (*remove_headers, *metering.remove_headers)
+    return PlannedRoute(
         key=key,
         namespace=variant.namespace,
         name=variant.names.base,
         parent=_parent(gateway, variant.stack.namespace),
+        gateway_at=gateway_path(variant),
         hostnames=spec.hostnames,
         matches=matches,
         rules=rules,
         annotations=spec.annotations,
         set_headers=dict(sorted(spec.set_headers.items())),
-        remove_headers=(*spec.remove_headers, *(() if metering is None else metering.remove_headers)),
+        remove_headers=remove_headers,
         mirror=_mirror(contexts, variant),
         timeouts=timeouts(variant),
         model_names=model_names.plan(variant),
     )
 
 
-def mirroring_namespaces(routes: Iterable[Route]) -> dict[str, set[str]]:
+def gateway_path(variant: VariantContext) -> Path:
+    """Return the path of the key that sets the Gateway for a service's route."""
+    if variant.service.route.gateway is None:
+        return Path("gateway")
+    return variant.path / "route" / "gateway"
+
+
+def mirroring_namespaces(routes: Iterable[PlannedRoute]) -> dict[str, set[str]]:
     """Return the namespaces of the routes that mirror requests to a service, by the service's key."""
     namespaces = dict[str, set[str]]()
     for route in routes:
@@ -53,17 +66,22 @@ def resolve_match(variant: VariantContext, at: Path, match: RouteMatch) -> Match
 
     `at` is the place of the match in the configuration. Raises `TemplateError` for a path that cannot be rendered.
     """
-    path = CATCH_ALL if match.path is None else templates.path(match.path, record(variant, match.path))
-    model = {} if match.model is None else {variant.release.picker.headers.base_model: match.model}
-    headers = dict(sorted({**match.headers, **model}.items()))
-    return Match(path, headers, at)
+    path = CATCH_ALL
+    if match.path is not None:
+        path = templates.path(match.path, record(variant, match.path))
+    headers = dict(match.headers)
+    if match.model is not None:
+        headers[variant.release.picker.headers.base_model] = match.model
+    return Match(path, dict(sorted(headers.items())), at)
 
 
 def record(variant: VariantContext, template: str) -> dict[str, Any]:
     """Return the record that a path template reads: metadata of the service, and its configuration after merging."""
     service = variant.service
-    # Dumping the service takes longer than the rest of a route's plan, and few templates read it.
-    spec = service.model_dump(by_alias=True, exclude_none=True, warnings=False) if ".spec" in template else {}
+    spec = dict[str, Any]()
+    if ".spec" in template:
+        # Dumping the service takes longer than the rest of a route's plan, and few templates read it.
+        spec = service.model_dump(by_alias=True, exclude_none=True, warnings=False)
     return {
         "metadata": {
             "name": service.name or variant.key,
@@ -75,12 +93,13 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
     }
 
 
-def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[Rule, ...]:
+def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[RouteRule, ...]:
     """Return the rules for matches. A rule with the canary's headers precedes the rule without them.
 
     The primary is the last backend: a gateway that asks only one picker for a rule asks the picker of the last backend.
     """
-    share, planned = variant.share, list[Rule]()
+    share = variant.share
+    planned = list[RouteRule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
         if canary is None:
             planned.append(_rule(variant, group, prefix))
@@ -89,28 +108,33 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantCo
             planned.append(_rule(canary, tuple(_with_headers(match, share.headers) for match in group), prefix))
         if variant.metered_as is not None:
             # The interceptor forwards all requests of a rule to one Service, so the canary gets all of them or none.
-            planned.append(_rule(canary if share.canary else variant, group, prefix))
+            receiver = variant
+            if share.canary:
+                receiver = canary
+            planned.append(_rule(receiver, group, prefix))
             continue
         backends = _backend(canary, share.canary), _backend(variant, share.primary)
-        planned.append(Rule(group, backends, prefix))
+        planned.append(RouteRule(group, backends, prefix))
     return tuple(planned)
 
 
-def _rule(variant: VariantContext, matches: tuple[Match, ...], prefix: str | None) -> Rule:
+def _rule(variant: VariantContext, matches: tuple[Match, ...], prefix: str | None) -> RouteRule:
     """Return a rule that sends all requests to one variant."""
     metering = edge(variant)
     if metering is None:
-        return Rule(matches, (_backend(variant, 1),), prefix)
-    namespace = None if metering.namespace == variant.namespace else metering.namespace
-    backend = Backend(metering.name, 1, metering.port, namespace)
-    return Rule(matches, (backend,), prefix, metering.set_headers)
+        return RouteRule(matches, (_backend(variant, 1),), prefix)
+    namespace = None
+    if metering.namespace != variant.namespace:
+        namespace = metering.namespace
+    backend = RouteBackend(metering.name, 1, metering.port, namespace)
+    return RouteRule(matches, (backend,), prefix, metering.set_headers)
 
 
-def _backend(variant: VariantContext, weight: int) -> Backend:
+def _backend(variant: VariantContext, weight: int) -> RouteBackend:
     """Return the backend of a variant: its pool, or its Service if it has no endpoint picker."""
     if variant.has_picker:
-        return Backend(variant.names.pool, weight)
-    return Backend(variant.names.base, weight, ROUTED_PORT)
+        return RouteBackend(variant.names.pool, weight)
+    return RouteBackend(variant.names.base, weight, ROUTED_PORT)
 
 
 def _rule_groups(matches: tuple[Match, ...], prefix: str) -> Iterator[tuple[str | None, tuple[Match, ...]]]:
@@ -149,15 +173,18 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
     return Mirror(spec.service, target.base, target.namespace, spec.percent)
 
 
-def timeouts(variant: VariantContext) -> Timeouts | None:
+def timeouts(variant: VariantContext) -> TimeLimits | None:
     """Return the time limits of a service's route. None if the route has no limits, or the gateway ignores them."""
-    spec, gateway = variant.service.route.timeouts, variant.gateway
+    spec = variant.service.route.timeouts
+    gateway = variant.gateway
     if spec is None or spec.request is spec.backend_request is None or not takes_timeouts(gateway):
         return None
-    return Timeouts(spec.request, spec.backend_request)
+    return TimeLimits(spec.request, spec.backend_request)
 
 
 def takes_timeouts(gateway: Gateway | None) -> bool:
     """Tell whether a gateway applies the time limits of routes. Without facts about this, the answer is yes."""
-    facts = None if gateway is None else gateways.facts(gateway)
+    if gateway is None:
+        return True
+    facts = gateways.facts(gateway)
     return facts is None or facts.timeouts is None or facts.timeouts.route

@@ -10,8 +10,7 @@ from models.paths import Path
 from models.problems import Problem
 from models.source import served_name
 from planning.ground.cluster_facts import GatewayRef
-from planning.routes.records import ModelNames, Route
-from planning.variant import images
+from planning.routes.records import ModelNames, PlannedRoute
 from planning.variant.context import VariantContext
 
 
@@ -23,9 +22,10 @@ def plan(variant: VariantContext) -> ModelNames | None:
     return ModelNames(base, tuple(sorted(_other_names(variant) - {base})))
 
 
-def problems(variant: VariantContext) -> Iterator[Problem]:
+def judge(variant: VariantContext) -> Iterator[Problem]:
     """Reject a match with a model that the header never holds, because this model is not the service's base model."""
-    base, path = _base_model(variant), variant.path
+    base = _base_model(variant)
+    path = variant.path
     for index, match in enumerate(variant.service.route.matches):
         if match.model is None or match.model == base:
             continue
@@ -35,18 +35,20 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
         yield Problem(at, what, remedy, (path / "model", path / "engine"))
 
 
-def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
+def collisions(routes: Iterable[PlannedRoute]) -> Iterator[Problem]:
     """Reject a name that two services on one gateway use for different base models."""
-    holders = dict[tuple[GatewayRef, str], tuple[str, Route]]()
+    holders = dict[tuple[GatewayRef, str], tuple[str, PlannedRoute]]()
     for route in routes:
-        parent, names = route.parent, route.model_names
+        parent = route.parent
+        names = route.model_names
         if names is None:
             continue
         ref = GatewayRef(parent.group, parent.kind, parent.namespace, parent.name)
         for name in (names.base, *names.others):
             base, holder = holders.setdefault((ref, name), (names.base, route))
             if base != names.base:
-                at, other = Path("services", route.key), Path("services", holder.key)
+                at = Path("services", route.key)
+                other = Path("services", holder.key)
                 what = f"uses a model name that {other} uses for base model {base} ({name})"
                 yield Problem(at, what, "rename the adapter or the rewrite", (at, other))
 
@@ -57,9 +59,16 @@ def _base_model(variant: VariantContext) -> str | None:
     if not models:
         return None
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    return models[0] if name is None or images.is_custom(variant.spec, variant.spec) else name
+    if name is None or variant.is_custom:
+        return models[0]
+    return name
 
 
 def _other_names(variant: VariantContext) -> set[str]:
-    lora, rewrites = variant.spec.model.lora, variant.service.rewrites if variant.has_picker else ()
-    return {*(lora.adapters if lora is not None else ()), *(rewrite.model for rewrite in rewrites)}
+    lora = variant.spec.model.lora
+    names = set[str]()
+    if variant.has_picker:
+        names |= {rewrite.model for rewrite in variant.service.rewrites}
+    if lora is not None:
+        names |= lora.adapters.keys()
+    return names

@@ -12,28 +12,25 @@ from planning.variant.canary import ALL
 from planning.variant.context import VariantContext
 
 
-def problems(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Reject a canary's share of requests in a service with prefill if the gateway asks only the primary's picker.
+def judge(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
+    """Judge a canary's share of requests if the gateway asks only the primary's picker.
 
-    The primary's picker writes prefill pods of the primary into requests to the canary. The canary's sidecars refuse
-    these pods.
+    With prefill, the share is an error: the primary's picker writes prefill pods of the primary into requests to the
+    canary, and the canary's sidecars refuse these pods. Without prefill, no picker chooses among the canary's pods,
+    which then get requests in turn.
     """
-    canary, path = variant.service.canary, variant.path
-    if canary is None or not _lacks_picker(variant, gateway) or (variant.spec.prefill, canary.prefill) == (None, None):
-        return
-    what = f"divides requests between pools with prefill, but {_reason(gateway)} ({canary.weight})"
-    remedy = f"set gateway.version if the gateway runs {_since(gateway)} or newer, or write weight 0 and canary.headers"
-    depends_on = (path / "prefill", path / "canary" / "prefill", path / "route" / "gateway")
-    yield Problem(path / "canary" / "weight", what, remedy, depends_on)
-
-
-def warnings(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Yield a warning if no picker chooses among the canary's pods. These pods then get requests in turn."""
     canary = variant.service.canary
-    if canary is not None and _lacks_picker(variant, gateway):
+    path = variant.path
+    if canary is None or not _lacks_picker(variant, gateway):
+        return
+    upgrade = f"set gateway.version if the gateway runs {_since(gateway)} or newer"
+    if variant.spec.prefill is not None or canary.prefill is not None:
+        what = f"divides requests between pools with prefill, but {_reason(gateway)} ({canary.weight})"
+        depends_on = (path / "prefill", path / "canary" / "prefill", path / "route" / "gateway")
+        yield Problem(path / "canary" / "weight", what, f"{upgrade}, or write weight 0 and canary.headers", depends_on)
+    else:
         what = f"no endpoint picker chooses among the canary's pods, because {_reason(gateway)}"
-        remedy = f"set gateway.version if the gateway runs {_since(gateway)} or newer"
-        yield warning(variant.path / "canary" / "weight", what, remedy)
+        yield warning(path / "canary" / "weight", what, upgrade)
 
 
 def _lacks_picker(variant: VariantContext, gateway: Gateway) -> bool:
@@ -45,11 +42,14 @@ def _lacks_picker(variant: VariantContext, gateway: Gateway) -> bool:
 
 def _reason(gateway: Gateway) -> str:
     facts = gateways.facts(gateway)
-    title = gateway.provider if facts is None else facts.title
-    version = "of an unknown version" if gateway.version is None else gateway.version
-    return f"{title} {version} asks the primary's picker alone"
+    title = gateway.provider
+    if facts is not None:
+        title = facts.title
+    return f"{title} {gateway.version or 'of an unknown version'} asks the primary's picker alone"
 
 
 def _since(gateway: Gateway) -> str:
     facts = gateways.facts(gateway)
-    return "" if facts is None else ", ".join(facts.weighted_pools.since)
+    if facts is None:
+        return ""
+    return ", ".join(facts.weighted_pools.since)

@@ -34,7 +34,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class RouteBackend:
     """An InferencePool or a Service, and its weight relative to the other backends of the rule."""
 
     name: str
@@ -57,7 +57,7 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeouts:
+class TimeLimits:
     """Maximum durations of a request, as the user wrote them. None for the gateway's default."""
 
     request: str | None
@@ -65,12 +65,12 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RouteRule:
     """Rule of a route: the requests that have the same backends and the same rewrite."""
 
     matches: tuple[Match, ...]
     """A request has to meet at least one of these matches."""
-    backends: tuple[Backend, ...]
+    backends: tuple[RouteBackend, ...]
     prefix: str | None
     """Replacement of the path prefix. None if the path stays as it is."""
     set_headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -88,7 +88,7 @@ class ModelNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class PlannedRoute:
     """HTTPRoute of a service."""
 
     key: str
@@ -96,11 +96,13 @@ class Route:
     namespace: str
     name: str
     parent: Parent
+    gateway_at: Path
+    """Path in the configuration of the key that sets the Gateway."""
     hostnames: tuple[str, ...]
     """Hosts of the route. Empty for every host of the listener."""
     matches: tuple[Match, ...]
     """Matches from the configuration, without the headers of the canary."""
-    rules: tuple[Rule, ...]
+    rules: tuple[RouteRule, ...]
     """Rules for the matches, and for the matches with the canary's headers. Of rules that match equally well, the first
     applies."""
     annotations: Mapping[str, str]
@@ -108,7 +110,7 @@ class Route:
     set_headers: Mapping[str, str]
     remove_headers: tuple[str, ...]
     mirror: Mirror | None
-    timeouts: Timeouts | None
+    timeouts: TimeLimits | None
     model_names: ModelNames | None = None
     """Names for payload processors. None if no match of the route has a model."""
 
@@ -119,7 +121,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Objective:
+class PoolObjective:
     """Priority that a request gets by naming the objective."""
 
     key: str
@@ -146,5 +148,5 @@ class PoolRequests:
 
     api_version: str
     """apiVersion of the InferenceObjective and InferenceModelRewrite objects."""
-    objectives: tuple[Objective, ...]
+    objectives: tuple[PoolObjective, ...]
     aliases: tuple[Alias, ...]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from models.problems import Problem, warning
 from planning.ground.names import CANARY
-from planning.routes.records import Alias, Objective, PoolRequests
+from planning.routes.records import Alias, PoolObjective, PoolRequests
 from planning.variant.context import VariantContext
 
 _VERSION = "v1alpha2"
@@ -19,7 +19,7 @@ def plan(variant: VariantContext) -> PoolRequests:
     if not variant.has_picker:
         return PoolRequests("", (), ())
     objectives = (
-        Objective(key, variant.names.objective(key), spec.priority)
+        PoolObjective(key, variant.names.objective(key), spec.priority)
         for key, spec in sorted(variant.spec.objectives.items())
     )
     aliases = (
@@ -29,7 +29,7 @@ def plan(variant: VariantContext) -> PoolRequests:
     return PoolRequests(f"{variant.release.picker.objectives_group}/{_VERSION}", tuple(objectives), tuple(aliases))
 
 
-def warnings(variant: VariantContext) -> Iterator[Problem]:
+def judge(variant: VariantContext) -> Iterator[Problem]:
     """Yield warnings about objectives and rewrites that apply to only some requests of a service, or to none."""
     if variant.variant_name == CANARY or not variant.has_picker:
         return
@@ -43,7 +43,8 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 def _unread(variant: VariantContext) -> Iterator[Problem]:
     """Yield warnings about objectives and rewrites that the picker of the release does not read."""
-    facts, service = variant.release.picker.unread_requests, variant.service
+    facts = variant.release.picker.unread_requests
+    service = variant.service
     if facts is None or variant.spec.endpoint_picker.image is not None:
         return
     for key, values in (("objectives", service.objectives), ("rewrites", service.rewrites)):

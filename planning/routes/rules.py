@@ -1,11 +1,11 @@
 """Validation of routes and rewrites. `resolve` returns the routes of a stack together with their problems."""
 
 import difflib
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, errors, warning, warnings
 from models.routing import MAX_HEADERS, Gateway, Rewrite, RouteMatch
 from models.routing import Route as RouteSpec
 from models.source import served_name
@@ -13,10 +13,9 @@ from models.vocabulary import milliseconds
 from planning.ground import gateways
 from planning.ground.names import PRIMARY
 from planning.interceptor import edge
-from planning.routes import collisions, httproute, model_names, pickers
-from planning.routes.records import Match, Route, Rule
+from planning.routes import collisions, hosts_and_ties, httproute, model_names, nested_paths, pickers, requests
+from planning.routes.records import Match, PlannedRoute, RouteRule
 from planning.routes.templates import TemplateError
-from planning.variant import images
 from planning.variant.context import Contexts, VariantContext
 
 _MAX_RULES = 16
@@ -25,29 +24,42 @@ _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
 """Headers with the length or destination of a message. If a route changes them, proxies refuse or misread messages."""
 
 
-def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
-    """Return the planned routes by service key, and every problem of routes and rewrites.
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Planned routes of a stack, with errors and warnings about them."""
 
-    A route with a problem is left out, unless all problems of the route count only for explicit values
-    (`explicit_only`).
+    routes: Mapping[str, PlannedRoute]
+    """Routes by service key. A service is left out if its route is disabled, has no gateway, or has an error."""
+    of_services: Mapping[str, tuple[Problem, ...]]
+    """Problems of routes, objectives and rewrites, by service key."""
+    between_services: tuple[Problem, ...]
+    """Problems of several routes together."""
+
+
+def resolve(contexts: Contexts) -> Routing:
+    """Return the planned routes, and every problem of routes, objectives and rewrites.
+
+    A route with an error is left out, unless all errors of the route count only for explicit values (`explicit_only`).
     """
-    routes, sound_routes, found = dict[str, Route](), list[Route](), list[Problem]()
+    routes = dict[str, PlannedRoute]()
+    sound_routes = list[PlannedRoute]()
+    of_services = dict[str, tuple[Problem, ...]]()
     for variant in contexts.of(PRIMARY):
-        route, route_problems = _route(contexts, variant)
-        found += [*route_problems, *_rewrites(variant)]
+        route, problems = _route(contexts, variant)
+        doubts = list[Problem]()
         if route is not None:
             routes[variant.key] = route
-            sound_routes += [] if route_problems else [route]
-    return routes, (*found, *collisions.problems(sound_routes), *model_names.collisions(sound_routes))
-
-
-def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield the warnings about a service's route."""
-    if variant.gateway is None or not variant.service.route.enabled:
-        return
-    yield from _undrained_requests(variant)
-    yield from _mirrored_model(variant)
-    yield from pickers.warnings(variant, variant.gateway)
+            doubts += [*_undrained_requests(variant), *_mirrored_model(variant), *warnings(problems)]
+            if not errors(problems):
+                sound_routes.append(route)
+        of_services[variant.key] = (*errors(problems), *_rewrites(variant), *doubts, *requests.judge(variant))
+    between_services = (
+        *collisions.judge(sound_routes),
+        *model_names.collisions(sound_routes),
+        *hosts_and_ties.judge(routes.values()),
+        *nested_paths.judge(routes.values()),
+    )
+    return Routing(routes, of_services, between_services)
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
@@ -55,7 +67,8 @@ def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
 
     A limit of 0 means that requests may take any time.
     """
-    canary, timeouts = variant.service.canary, httproute.timeouts(variant)
+    canary = variant.service.canary
+    timeouts = httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
         return
     longest = milliseconds(timeouts.request)
@@ -65,17 +78,21 @@ def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
     for name, drain in drains.items():
         if longest and longest <= milliseconds(drain):
             continue
-        difference = "is above" if longest else "sets no limit, unlike"
+        difference = "sets no limit, unlike"
+        if longest:
+            difference = "is above"
         cut = f"requests longer than {drain} are cut when pods are replaced"
         what = f"{difference} {name} ({timeouts.request}, {drain}): {cut}"
-        remedy = f"set {name}: {timeouts.request}" if longest else f"set {name} to the time of the longest request"
+        remedy = f"set {name} to the time of the longest request"
+        if longest:
+            remedy = f"set {name}: {timeouts.request}"
         yield warning(variant.path / "route" / "timeouts" / "request", what, remedy)
 
 
 def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
     """Yield a warning if the mirror's target serves another model than the requests ask for."""
     mirror = variant.service.route.mirror
-    if mirror is None or mirror.service == variant.key:
+    if mirror is None or mirror.service == variant.key or mirror.service not in variant.stack.services:
         return
     target = variant.stack.services[mirror.service].model
     requested, served = (served_name(model.name, model.source) for model in (variant.spec.model, target))
@@ -84,41 +101,47 @@ def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
         yield warning(variant.path / "route" / "mirror", what)
 
 
-def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
+def _route(contexts: Contexts, variant: VariantContext) -> tuple[PlannedRoute | None, list[Problem]]:
     """Return a service's route and its problems.
 
     The route is None if it is disabled, if there is no gateway, or if one of the problems is not `explicit_only`.
     """
-    spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
+    spec = variant.service.route
+    at = variant.path / "route"
+    gateway = variant.gateway
     mirror_problems = list(_mirror(variant, at))
     if gateway is None:
         return None, [*_without_gateway(spec, at), *mirror_problems]
     matches, match_problems = _matches(variant, gateway)
-    found = [*_version(variant, gateway), *match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
-    found += _header_commands(spec, at, gateway)
-    found += _repeated_hostnames(spec, at)
+    problems = [*_version(variant, gateway), *match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
+    problems += _header_commands(spec, at, gateway)
+    problems += _repeated_hostnames(spec, at)
     if not spec.enabled:
         # A mistake in a disabled route counts only in keys that the service writes, not in inherited keys.
-        return None, [*(replace(problem, explicit_only=True) for problem in found), *mirror_problems]
-    found += mirror_problems
+        return None, [*(replace(problem, explicit_only=True) for problem in problems), *mirror_problems]
+    problems += mirror_problems
     if match_problems:
-        return None, found
-    found += _repeated_matches(matches)
+        return None, problems
+    problems += _repeated_matches(matches)
     canary = contexts.canary(variant.key)
-    found += pickers.problems(variant, gateway)
+    problems += pickers.judge(variant, gateway)
     rules = httproute.rules(variant, matches, canary)
-    found += _rule_count(variant, at, rules)
-    is_sound = all(problem.explicit_only for problem in found)
-    return (httproute.route(contexts, variant.key, matches, rules) if is_sound else None), found
+    problems += _rule_count(variant, at, rules)
+    if not all(problem.explicit_only for problem in errors(problems)):
+        return None, problems
+    return httproute.route(contexts, variant.key, matches, rules), problems
 
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     """Reject a version of the gateway that is too old for the InferencePools of the release channel."""
-    at = Path("gateway") if variant.service.route.gateway is None else variant.path / "route" / "gateway"
-    facts, version = gateways.facts(gateway), gateway.version
+    at = httproute.gateway_path(variant)
+    facts = gateways.facts(gateway)
+    version = gateway.version
     if facts is None or version is None or not variant.has_picker:
         return
-    requirement = variant.release.requirements.istio if gateway.provider == "istio" else facts.minimum
+    requirement = facts.minimum
+    if gateway.provider == "istio":
+        requirement = variant.release.requirements.istio
     if requirement is not None and gateways.numbers(version) < gateways.numbers(requirement.version):
         what = f"is too old for release {variant.release.name} ({version})"
         remedy = f"upgrade {facts.title} to {requirement.version} or newer"
@@ -128,13 +151,15 @@ def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
 def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
     for name, field in RouteSpec.model_fields.items():
         if getattr(spec, name) != field.get_default():
-            what, remedy = "has no effect without a gateway", "add gateway, or remove it"
+            what = "has no effect without a gateway"
+            remedy = "add gateway, or remove it"
             yield Problem(at / (field.alias or name), what, remedy, (Path("gateway"),), explicit_only=True)
 
 
 def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ...], list[Problem]]:
     """Return the matches of a service's route that can be rendered, and the problems of all matches."""
-    matches, found = list[Match](), list[Problem]()
+    matches = list[Match]()
+    problems = list[Problem]()
     top = variant.path / "route" / "matches"
     for index, spec in enumerate(variant.service.route.matches):
         at = top / index
@@ -143,16 +168,18 @@ def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ..
             remedy = (
                 "match a header, or put a payload processor in front of the gateway and set gateway.bodyRouter: true"
             )
-            found.append(Problem(at / "model", what, remedy, (Path("gateway"), variant.path / "route" / "gateway")))
-        found += _match_headers(variant, spec, at)
+            problems.append(Problem(at / "model", what, remedy, (Path("gateway"), variant.path / "route" / "gateway")))
+        problems += _match_headers(variant, spec, at)
         try:
             match = httproute.resolve_match(variant, at, spec)
         except TemplateError as error:
-            found.append(_render_problem(variant, at / "path", error))
+            problems.append(_render_problem(variant, at / "path", error))
         else:
             matches.append(match)
-            found += _catch_all(variant, match, gateway)
-    return tuple(matches), [*found, *(model_names.problems(variant) if gateway.body_router else ())]
+            problems += _catch_all(variant, match, gateway)
+    if gateway.body_router:
+        problems += model_names.judge(variant)
+    return tuple(matches), problems
 
 
 def _repeated_hostnames(spec: RouteSpec, at: Path) -> Iterator[Problem]:
@@ -175,18 +202,10 @@ def _repeated_matches(matches: Sequence[Match]) -> Iterator[Problem]:
 
 def _render_problem(variant: VariantContext, at: Path, error: TemplateError) -> Problem:
     """Return the problem of a path that cannot be rendered. For an inherited path, the message names the service."""
-    service = f" for {variant.path}" if _is_inherited(variant) else ""
-    what = f"cannot be rendered{service} ({error})"
-    return Problem(at, what, error.remedy, (variant.path / "labels", variant.path / "annotations", Path("labels")))
-
-
-def _is_inherited(variant: VariantContext) -> bool:
-    """Tell whether the matches of a service come from the stack's defaults."""
-    route = variant.stack.defaults.get("route")
-    default_matches = route.get("matches") if isinstance(route, dict) else None
-    return default_matches == [
-        match.model_dump(by_alias=True, exclude_unset=True) for match in variant.service.route.matches
-    ]
+    depends_on = (variant.path / "labels", variant.path / "annotations", Path("labels"))
+    what = f"cannot be rendered for {variant.path} ({error})"
+    inherited = Problem(at, what, error.remedy, depends_on, names_service=True)
+    return Problem(at, f"cannot be rendered ({error})", error.remedy, depends_on, when_inherited=inherited)
 
 
 def _catch_all(variant: VariantContext, match: Match, gateway: Gateway) -> Iterator[Problem]:
@@ -204,10 +223,14 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
     """
     if not match.headers and match.model is None:
         return
-    canary, depends_on = variant.service.canary, (variant.path / "canary" / "headers",)
-    holders = {} if canary is None else {name.lower(): "canary.headers" for name in canary.headers}
+    canary = variant.service.canary
+    depends_on = (variant.path / "canary" / "headers",)
+    holders = dict[str, str]()
+    if canary is not None:
+        holders = {name.lower(): "canary.headers" for name in canary.headers}
     places = [(at / "headers" / name, name) for name in match.headers]
-    places += [] if match.model is None else [(at / "model", variant.release.picker.headers.base_model)]
+    if match.model is not None:
+        places.append((at / "model", variant.release.picker.headers.base_model))
     for place, name in places:
         if name.lower() in holders:
             what = f"is matched by {holders[name.lower()]}, too ({name})"
@@ -224,37 +247,48 @@ def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
     A gateway applies the filters of a route after it has asked the endpoint picker. The picker therefore never reads a
     header that a route sets, and a route could change the headers that the picker sets.
     """
-    spec, facts = variant.service.route, variant.release.picker.headers
+    spec = variant.service.route
+    facts = variant.release.picker.headers
     if not spec.set_headers and not spec.remove_headers:
         return
-    read = facts.of_requests if variant.has_picker else ()
-    answered = (facts.destination, facts.prefill) if variant.has_picker else ()
-    reserved = {name.lower() for name in answered if name is not None}
-    added, removed = {name.lower() for name in spec.set_headers}, set[str]()
     places = [(at / "setHeaders" / name, name) for name in spec.set_headers]
-    for place, name in places:
-        if name.lower() in read:
-            what = f"is read by the endpoint picker before a route sets headers ({name})"
-            yield Problem(place, what, "remove it, and let clients send the header")
+    reserved = set[str]()
+    if variant.has_picker:
+        reserved = {name.lower() for name in (facts.destination, facts.prefill) if name is not None}
+        for place, name in places:
+            if name.lower() in facts.of_requests:
+                what = f"is read by the endpoint picker before a route sets headers ({name})"
+                yield Problem(place, what, "remove it, and let clients send the header")
     places += [(at / "removeHeaders" / index, name) for index, name in enumerate(spec.remove_headers)]
     for place, name in places:
         if name.lower() in reserved:
             yield Problem(place, f"is a header that the endpoint picker sets ({name})", "remove it")
         if name.lower() in _FRAMING_HEADERS:
             yield Problem(place, f"controls the framing or the destination of messages ({name})", "remove it")
+    yield from _repeated_headers(spec, at)
+
+
+def _repeated_headers(spec: RouteSpec, at: Path) -> Iterator[Problem]:
+    added = {name.lower() for name in spec.set_headers}
+    removed = set[str]()
     for index, name in enumerate(spec.remove_headers):
         if name.lower() in added | removed:
-            other = "is in setHeaders, too" if name.lower() in added else "is listed twice"
+            other = "is listed twice"
+            if name.lower() in added:
+                other = "is in setHeaders, too"
             yield Problem(at / "removeHeaders" / index, f"{other} ({name})", "keep one of them", (at / "setHeaders",))
         removed.add(name.lower())
 
 
 def _header_commands(spec: RouteSpec, at: Path, gateway: Gateway) -> Iterator[Problem]:
     """Reject values with commands of the gateway. The message has no values, which may be credentials."""
-    mark, facts = gateways.command_mark(gateway), gateways.facts(gateway)
+    mark = gateways.command_mark(gateway)
+    facts = gateways.facts(gateway)
     if mark is None:
         return
-    proxies = "proxies made from Envoy" if facts is None else facts.title
+    proxies = "proxies made from Envoy"
+    if facts is not None:
+        proxies = facts.title
     for name, value in spec.set_headers.items():
         if mark in value:
             what = f"has {mark!r}, with which a command for {proxies} begins"
@@ -283,11 +317,11 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         return
     services = variant.stack.services
     if mirror.service not in services:
+        what = f"is no service of this stack ({mirror.service})"
         # A mistake in the defaults is reported only once if its message is the same for all services that inherit it.
-        others = sorted(services if _is_default_mirror(variant) else services.keys() - {variant.key})
-        close = difflib.get_close_matches(mirror.service, others, n=1)
-        remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(others)}" if others else "remove mirror"
-        yield Problem(at / "mirror" / "service", f"is no service of this stack ({mirror.service})", remedy)
+        inherited = Problem(at / "mirror" / "service", what, _known_services(mirror.service, services))
+        remedy = _known_services(mirror.service, services.keys() - {variant.key})
+        yield Problem(at / "mirror" / "service", what, remedy, when_inherited=inherited)
     if mirror.service == variant.key:
         what = f"is the service itself ({mirror.service})"
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", explicit_only=True)
@@ -304,14 +338,14 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(at / "mirror" / "service", what, remedy, depends_on)
 
 
-def _is_default_mirror(variant: VariantContext) -> bool:
-    """Tell whether the mirror of a service comes from the stack's defaults."""
-    route, mirror = variant.stack.defaults.get("route"), variant.service.route.mirror
-    default = route.get("mirror") if isinstance(route, dict) else None
-    return isinstance(default, dict) and mirror is not None and default.get("service") == mirror.service
+def _known_services(name: str, services: Collection[str]) -> str:
+    """Return the advice for a name that no service has: a service with a similar name, or all services."""
+    for similar in difflib.get_close_matches(name, sorted(services), n=1):
+        return f"did you mean {similar}?"
+    return f"known: {', '.join(sorted(services))}" if services else "remove mirror"
 
 
-def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Iterator[Problem]:
+def _rule_count(variant: VariantContext, at: Path, rules: Sequence[RouteRule]) -> Iterator[Problem]:
     """Reject more rules than an HTTPRoute may have. The spec itself limits the number of matches and hostnames."""
     canary = variant.service.canary
     if len(rules) > _MAX_RULES:
@@ -335,9 +369,11 @@ def _rewrites(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Problem]:
-    served, seen = _served_names(variant), set[str]()
+    served = _served_names(variant)
+    seen = set[str]()
     for index, target in enumerate(rewrite.targets):
-        target_path, model = at / "targets" / index / "model", target.model
+        target_path = at / "targets" / index / "model"
+        model = target.model
         if served and model not in served:
             depends_on = (variant.path / "model", variant.path / "engine")
             what = f"is not a model of this service ({model})"
@@ -350,7 +386,9 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Pr
 def _served_names(variant: VariantContext) -> tuple[str, ...]:
     """Return the model names that the engine serves. Empty if only a custom image knows these names."""
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or images.is_custom(variant.spec, variant.spec):
+    if name is None or variant.is_custom:
         return ()
     lora = variant.spec.model.lora
-    return (name, *sorted(lora.adapters if lora is not None else ()))
+    if lora is None:
+        return (name,)
+    return (name, *sorted(lora.adapters))

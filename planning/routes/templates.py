@@ -15,7 +15,9 @@ Exception
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
+
+from models.trees import mapping, sequence
 
 _MAX_BYTES = 200
 """Maximum length of a path in bytes."""
@@ -50,7 +52,9 @@ class TemplateError(ValueError):
 
     def __init__(self, shown: str, why: str, remedy: str = "change the template") -> None:
         super().__init__(f"{shown}: {why}")
-        self.shown, self.why, self.remedy = shown, why, remedy
+        self.shown = shown
+        self.why = why
+        self.remedy = remedy
 
 
 def path(template: str, record: Mapping[str, Any]) -> str:
@@ -73,7 +77,8 @@ def path(template: str, record: Mapping[str, Any]) -> str:
 
 def _check_literals(template: str) -> None:
     """Raise `TemplateError` unless what is written outside of expressions can be in the path of a route."""
-    shown, literals = _shorten(template), _EXPRESSION.sub("x", template)
+    shown = _shorten(template)
+    literals = _EXPRESSION.sub("x", template)
     if "{" in literals or "}" in literals:
         raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
     for character in literals:
@@ -88,14 +93,16 @@ def _check_literals(template: str) -> None:
 
 def _shorten(text: str) -> str:
     """Return a text as messages show it."""
-    return f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
+    if len(text) > _SHOWN:
+        return f"{text[:_SHOWN]}…"
+    return text
 
 
 def segment(text: str) -> str:
     """Return text as a segment: in lower case, with `-` for invalid characters, at most 63 characters."""
     shown = text.strip()
     # A capital such as İ has two characters in lower case. Only the first is used, so that lengths do not change.
-    lowered = shown.lower() if shown.isascii() else "".join(character.lower()[:1] for character in shown)
+    lowered = "".join(character.lower()[:1] for character in shown)
     return _INVALID_IN_LABEL.sub("-", lowered).strip("-")[:_MAX_SEGMENT].rstrip("-")
 
 
@@ -118,7 +125,9 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
         return segment(literal[1] or literal[2] or "")
     value = _single_value(shown, expression, record)
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if not isinstance(value, str | int | float):
         raise TemplateError(shown, "is neither text nor a number", "name a key below it")
     if _ANNOTATION.fullmatch(expression):
@@ -146,7 +155,9 @@ def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> obj
 
 def _steps(shown: str, expression: str) -> Iterator[re.Match[str]]:
     """Yield the steps of the path `expression`. A `$` or `@` at its start means the record itself."""
-    at = 1 if expression[0] in "$@" else 0
+    at = 0
+    if expression[0] in "$@":
+        at = 1
     if at == len(expression):
         raise TemplateError(shown, "is neither text nor a number", "name a key below it")
     while at < len(expression):
@@ -159,14 +170,16 @@ def _steps(shown: str, expression: str) -> Iterator[re.Match[str]]:
 
 def _children(value: object, step: re.Match[str]) -> Iterator[object]:
     """Yield the values to which a step leads from `value`: none or one; for `*`, all values below `value`."""
-    mapping: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-    items = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+    fields = mapping(value)
+    items = sequence(value)
     if step["any"] or step["each"]:
-        yield from (*mapping.values(), *items)
+        yield from (*fields.values(), *items)
     elif step["index"] is not None:
-        yield from [*items][int(step["index"]) :][:1] if -len(items) <= int(step["index"]) else ()
-    elif _step_text(step) in mapping:
-        yield mapping[_step_text(step)]
+        index = int(step["index"])
+        if -len(items) <= index < len(items):
+            yield items[index]
+    elif _step_text(step) in fields:
+        yield fields[_step_text(step)]
 
 
 def _step_text(step: re.Match[str]) -> str:

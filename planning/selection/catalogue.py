@@ -112,7 +112,8 @@ class Catalogue:
 
 def _parallelism(profile: Profile) -> Parallelism:
     """Return the parallelism of a profile. If the profile does not set `tensor`, the number of devices decides it."""
-    layout, count = profile.service.parallelism, profile.device_count
+    layout = profile.service.parallelism
+    count = profile.device_count
     if layout.tensor is not None or not count:
         return layout
     return layout.model_copy(update={"tensor": count // (layout.pipeline * layout.data)})

@@ -18,7 +18,9 @@ _Scores = tuple[int, int, tuple[int, int, str], int, int, int]
 def evaluate(candidates: Iterable[Candidate], situation: Situation, stages: tuple[Stage, ...] = STAGES) -> Evaluation:
     """Return the table of a selection among the profiles of a model, with the selected profile, if there is one."""
     ordered = sorted(candidates, key=_identity)
-    remaining, dropped, counts = ordered, list[list[Row]](), {"total": len(ordered)}
+    remaining = ordered
+    dropped = list[list[Row]]()
+    counts = {"total": len(ordered)}
     for stage in stages:
         remaining, rows = _filter(remaining, stage, situation)
         dropped.append(rows)
@@ -42,7 +44,8 @@ def _identity(candidate: Candidate) -> tuple[int, str]:
 
 
 def _filter(candidates: list[Candidate], stage: Stage, situation: Situation) -> tuple[list[Candidate], list[Row]]:
-    passed, rows = list[Candidate](), list[Row]()
+    passed = list[Candidate]()
+    rows = list[Row]()
     for candidate in candidates:
         verdict = stage.judge(candidate, situation)
         if verdict is None:
@@ -69,7 +72,8 @@ def _compare(candidates: list[Candidate], situation: Situation) -> tuple[list[Ro
     scored = sorted(((_scores(each, situation), each) for each in candidates), key=lambda pair: (pair[0], pair[1].id))
     groups = [(scores, [each for _, each in group]) for scores, group in groupby(scored, key=lambda pair: pair[0])]
     best = tuple(groups[0][1]) if groups else ()
-    rows, rank = list[Row](), 1
+    rows = list[Row]()
+    rank = 1
     for scores, group in groups:
         rows += _rows(group, scores, rank, best, groups[0][0])
         rank += len(group)
@@ -83,17 +87,21 @@ def _rows(
     if rank > 1:
         pairs = zip(SCORES, scores, best_scores, strict=True)
         decisive = next(name for name, score, best_score in pairs if score != best_score)
-        reason, detail = Reason.RANK, f"{best[0].id} is preferred by its score `{decisive}`"
+        reason = Reason.RANK
+        detail = f"{best[0].id} is preferred by its score `{decisive}`"
     elif len(group) > 1:
-        reason, detail = Reason.TIE, f"{', '.join(each.id for each in group)} have the same scores"
+        reason = Reason.TIE
+        detail = f"{', '.join(each.id for each in group)} have the same scores"
     else:
-        reason, detail = Reason.BEST, ""
+        reason = Reason.BEST
+        detail = ""
     yield from (Row(candidate, COMPARISON, reason, detail, named, rank) for candidate in group)
 
 
 def _scores(candidate: Candidate, situation: Situation) -> _Scores:
     """Return the scores of a candidate; lower scores are better."""
-    orders, profile = preferences(), candidate.profile
+    orders = preferences()
+    profile = candidate.profile
     return (
         preferred_place(candidate, situation) or 0,
         orders.types[profile.type],

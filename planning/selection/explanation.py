@@ -11,7 +11,9 @@ from planning.selection.decisions import Decision
 from planning.selection.records import Evaluation, Row
 from planning.selection.stages import SCOPE
 
-_AFTER_TYPE, _AFTER_WISHES, _AFTER_CLUSTER = "type", "fit", "nodes"
+_AFTER_TYPE = "type"
+_AFTER_WISHES = "fit"
+_AFTER_CLUSTER = "nodes"
 """The stages after which aim-engine counts the remaining candidates."""
 
 

@@ -22,7 +22,8 @@ _AMOUNTS = Path("model", "size"), Path("model", "architecture")
 """Further keys that name amounts alone."""
 _GUARDS = Path("model", "insecure"), Path("model", "verify")
 """Keys that decide whether a source is what its publisher published. Their absence is a value, too."""
-_ARGUMENTS, _ENV = Path("engine", "args"), Path("engine", "env")
+_ARGUMENTS = Path("engine", "args")
+_ENV = Path("engine", "env")
 _IMAGE = Path("engine", "image")
 _FLAG = re.compile(r"--?[A-Za-z0-9-]+(=[A-Za-z0-9_,.+-]*)?")
 """An argument that names no path, address, repository or JSON."""

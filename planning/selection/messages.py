@@ -14,7 +14,8 @@ _MINIMUM = "selection.minimumType"
 
 def failure(seat: Seat, evaluation: Evaluation) -> Iterator[Problem]:
     """Yield the problem of a question without an answer, and then a problem for each candidate in `evaluation`."""
-    at, tied = seat.path / "selection", evaluation.tied
+    at = seat.path / "selection"
+    tied = evaluation.tied
     number = {2: "two", 3: "three"}.get(len(tied), str(len(tied)))
     equal = f"{number} profiles are equally good ({_names(tied)})"
     yield Problem(at, equal if tied else _nothing_left(evaluation), remedy(evaluation))
@@ -32,7 +33,8 @@ def remedy(evaluation: Evaluation) -> str:
     """Return what to write so that exactly one candidate is selected."""
     if evaluation.tied:
         return f"set {' or '.join([*_fields_that_differ(evaluation.tied), 'selection.profile'])}"
-    rows, question = evaluation.rows, evaluation.question
+    rows = evaluation.rows
+    question = evaluation.question
     if question.profile is not None and all(row.candidate.id != question.profile for row in rows):
         return f"no profile of this model is called {question.profile}; use {_names(row.candidate for row in rows)}"
     of_type = [row.candidate.profile.type for row in rows if row.reason is Reason.TYPE]
@@ -43,7 +45,8 @@ def remedy(evaluation: Evaluation) -> str:
 
 
 def _nothing_left(evaluation: Evaluation) -> str:
-    count, model = len(evaluation.rows), evaluation.question.model
+    count = len(evaluation.rows)
+    model = evaluation.question.model
     return f"all {count} profiles of {model} were dropped" if count != 1 else f"the only profile of {model} was dropped"
 
 
@@ -85,7 +88,8 @@ def lock_warnings(
     seat: Seat, locked: LockedProfile, evaluation: Evaluation, *, changed: bool, command: str
 ) -> Iterator[Problem]:
     """Yield warnings about a locked profile: it is gone, has changed, does not fit, or another profile is better."""
-    at, update = seat.path / "selection", f"run `{command}` to select again"
+    at = seat.path / "selection"
+    update = f"run `{command}` to select again"
     row = next((row for row in evaluation.rows if row.candidate.id == locked.id), None)
     if row is None:
         yield warning(at, f"{locked.id} is locked, but no longer in the catalogue", update)

@@ -266,7 +266,8 @@ class _MistakeError(Exception):
 
 def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, is_explicit: bool) -> _Named | None:
     """Return the model that a service names by its image; None if the service needs no profile."""
-    path, text = at / "model" / "source", place(source)
+    path = at / "model" / "source"
+    text = place(source)
     try:
         image = image_references.parse(text)
     except ImageReferenceError as error:
@@ -290,7 +291,8 @@ def _unknown_model(at: Path, name: str, source: str | None, catalogue: Catalogue
     near = difflib.get_close_matches(name, catalogue.models, n=_MOST_NAMES)
     nearest = f"use {' or '.join(near)}, or " if near else ""
     path = at / "model" / "name"
-    what, shown = f"is not in the catalogue{echo(path, name)}", echo(path, name)
+    what = f"is not in the catalogue{echo(path, name)}"
+    shown = echo(path, name)
     if source is not None:
         return Problem(path, what, f"{nearest}remove selection")
     is_hub_name = name.count("/") == 1 and bool(shown)

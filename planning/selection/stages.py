@@ -14,7 +14,7 @@ from planning.ground.cluster_facts import Unknown
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import gibibytes
 from planning.hardware.nodes import ClassNode
-from planning.selection import fitting
+from planning.selection import profile_memory
 from planning.selection.fleet import Fleet
 from planning.selection.preferences import preferences
 from planning.selection.records import Candidate, Reason, Verdict
@@ -86,7 +86,8 @@ def _image(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def _type(candidate: Candidate, situation: Situation) -> Verdict | None:
-    question, places = situation.question, preferences().types
+    question = situation.question
+    places = preferences().types
     minimum = question.minimum_type or ("optimized" if question.profile is None else "unoptimized")
     found = candidate.profile.type
     if places[found] <= places[minimum]:
@@ -100,7 +101,8 @@ def _metric(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def _precision(candidate: Candidate, situation: Situation) -> Verdict | None:
-    requested, found = situation.question.precision, candidate.profile.precision
+    requested = situation.question.precision
+    found = candidate.profile.precision
     return None if requested == "auto" else _mismatch(Reason.PRECISION, requested, found, found or "no precision")
 
 
@@ -117,7 +119,8 @@ def _mismatch(reason: Reason, requested: object, found: object, words: str) -> V
 
 
 def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
-    question, found = situation.question, candidate.accelerator
+    question = situation.question
+    found = candidate.accelerator
     if found is None:
         return Verdict(Reason.UNKNOWN_CLASS, f"no class is called {candidate.class_name}")
     if question.accelerator is not None:
@@ -143,7 +146,8 @@ def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
 
 
 def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None:
-    requested, accelerator = situation.question.min_device_memory, candidate.accelerator
+    requested = situation.question.min_device_memory
+    accelerator = candidate.accelerator
     if requested is None or accelerator is None:
         return None
     if accelerator.memory is None:
@@ -158,7 +162,7 @@ def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa:
 
     The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
     """
-    found = fitting.fit(candidate.profile, candidate.accelerator)
+    found = profile_memory.fit(candidate.profile, candidate.accelerator)
     if isinstance(found, Unknown) or found.longest:
         return None
     taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"
@@ -174,7 +178,9 @@ def _cluster(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def _nodes(candidate: Candidate, situation: Situation) -> Verdict | None:
-    found, chips, pods = situation.nodes(candidate), candidate.chips_per_pod, candidate.pods_per_replica
+    found = situation.nodes(candidate)
+    chips = candidate.chips_per_pod
+    pods = candidate.pods_per_replica
     if found is None or not chips:
         return None
     room = sum(node.allocatable // chips for node in found)
@@ -201,5 +207,6 @@ STAGES = (
     Stage("nodes", _nodes),
 )
 """Filters in their order. After these stages, `SCOPE` and `COMPARISON` follow."""
-SCOPE, COMPARISON = "scope", "comparison"
+SCOPE = "scope"
+COMPARISON = "comparison"
 """Names of the stages after the filters. These stages choose among the remaining candidates."""

@@ -1,7 +1,7 @@
 """Autoscaling of roles: bounds, metrics and the settings of KEDA."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal
 
@@ -20,7 +20,6 @@ from models.autoscaling import (
 )
 from models.paths import Path
 from models.problems import Problem, warning
-from models.role import Role
 from models.stack import PrometheusAuthentication
 from models.vocabulary import seconds
 from planning.ground import lifecycle
@@ -28,9 +27,10 @@ from planning.picker import config as picker_config
 from planning.refusals import autoscaling as refusals
 from planning.releases import EngineMetric, PickerSeries
 from planning.serving import formulas
-from planning.variant.context import RoleContext, VariantContext
+from planning.variant.context import RoleContext, RoleSpecAt, VariantContext
 
-_QUEUE, _SATURATION = "picker-queue-size", "pool-saturation"
+_QUEUE = "picker-queue-size"
+_SATURATION = "pool-saturation"
 _WHOLE_POOL = "effective"
 """Value of the stage label in the picker's saturation series for a pool whose pods all have the same role."""
 
@@ -78,7 +78,7 @@ class Cpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class UserMetric:
     """A metric that the user wrote in the autoscaler's syntax. It is passed on unchanged."""
 
     at: int
@@ -116,20 +116,22 @@ class Autoscaler:
     min_replicas: int
     max_replicas: int
     behavior: Mapping[str, Any]
-    metrics: tuple[EngineLoad | PickerLoad | Cpu | Passed, ...]
+    metrics: tuple[EngineLoad | PickerLoad | Cpu | UserMetric, ...]
     keda: Keda | None
     """Settings of KEDA; None for a HorizontalPodAutoscaler."""
 
     @property
     def type(self) -> Literal["hpa", "keda"]:
         """Return the type, as in the configuration."""
-        return "hpa" if self.keda is None else "keda"
+        if self.keda is None:
+            return "hpa"
+        return "keda"
 
 
 def plan(context: RoleContext) -> Autoscaler | None:
     """Return the autoscaler of a role, or None if its number of replicas is fixed.
 
-    `problems` must have found no error in the spec.
+    `judge_role` must have found no error in the spec.
     """
     spec = context.role.autoscaling
     if spec is None:
@@ -140,43 +142,51 @@ def plan(context: RoleContext) -> Autoscaler | None:
         max_replicas=spec.max_replicas,
         behavior=spec.behavior,
         metrics=tuple(_autoscaler_metric(index, metric, context) for index, metric in enumerate(spec.metrics)),
-        keda=_keda(spec, context) if isinstance(spec, KedaAutoscaling) else None,
+        keda=_keda(spec, context),
     )
 
 
-def _keda(spec: KedaAutoscaling, context: RoleContext) -> Keda:
-    prometheus = context.variant.stack.observability.prometheus
-    return Keda(
+def _keda(spec: Autoscaling, context: RoleContext) -> Keda | None:
+    if not isinstance(spec, KedaAutoscaling):
+        return None
+    keda = Keda(
         polling_seconds=seconds(spec.polling_interval),
         cooldown_seconds=seconds(spec.cooldown_period),
-        server=None if prometheus is None else prometheus.server_address,
-        queue=_queue(spec, context) if spec.min_replicas == 0 else None,
-        authentication=None if prometheus is None else prometheus.authentication,
+        server=None,
+        queue=_queue(spec, context),
+        authentication=None,
         fallback=spec.fallback,
         modifiers=spec.scaling_modifiers,
     )
+    prometheus = context.variant.stack.observability.prometheus
+    if prometheus is None:
+        return keda
+    return replace(keda, server=prometheus.server_address, authentication=prometheus.authentication)
 
 
 def _queue(spec: KedaAutoscaling, context: RoleContext) -> PickerLoad | None:
-    """Return the metric that scales a role up from zero: the picker's queue. None if the spec has this metric already.
+    """Return the metric that scales a role up from zero: the picker's queue.
 
-    Metrics of engines cannot scale a role up from zero, because no engine runs at zero replicas.
+    None if the role always has replicas, or if the spec has this metric already. Metrics of engines cannot scale a role
+    up from zero, because no engine runs at zero replicas.
     """
-    if any(metric.type == _QUEUE for metric in spec.metrics):
+    if spec.min_replicas > 0 or any(metric.type == _QUEUE for metric in spec.metrics):
         return None
-    targets = [
+    targets = (
         metric.target for metric in spec.metrics if isinstance(metric, RequestMetric) and metric.type == "queue-size"
-    ]
-    return _picker_load(None, PickerMetric(type=_QUEUE, target=targets[0] if targets else 1), context)
+    )
+    return _picker_load(None, PickerMetric(type=_QUEUE, target=next(targets, 1)), context)
 
 
-def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> EngineLoad | PickerLoad | Cpu | Passed:
+def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> EngineLoad | PickerLoad | Cpu | UserMetric:
     if isinstance(metric, RequestMetric | CacheMetric):
-        known = context.variant.release.engine.metrics[metric.type]
-        return EngineLoad(index, metric.type, known, _milli(metric.target))
+        engine_metric = context.variant.release.engine.metrics[metric.type]
+        return EngineLoad(index, metric.type, engine_metric, _milli(metric.target))
     if isinstance(metric, PickerMetric | SaturationMetric):
         return _picker_load(index, metric, context)
-    return Cpu(index, metric.target_percent) if isinstance(metric, CpuMetric) else Passed(index, metric.spec)
+    if isinstance(metric, CpuMetric):
+        return Cpu(index, metric.target_percent)
+    return UserMetric(index, metric.spec)
 
 
 def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
@@ -187,8 +197,12 @@ def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, contex
     """
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
-    stage = _WHOLE_POOL if variant.spec.prefill is None else context.name
-    labels = {} if series.stage_label is None else {series.stage_label: stage}
+    stage = context.name
+    if variant.spec.prefill is None:
+        stage = _WHOLE_POOL
+    labels = dict[str, str]()
+    if series.stage_label is not None:
+        labels[series.stage_label] = stage
     return PickerLoad(at, metric.type, series, labels, variant.names.picker, _milli(metric.target))
 
 
@@ -197,16 +211,16 @@ def _milli(target: float) -> Decimal:
     return Decimal(str(target)).quantize(Decimal("0.001"), ROUND_CEILING)
 
 
-def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Problem]:
-    """Check the autoscaling of the role at a path."""
-    spec = role.autoscaling
+def judge_role(role: RoleSpecAt, variant: VariantContext) -> Iterator[Problem]:
+    """Check the autoscaling of a role."""
+    spec = role.spec.autoscaling
     if spec is None:
         return
-    at = path / "autoscaling"
-    if "replicas" in role.model_fields_set:
-        what = f"has no effect, because autoscaling decides the number ({role.replicas})"
+    at = role.path / "autoscaling"
+    if "replicas" in role.spec.explicit_fields:
+        what = f"has no effect, because autoscaling decides the number ({role.spec.replicas})"
         remedy = "delete it, or write replicas: null here to drop the inherited value"
-        yield Problem(path / "replicas", what, remedy, (at,))
+        yield Problem(role.path / "replicas", what, remedy, (at,))
     if spec.min_replicas > spec.max_replicas:
         what = f"is above maxReplicas ({spec.min_replicas}, {spec.max_replicas})"
         remedy = f"swap them or raise maxReplicas to {spec.min_replicas}"
@@ -225,8 +239,9 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
 
 def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> Iterator[Problem]:
     """Check that metrics have a Prometheus, that a fallback has an effect, and that names in a formula are known."""
-    for index, metric in enumerate(spec.metrics if variant.stack.observability.prometheus is None else ()):
-        if not isinstance(metric, CpuMetric | CustomMetric):
+    lacks_prometheus = variant.stack.observability.prometheus is None
+    for index, metric in enumerate(spec.metrics):
+        if lacks_prometheus and not isinstance(metric, CpuMetric | CustomMetric):
             yield _missing_prometheus(at / "metrics" / index / "type", metric.type)
     if spec.fallback is not None and all(isinstance(metric, CpuMetric) for metric in spec.metrics):
         what = "has no effect if cpu is the only metric, because Kubernetes reads cpu itself"
@@ -240,7 +255,8 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
     for index, metric in enumerate(spec.metrics):
         if not isinstance(metric, PickerMetric | SaturationMetric):
             continue
-        path, series = at / "metrics" / index / "type", variant.release.picker.metrics.series
+        path = at / "metrics" / index / "type"
+        series = variant.release.picker.metrics.series
         if not variant.has_picker:
             what = f"is reported only by an endpoint picker, and the service has none ({metric.type})"
             depends_on = (variant.path / "endpointPicker",)
@@ -278,41 +294,45 @@ def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Pr
 
 
 def _missing_prometheus(at: Path, what: str) -> Problem:
-    remedy, depends_on = "set observability.prometheus.serverAddress", (Path("observability", "prometheus"),)
+    depends_on = (Path("observability", "prometheus"),)
+    remedy = "set observability.prometheus.serverAddress"
     return Problem(at, f"needs a Prometheus that keda can query ({what})", remedy, depends_on)
 
 
-def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about autoscaling by metrics of the picker that nobody scrapes, and about scaling up from zero."""
-    yield from _sleep_warnings(variant)
+def judge(variant: VariantContext) -> Iterator[Problem]:
+    """Warn of autoscaling by metrics of the picker that nobody scrapes, and of scaling up from zero."""
     reason = _unscraped_queue(variant)
-    for _, path, role in variant.roles if reason is not None else ():
-        for index, metric in enumerate(() if role.autoscaling is None else role.autoscaling.metrics):
+    for role in variant.roles:
+        if role.spec.autoscaling is not None and role.spec.autoscaling.min_replicas == 0:
+            yield from _sleep_warnings(role, variant, reason)
+    for role in variant.roles:
+        if role.spec.autoscaling is None or reason is None:
+            continue
+        for index, metric in enumerate(role.spec.autoscaling.metrics):
             if isinstance(metric, PickerMetric | SaturationMetric):
-                at = path / "autoscaling" / "metrics" / index
+                at = role.path / "autoscaling" / "metrics" / index
                 yield warning(at, f"follows the picker's {metric.type}, which nobody scrapes ({reason})")
 
 
-def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Warn about scaling up from zero if requests do not wait long enough, or if the picker's queue is not scraped."""
-    flow_control, at = variant.spec.endpoint_picker.flow_control, variant.path / "autoscaling"
-    ttl = None if flow_control is None else flow_control.default_request_ttl
-    for name, _, role in variant.roles:
-        if role.autoscaling is None or role.autoscaling.min_replicas > 0:
-            continue
-        start = lifecycle.startup_seconds(role.health, variant.spec.model.size)
-        if ttl is None:
-            what = f"{name} wakes in up to {start}s, and without a defaultRequestTTL requests may fail before that"
-            yield warning(at, what)
-        elif 0 < seconds(ttl) < start:
-            yield warning(at, f"{name} wakes in up to {start}s, but requests wait only {ttl} (defaultRequestTTL)")
-        reason = _unscraped_queue(variant)
-        if reason is not None:
-            yield warning(at, f"{name} is woken by the picker's queue, which nobody scrapes ({reason})")
+def _sleep_warnings(role: RoleSpecAt, variant: VariantContext, reason: str | None) -> Iterator[Problem]:
+    """Warn of scaling up from zero if requests do not wait long enough, or if the picker's queue is not scraped."""
+    at = variant.path / "autoscaling"
+    start = lifecycle.startup_seconds(role.spec.health, variant.spec.model.size)
+    flow_control = variant.spec.endpoint_picker.flow_control
+    if flow_control is None or flow_control.default_request_ttl is None:
+        what = f"{role.name} wakes in up to {start}s, and without a defaultRequestTTL requests may fail before that"
+        yield warning(at, what)
+    elif 0 < seconds(flow_control.default_request_ttl) < start:
+        ttl = flow_control.default_request_ttl
+        yield warning(at, f"{role.name} wakes in up to {start}s, but requests wait only {ttl} (defaultRequestTTL)")
+    if reason is not None:
+        yield warning(at, f"{role.name} is woken by the picker's queue, which nobody scrapes ({reason})")
 
 
 def _unscraped_queue(variant: VariantContext) -> str | None:
     """Return the setting that turns off the scraping of the variant's picker; None if the picker is scraped."""
     if variant.stack.observability.metrics.type == "none":
         return "observability.metrics.type: none; use a scraper of your own"
-    return None if variant.spec.metrics.picker else "metrics.picker: false"
+    if not variant.spec.metrics.picker:
+        return "metrics.picker: false"
+    return None

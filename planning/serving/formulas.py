@@ -39,7 +39,9 @@ def name(metric: Metric) -> str | None:
         return None
     if isinstance(metric, CustomMetric):
         explicit = metric.spec.get("name")
-        return explicit if isinstance(explicit, str) else None
+        if isinstance(explicit, str):
+            return explicit
+        return None
     return metric.type.replace("-", "_")
 
 
@@ -47,14 +49,16 @@ def problems(at: Path, spec: KedaAutoscaling, modifiers: ScalingModifiers) -> It
     """Reject unknown names in a formula, metrics without a name, and two metrics with one name."""
     names = list[str]()
     for index, metric in enumerate(spec.metrics):
-        found, path = name(metric), at / "metrics" / index
+        found = name(metric)
+        path = at / "metrics" / index
         if isinstance(metric, CustomMetric) and found is None:
             remedy = "add name, such as hours, or remove scalingModifiers"
             yield Problem(path / "spec", "has no name by which the formula can refer to it", remedy)
         elif found is not None and found in (*names, WAKING):
             yield Problem(path, f"has the name of another metric in the formula ({found})", "keep one of them")
         names += [] if found is None else [found]
-    path, text = at / "scalingModifiers" / "formula", _TEXT.sub("", modifiers.formula)
+    path = at / "scalingModifiers" / "formula"
+    text = _TEXT.sub("", modifiers.formula)
     defined = set(re.findall(r"\blet\s+(\w+)", text))
     known = {*names, *([WAKING] if spec.min_replicas == 0 else []), *defined, *_WORDS}
     for unknown in dict.fromkeys(_NAME.findall(text)):

@@ -37,11 +37,13 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _listeners(context: RoleContext) -> Iterator[_Listener]:
-    path, ports = context.variant.path, context.target_ports
+    path = context.variant.path
+    ports = context.target_ports
     at = path / "engine" / "port"
     yield _Listener("the requests of clients", at, ports[0], ports[-1], is_explicit=False)
     if context.is_proxied and context.engine_port != ports[0]:
-        at, ports = path / "sidecar" / "enginePort", context.engine_ports
+        at = path / "sidecar" / "enginePort"
+        ports = context.engine_ports
         yield _Listener("the engine behind the sidecar", at, ports[0], ports[-1], is_explicit=False)
     if context.supervisor_port is not None:
         port = context.supervisor_port
@@ -55,10 +57,12 @@ def _events(context: RoleContext) -> Iterator[_Listener]:
     port = engine.events_port(context)
     if port is None:
         return
-    at, is_explicit = context.variant.path / "kvCache" / "events", False
+    at = context.variant.path / "kvCache" / "events"
+    is_explicit = False
     for flag in flags.parse(context.role.engine.args):
         if flag.switch == engine.KV_EVENTS and "endpoint" in (flags.json_object(flag) or {}):
-            at, is_explicit = context.path / "engine" / "args" / flag.value_index, True
+            at = context.path / "engine" / "args" / flag.value_index
+            is_explicit = True
     yield _Listener("the events of the KV cache", at, port, port + context.layout.data - 1, is_explicit)
 
 

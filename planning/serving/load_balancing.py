@@ -1,6 +1,6 @@
 """Validation of `parallelism.loadBalancing: external`: every copy of the model in a pod is an endpoint of the pool."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from models import flags
 from models.paths import Path
@@ -19,15 +19,16 @@ connector, the sidecar chooses a copy itself, and ignores the copy that the pick
 pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
-def problems(context: RoleContext) -> Iterator[Problem]:
+def judge(context: RoleContext) -> Iterator[Problem]:
     """Check a role with `loadBalancing: external`. Other roles and custom engines have no problems here."""
     if context.role.parallelism.load_balancing == "internal" or context.is_custom:
         return
-    layout, parallelism = context.layout, context.path / "parallelism"
+    layout = context.layout
+    parallelism = context.path / "parallelism"
     at = parallelism / "loadBalancing"
     if layout.data_local == 1:
-        what, remedy = "has no effect with one copy in a pod (external)", "set data: 2 or more, or remove it"
-        yield Problem(at, what, remedy, (parallelism,), explicit_only=True)
+        what = "has no effect with one copy in a pod (external)"
+        yield Problem(at, what, "set data: 2 or more, or remove it", (parallelism,), explicit_only=True)
         return
     if layout.ports > MAX_TARGET_PORTS:
         what = f"gives a pod {layout.ports} ports, and a pool takes at most {MAX_TARGET_PORTS}"
@@ -63,7 +64,8 @@ def _health(context: RoleContext) -> Iterator[Problem]:
 
 def _tls(context: RoleContext) -> Iterator[Problem]:
     """Reject `sidecar.tls.prefill` if the role's version of vLLM has no TLS while each copy has its own port."""
-    sidecar, version = context.variant.spec.sidecar, context.engine_version
+    sidecar = context.variant.spec.sidecar
+    version = context.engine_version
     if context.is_proxied or sidecar is None or not sidecar.tls.prefill or version is None:
         return
     since = engine_versions.groups().multi_port.tls_since
@@ -74,12 +76,13 @@ def _tls(context: RoleContext) -> Iterator[Problem]:
         yield Problem(at, what, remedy, (context.path / "parallelism",))
 
 
-def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
+def judge_variant(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
     """Check that everybody who sends requests to a variant reaches every copy of the model in a pod."""
     several = [role for role in roles.values() if role.layout.ports > 1]
     if not several:
         return
     at = several[0].path / "parallelism" / "loadBalancing"
+    yield from _warnings(variant, several, at)
     if not variant.has_picker:
         what = "uses only the first copy of the model in a pod: without an endpoint picker, all requests go to one port"
         depends_on = (variant.path / "endpointPicker",)
@@ -100,10 +103,13 @@ def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) 
 def _gateway(variant: VariantContext, at: Path) -> Iterator[Problem]:
     """Reject a gateway that does not reach every port of a pool."""
     gateway = variant.gateway
-    facts = None if gateway is None or not variant.service.route.enabled else gateways.facts(gateway)
-    if gateway is None or facts is None:
+    if gateway is None or not variant.service.route.enabled:
         return
-    since, depends_on = facts.target_ports, (Path("gateway"), variant.path / "route" / "gateway")
+    facts = gateways.facts(gateway)
+    if facts is None:
+        return
+    since = facts.target_ports
+    depends_on = (Path("gateway"), variant.path / "route" / "gateway")
     if since is None:
         what = f"is not possible behind {facts.title}, which may reach only one port of a pod"
         yield Problem(at, what, "remove it, or use another gateway", depends_on)
@@ -114,31 +120,27 @@ def _gateway(variant: VariantContext, at: Path) -> Iterator[Problem]:
 
 def _different_ports(variant: VariantContext, at: Path) -> Iterator[Problem]:
     """Reject roles with different ports if picker or gateway would send requests to a port that a pod lacks."""
-    prefill, path = variant.path / "prefill" / "parallelism", variant.path
+    prefill = variant.path / "prefill" / "parallelism"
     if variant.release.picker.ports.annotation is None:
         what = f"gives the roles different ports, but the picker of {variant.release.name} asks every pod on all ports"
         yield Problem(at, what, "use the same number of copies and the same load balancing in both roles", (prefill,))
     elif variant.spec.endpoint_picker.failure_mode == "FailOpen":
         what = "sends requests to ports that the pods of one role lack (FailOpen)"
         remedy = "remove it, or use the same number of copies and the same load balancing in both roles"
-        yield Problem(path / "endpointPicker" / "failureMode", what, remedy, (at, prefill))
+        yield Problem(variant.path / "endpointPicker" / "failureMode", what, remedy, (at, prefill))
 
 
-def warnings(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
-    """Yield warnings about models that vLLM refuses to serve with external load balancing, and about a missing route.
+def _warnings(variant: VariantContext, several: Sequence[RoleContext], at: Path) -> Iterator[Problem]:
+    """Warn of models that vLLM refuses to serve with external load balancing, and of a missing route.
 
-    Without a route, requests reach only the first copy of the model in each pod.
+    Without a route, requests reach only the first copy of the model in each pod. `several` are the roles with several
+    copies.
     """
-    several = [role for role in roles.values() if role.layout.ports > 1]
-    if not several:
-        return
-    at = several[0].path / "parallelism" / "loadBalancing"
     # vllm 0.22.0, vllm/engine/arg_utils.py: "Non-MoE models do not support external data parallel mode".
     if not all(role.layout.expert for role in several):
         what = "works only for models that are a mixture of experts"
-        yield warning(
-            at, what, "set parallelism.expert for such a model; for any other, use replicas instead of copies"
-        )
+        remedy = "set parallelism.expert for such a model; for any other, use replicas instead of copies"
+        yield warning(at, what, remedy)
     if variant.gateway is None or not variant.service.route.enabled:
         what = "only a gateway with the pool's picker reaches every copy, and the service has no route"
         yield warning(at, what, "the Service reaches the first copy of each pod")

@@ -1,81 +1,75 @@
-"""Validation of the roles of a variant: each role alone, and prefill together with decode."""
+"""Verdicts on the roles of a variant: each role alone, and prefill together with decode."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from models import flags
 from models.base import Spec
 from models.paths import Path
-from models.problems import Problem, errors, warning
-from models.problems import warnings as problem_warnings
-from models.role import Recreate, Role
+from models.problems import Problem, warning
+from models.role import Recreate
 from models.service import Sidecar
 from models.source import scheme
+from models.storage import Ephemeral
 from models.vocabulary import amount
 from planning import hardware
 from planning.ground import labels, patch, resources
-from planning.ground.names import PRIMARY
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
-from planning.serving import autoscaling, engine, fit_rules, listeners, load_balancing, shared_memory, version_rules
-from planning.serving.workload import Workload
+from planning.serving import autoscaling, engine, listeners, load_balancing, memory_rules, shared_memory, version_rules
+from planning.serving.context import EngineContext
 from planning.variant import images, kv_cache
-from planning.variant.context import Contexts, RoleContext, VariantContext
+from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
+from planning.weights import claims
 
 _LIMIT = "resources.limits.memory"
 _KERNEL_BLOCK = 16
 """Tokens in a block of the KV cache: most attention kernels take only multiples of this number."""
 
 
-def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
+def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, EngineContext]) -> Iterator[Problem]:
     """Check each role of a variant, and that the roles agree."""
     yield from _check_roles(variant)
     yield from _check_block_size(variant)
-    valid_roles = contexts.roles_of(variant)
-    for name, path, role in variant.roles:
-        accelerator = variant.classes.get(role.accelerator)
-        yield from hardware.check_class(path, role.accelerator, variant.classes)
-        yield from autoscaling.problems(path, role, variant)
+    yield from autoscaling.judge(variant)
+    for role in variant.roles:
+        accelerator = variant.classes.get(role.spec.accelerator)
+        yield from hardware.check_class(role.path, role.spec.accelerator, variant.classes)
+        yield from autoscaling.judge_role(role, variant)
         if accelerator is None:
             continue
-        yield from contexts.unsound.get((variant.key, variant.variant_name, name), ())
-        yield from _check_image(variant, path, role, accelerator)
-        if name in valid_roles:
-            yield from _check_role(valid_roles[name])
-    yield from load_balancing.variant_problems(variant, valid_roles)
+        identity = RoleId(variant.id, role.name)
+        yield from contexts.unsound.get(identity, ())
+        yield from _check_image(variant, role, accelerator)
+        if identity in engines:
+            yield from _check_role(engines[identity])
+    valid_roles = contexts.roles_of(variant)
+    yield from load_balancing.judge_variant(variant, valid_roles)
     if len(valid_roles) > 1:
         yield from _check_cache_exchange(valid_roles[labels.DECODE], valid_roles[labels.PREFILL])
+    yield from _check_repeated_fetches(variant, valid_roles.values())
+    yield from _check_device_groups(valid_roles.values())
 
 
-def warnings(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
-    """Yield warnings about autoscaling, load balancing and engines."""
-    roles = contexts.roles_of(variant)
-    yield from autoscaling.warnings(variant)
-    yield from load_balancing.warnings(variant, roles)
-    for name, context in roles.items():
-        is_first = (variant.variant_name, name) == (PRIMARY, labels.DECODE)
-        yield from version_rules.warnings(context, None if is_first else variant.service.engine)
-        yield from problem_warnings(fit_rules.problems(context))
-        yield from _check_shared_memory(context)
-        yield from _check_engine_label(context)
-
-
-def _check_role(context: RoleContext) -> Iterator[Problem]:
-    role, drain_timeout = context.role, context.variant.spec.drain_timeout
-    yield from engine.problems(context)
-    yield from version_rules.problems(context)
+def _check_role(serving: EngineContext) -> Iterator[Problem]:
+    context = serving.role
+    role = context.role
+    yield from engine.judge(context)
+    yield from version_rules.judge(serving)
     if context.is_custom:
         yield from _check_custom(context)
-    yield from load_balancing.problems(context)
+    yield from load_balancing.judge(context)
     yield from listeners.problems(context)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from _check_memory(context)
-    yield from shared_memory.problems(context)
-    yield from errors(fit_rules.problems(context))
+    yield from shared_memory.judge(context)
+    yield from memory_rules.judge(serving)
+    yield from _check_shared_memory(context)
+    yield from _check_engine_label(context)
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
-        limits = Limits(context.drain, drain_timeout, devices, engine.reserved_variables(context))
+        limits = Limits(context.drain, context.variant.spec.drain_timeout, devices, engine.reserved_variables(context))
         yield from patch.problems(context.path / "patch", role.patch, limits)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
@@ -86,7 +80,8 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
 
     The default limit follows from the number of devices, which may be larger than any that exists.
     """
-    offload, written = context.variant.spec.kv_cache.cpu_offload, context.role.resources
+    offload = context.variant.spec.kv_cache.cpu_offload
+    written = context.role.resources
     requests, limits = resources.engine(written, context.layout.devices_per_pod, offload)
     defaults = {
         name: size for name, size in (requests | limits).items() if name not in written.requests | written.limits
@@ -110,7 +105,8 @@ def _check_shared_memory(context: RoleContext) -> Iterator[Problem]:
     the limit together (Kubernetes documentation, Volumes, emptyDir). The path is that of the role, because the size may
     be inherited from the service, and the limit may be a default.
     """
-    shared, limit = context.role.pod.shared_memory, _memory_limit(context)
+    shared = context.role.pod.shared_memory
+    limit = _memory_limit(context)
     if shared is not None and amount(shared) > amount(limit):
         what = f"has more shared memory than its memory limit, which includes it ({shared}; {_LIMIT} is {limit})"
         yield warning(context.path, what, f"lower pod.sharedMemory, or raise {_LIMIT}")
@@ -141,9 +137,10 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
     """
     size = variant.spec.kv_cache.block_size
-    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or images.is_custom(variant.spec, variant.spec):
+    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or variant.is_custom:
         return
-    at, next_size = variant.path / "kvCache" / "blockSize", -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
+    at = variant.path / "kvCache" / "blockSize"
+    next_size = -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
     what = f"is a block size that no kernel of the engine supports ({size})"
     yield Problem(at, what, f"write a multiple of {_KERNEL_BLOCK}, such as {next_size}")
 
@@ -161,16 +158,18 @@ def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
 
 def _check_custom(context: RoleContext) -> Iterator[Problem]:
     """Reject settings that reach an engine only by generated flags, which a custom engine does not get."""
-    spec, role = context.variant.spec, context.role
-    path, top = context.path, context.variant.path
+    spec = context.variant.spec
+    top = context.variant.path
+    role = context.role
+    path = context.path
     fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
     fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
     if context.name == labels.DECODE:
         fields += _explicit_fields(top / "model", spec.model, "max_model_len")
-        read_by_picker = {"block_size"} if kv_cache.needs_events(spec) else set[str]()
-        fields += _explicit_fields(
-            top / "kvCache", spec.kv_cache, *(type(spec.kv_cache).model_fields.keys() - read_by_picker)
-        )
+        without_effect = set(type(spec.kv_cache).model_fields)
+        if kv_cache.needs_events(spec):
+            without_effect.remove("block_size")
+        fields += _explicit_fields(top / "kvCache", spec.kv_cache, *without_effect)
     remedy = "write the engine's own flag in engine.args"
     for at in fields:
         yield Problem(at, "has no effect on a custom engine", f"remove it, and {remedy}", explicit_only=True)
@@ -183,50 +182,46 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
 
 def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
     """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
-    for name in sorted(spec.model_fields_set.intersection(names)):
+    for name in sorted(spec.explicit_fields.intersection(names)):
         field = type(spec).model_fields[name]
         if getattr(spec, name) != field.default:
             yield at / (field.alias or name)
 
 
-def _check_image(variant: VariantContext, path: Path, role: Role, accelerator: AcceleratorClass) -> Iterator[Problem]:
-    is_in_image, at = scheme(variant.spec.model.source) == "image", path / "engine" / "image"
-    if is_in_image and role.engine.image is not None:
+def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: AcceleratorClass) -> Iterator[Problem]:
+    engine_spec = role.spec.engine
+    at = role.path / "engine" / "image"
+    is_in_image = scheme(variant.spec.model.source) == "image"
+    if is_in_image and engine_spec.image is not None:
         what = "is a second image: the image that holds the weights runs the engine, too"
         yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
-    elif images.is_custom(variant.spec, role) and not is_in_image and role.engine.image is None:
+    elif role.is_custom and not is_in_image and engine_spec.image is None:
         yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
-    elif images.engine(variant.spec, role, accelerator.vendor, variant.release) is None:
-        yield Problem(
-            at,
-            f"is missing, and {variant.stack.release} has no image for {accelerator.vendor}",
-            "add the engine's image",
-            depends_on=(path / "accelerator",),
-        )
-    if is_in_image and role.engine.type == "vllm":
+    elif images.engine(variant.spec, role.spec, accelerator.vendor, variant.release) is None:
+        what = f"is missing, and {variant.stack.release} has no image for {accelerator.vendor}"
+        yield Problem(at, what, "add the engine's image", depends_on=(role.path / "accelerator",))
+    if is_in_image and engine_spec.type == "vllm":
         what = "vllm cannot know the place of the weights in an image (source image://)"
-        yield Problem(path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
+        yield Problem(role.path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
 
 
 def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
-    spec, path = variant.spec, variant.path
+    spec = variant.spec
+    path = variant.path
     if spec.prefill is None:
         if spec.sidecar is not None:
-            what, remedy = "has nothing to route to (no prefill)", "add prefill or remove sidecar"
-            yield Problem(path / "sidecar", what, remedy, explicit_only=True)
+            what = "has nothing to route to (no prefill)"
+            yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.stack.release}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if any(images.is_custom(spec, role) for _, _, role in variant.roles):
-        is_in_image = scheme(spec.model.source) == "image"
-        remedy = (
-            "remove it, or take the weights from another source"
-            if is_in_image
-            else "remove it, or remove engine.type: custom"
-        )
+    if any(role.is_custom for role in variant.roles):
+        remedy = "remove it, or remove engine.type: custom"
+        if scheme(spec.model.source) == "image":
+            remedy = "remove it, or take the weights from another source"
         yield Problem(path / "prefill", "needs vllm in both roles, but a role has a custom engine", remedy)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
@@ -237,33 +232,37 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
 
 def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
     """Reject roles that cannot read each other's KV cache; their engines would fail only at the first request."""
-    decode_flags, prefill_flags = _cache_flags(decode), _cache_flags(prefill)
+    decode_flags = _cache_flags(decode)
+    prefill_flags = _cache_flags(prefill)
     for name in sorted(decode_flags.keys() | prefill_flags.keys()):
         if decode_flags.get(name) != prefill_flags.get(name):
             what = f"differs from the service's in {name}, and the roles exchange their cache"
             yield Problem(prefill.path / "engine" / "args", what, "write it in the service's engine.args alone")
-    vendors = prefill.accelerator.vendor, decode.accelerator.vendor
-    if vendors[0] != vendors[1]:
-        at, names = prefill.path / "accelerator", f"{prefill.role.accelerator}, {decode.role.accelerator}"
+    vendor = decode.accelerator.vendor
+    if prefill.accelerator.vendor != vendor:
+        names = f"{prefill.role.accelerator}, {decode.role.accelerator}"
         what = f"is of another vendor than the service's accelerator ({names}), and the roles exchange their cache"
-        yield Problem(at, what, f"use a class of {vendors[1]}", (decode.path / "accelerator",))
-    sizes = decode.layout.tensor, prefill.layout.tensor
-    if max(sizes) % min(sizes):
-        what = f"does not fit the service's ({sizes[1]}, {sizes[0]}), and the roles exchange their cache"
-        yield Problem(prefill.path / "parallelism" / "tensor", what, f"write a divisor or a multiple of {sizes[0]}")
+        depends_on = (decode.path / "accelerator",)
+        yield Problem(prefill.path / "accelerator", what, f"use a class of {vendor}", depends_on)
+    tensor = decode.layout.tensor
+    prefill_tensor = prefill.layout.tensor
+    if max(tensor, prefill_tensor) % min(tensor, prefill_tensor):
+        what = f"does not fit the service's ({prefill_tensor}, {tensor}), and the roles exchange their cache"
+        yield Problem(prefill.path / "parallelism" / "tensor", what, f"write a divisor or a multiple of {tensor}")
 
 
 def _cache_flags(context: RoleContext) -> dict[str, str | None]:
     """Return the flags that decide the form of the KV cache, with their values, from a role's arguments."""
-    known = frozenset(context.variant.release.engine.cache_flags)
-    return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in known}
+    names = context.variant.release.engine.cache_flags
+    return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in names}
 
 
 def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
-    spec, path = variant.spec, variant.path
-    connector, release = spec.kv_cache.connector, variant.release
-    if connector not in release.engine.kv_transfer:
-        connectors = ", ".join(release.engine.kv_transfer)
+    spec = variant.spec
+    path = variant.path
+    connector = spec.kv_cache.connector
+    if connector not in variant.release.engine.kv_transfer:
+        connectors = ", ".join(variant.release.engine.kv_transfer)
         what = f"is not known to the engine of {variant.stack.release} ({connector})"
         yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
     if spec.kv_cache.cpu_offload is not None:
@@ -281,21 +280,26 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
         yield Problem(at, what, "set sidecar.tls.prefill, or remove it", explicit_only=True)
 
 
-def workload_warnings(path: Path, workloads: Collection[Workload]) -> Iterator[Problem]:
-    """Yield warnings about workloads whose pods fetch the same weights repeatedly, or perhaps cannot open devices.
+def _check_repeated_fetches(variant: VariantContext, roles: Iterable[RoleContext]) -> Iterator[Problem]:
+    """Warn of a replica whose pods all fetch the same weights."""
+    spec = variant.spec
+    if not isinstance(spec.storage, Ephemeral) or claims.is_used_in_place(spec.model.source):
+        return
+    counts = [role.layout.pods_per_replica for role in roles if role.layout.pods_per_replica > 1]
+    if counts:
+        what = (
+            f"all {counts[0]} pods of a replica fetch the weights, and fetch them again when any of the pods restarts"
+        )
+        yield warning(variant.path / "storage", what, "use type: shared or type: dedicated")
 
-    `path` is the path of the workloads' variant.
-    """
-    for workload in workloads:
-        pods = workload.layout.pods_per_replica
-        if pods > 1 and any(fetch.volume == "model" for fetch in workload.weights.fetches):
-            what = f"all {pods} pods of a replica fetch the weights, and fetch them again when any of the pods restarts"
-            yield warning(path / "storage", what, "use type: shared or type: dedicated")
-            break
-    for workload in workloads:
-        files, groups = workload.accelerator.device_files, workload.pod_settings.supplemental_groups
-        if files and workload.layout.devices_per_pod and groups is None:
+
+def _check_device_groups(roles: Iterable[RoleContext]) -> Iterator[Problem]:
+    """Warn of the first role whose containers may have no group that can open the devices."""
+    for role in roles:
+        files = role.accelerator.device_files
+        groups = role.role.pod.supplemental_groups
+        if files and role.layout.devices_per_pod and groups is None:
             what = f"is not set, and on Debian and Ubuntu only the group render may open {' and '.join(files)}"
             remedy = "write the group's number on the nodes (getent group render), or [] if all users may open them"
-            yield warning(workload.path / "pod" / "supplementalGroups", what, remedy)
-            break
+            yield warning(role.path / "pod" / "supplementalGroups", what, remedy)
+            return

@@ -21,13 +21,15 @@ def size(context: RoleContext) -> str:
     The default is for message queues between workers, and for inputs such as images and sound. vLLM keeps them in
     /dev/shm, too, and their size does not depend on the model.
     """
-    shared, devices = context.role.pod.shared_memory, context.layout.devices_per_pod
+    shared = context.role.pod.shared_memory
+    devices = context.layout.devices_per_pod
     return resources.shared_memory(shared, devices, _offload_size(context))
 
 
-def problems(context: RoleContext) -> Iterator[Problem]:
+def judge(context: RoleContext) -> Iterator[Problem]:
     """Reject an explicit size that does not hold the offloaded KV cache."""
-    explicit, offloaded = context.role.pod.shared_memory, _offload_size(context)
+    explicit = context.role.pod.shared_memory
+    offloaded = _offload_size(context)
     if explicit is None or offloaded is None or amount(explicit) > amount(offloaded):
         return
     top = context.variant.path / "kvCache" / "cpuOffload"
@@ -45,4 +47,6 @@ def _offload_size(context: RoleContext) -> str | None:
     version = context.engine_version
     if version is None or context.accelerator.vendor not in _OFFLOADING_VENDORS:
         return None
-    return context.variant.spec.kv_cache.cpu_offload if version.is_at_least(_OFFLOADS_SINCE) else None
+    if version.is_at_least(_OFFLOADS_SINCE):
+        return context.variant.spec.kv_cache.cpu_offload
+    return None

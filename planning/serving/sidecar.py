@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from models.paths import Path
 from models.service import Sidecar
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, container_variables
@@ -42,10 +43,14 @@ class SidecarPlan:
 
 def plan(role: RoleContext) -> SidecarPlan:
     """Return the sidecar of a role. `planning/serving/rules.py` has rejected prefill if the release has no sidecar."""
-    context, ports = role.variant, role.target_ports
-    spec, release = context.spec, context.release
-    traces, options = context.stack.observability.tracing, spec.sidecar or Sidecar()
-    facts, image = release.sidecar, release.images.sidecar
+    context = role.variant
+    ports = role.target_ports
+    spec = context.spec
+    release = context.release
+    traces = context.stack.observability.tracing
+    options = spec.sidecar or Sidecar()
+    facts = release.sidecar
+    image = release.images.sidecar
     if facts is None or image is None:
         raise ValueError("this release has no routing sidecar")
     values = {
@@ -69,7 +74,7 @@ def plan(role: RoleContext) -> SidecarPlan:
         image=options.image or image.ref,
         arguments=tuple(template.format_map(values) for template in templates),
         env=container_variables(
-            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}
+            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}, Path()
         ),
         ports=ports,
         startup=SidecarProbe(interval=1, failures=60),

@@ -10,10 +10,12 @@ from models import flags
 from models.flags import Flag
 from models.paths import Path
 from models.problems import Problem, warning
-from models.role import Engine
+from planning.ground import labels
+from planning.ground.names import PRIMARY
 from planning.releases import engine_versions
 from planning.releases.engine_versions import EngineVersion
-from planning.serving import engine
+from planning.serving import engine_arguments
+from planning.serving.context import EngineContext
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
@@ -22,21 +24,22 @@ _FURTHER_FIELDS = {
     "--kv-events-config": "kvCache.events",
     "--kv-transfer-config": "kvCache.connector",
 }
-"""Fields that decide generated flags, in addition to the fields in `engine.FIELD_OF`."""
+"""Fields that decide generated flags, in addition to the fields in `engine_arguments.FIELD_OF`."""
 _ROLE_FIELDS = frozenset({"engine", "parallelism"})
 _STACK_FIELDS = frozenset({"observability"})
 _CONNECTOR = "--kv-transfer-config.kv_connector"
 _ENGINE_PREFIX = "VLLM_"
 
 
-def problems(context: RoleContext) -> Iterator[Problem]:
+def judge(engine: EngineContext) -> Iterator[Problem]:
     """Reject flags that the engine's version, or a replica of several pods, does not support.
 
-    Also reject a probe path that needs a key.
+    Also reject a probe path that needs a key, and warn of an unknown version and of unknown variables.
     """
-    if context.is_custom or context.engine_version is None:
+    context = engine.role
+    if context.engine_version is None:
         return
-    yield from _unknown_generated_flags(context, context.engine_version)
+    yield from _unknown_generated_flags(engine, context.engine_version)
     if context.engine_version.is_known:
         yield from _unknown_flags(context, context.engine_version)
     if context.layout.pods_per_replica > 1:
@@ -45,44 +48,42 @@ def problems(context: RoleContext) -> Iterator[Problem]:
     if path is not None and api_server.is_guarded(path) and api_server.requires_key(context.role):
         what = f"answers 401 to probes, because the engine requires an API key ({path})"
         yield Problem(context.path / "health" / "path", what, "remove it, or write /health")
+    yield from _warnings(context, context.engine_version)
 
 
-def _unknown_generated_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
+def _unknown_generated_flags(engine: EngineContext, version: EngineVersion) -> Iterator[Problem]:
     """Reject each field whose generated flag is unknown to the engine."""
-    arguments = (*engine.generated_arguments(context, is_leader=True), *_worker_flags(context))
-    found = dict[Path, str]()
-    # Parsing takes longer than this lookup, and nearly every version knows all of these flags.
-    names = (argument.partition("=")[0] for argument in arguments if argument.startswith("--"))
-    for flag in () if all(map(version.knows_flag, names)) else flags.parse(arguments):
+    context = engine.role
+    unknown = dict[Path, str]()
+    for flag in flags.parse((*engine.arguments, *engine.worker_arguments)):
         if flag.name and not version.knows_flag(flag.name):
-            found.setdefault(_field(context, flag), flag.name)
+            unknown.setdefault(_field(context, flag), flag.name)
     transfer = context.variant.kv_cache.transfer
     if transfer is not None and not version.knows_value(f"{_CONNECTOR}={transfer['kv_connector']}"):
         at = context.variant.path / "kvCache" / "connector"
-        found.setdefault(at, f"{_CONNECTOR}={transfer['kv_connector']}")
-    for at, name in found.items():
+        unknown.setdefault(at, f"{_CONNECTOR}={transfer['kv_connector']}")
+    for at, name in unknown.items():
         what = f"needs {name}, which vLLM {version.number} does not know"
         yield Problem(at, what, _remedy(name))
 
 
-def _worker_flags(context: RoleContext) -> tuple[str, ...]:
-    return engine.generated_arguments(context, is_leader=False) if context.layout.pods_per_replica > 1 else ()
-
-
 def _field(context: RoleContext, flag: Flag) -> Path:
     """Return the path of the field that decides a generated flag."""
-    replacement = engine.FIELD_OF.get(flag.switch, "")
-    field = replacement.removeprefix("set ") if replacement.startswith("set ") else "parallelism"
+    verb, _, field = engine_arguments.FIELD_OF.get(flag.switch, "").partition(" ")
+    if verb != "set":
+        field = "parallelism"
     keys = _FURTHER_FIELDS.get(flag.switch, field).split(".")
     if keys[0] in _STACK_FIELDS:
         return Path(*keys)
-    return Path(*(context.path if keys[0] in _ROLE_FIELDS else context.variant.path), *keys)
+    if keys[0] in _ROLE_FIELDS:
+        return Path(*context.path, *keys)
+    return Path(*context.variant.path, *keys)
 
 
 def _unknown_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
     """Reject the user's flags that the engine does not know. Messages contain no values of flags."""
     for flag in flags.parse(context.role.engine.args):
-        if not flag.name or flag.switch in engine.FIELD_OF or version.knows_flag(flag.name):
+        if not flag.name or flag.switch in engine_arguments.FIELD_OF or version.knows_flag(flag.name):
             continue
         name = flag.name.partition(".")[0]
         at = context.path / "engine" / "args" / flag.index
@@ -95,7 +96,9 @@ def _remedy(name: str, known: Collection[str] = ()) -> str:
     if versions is not None:
         return f"use an image of a version that knows it ({versions}), or remove it"
     close = difflib.get_close_matches(name, [flag for flag in known if flag.startswith("--")], n=1)
-    return f"did you mean {close[0]}?" if close else "remove it"
+    if close:
+        return f"did you mean {close[0]}?"
+    return "remove it"
 
 
 def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
@@ -107,26 +110,27 @@ def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
             yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
 
 
-def warnings(context: RoleContext, inherited: Engine | None) -> Iterator[Problem]:
-    """Yield warnings about an engine of unknown version, and about variables that the engine does not know.
+def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
+    """Warn of an engine of unknown version, and of variables that the engine does not know.
 
-    `inherited` is the service's section `engine`, from which the role inherits. Inherited settings get no second
-    warning. `inherited` is None for the service's own role.
+    Settings that a role inherits from the service's own role get no second warning.
     """
-    version, spec = context.engine_version, context.role.engine
-    if version is None:
-        return
-    if not version.is_known and (inherited is None or spec.image != inherited.image):
+    spec = context.role.engine
+    inherited = context.variant.service.engine
+    is_heir = (context.variant.variant_name, context.name) != (PRIMARY, labels.DECODE)
+    if not version.is_known and not (is_heir and spec.image == inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
         remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"
         yield warning(context.path / "engine" / "image", what, remedy)
-    if context.variant.metered_as is not None and not version.knows_flag(engine.FORCED_USAGE):
+    if context.variant.metered_as is not None and not version.knows_flag(engine_arguments.FORCED_USAGE):
         what = f"serves streams of some requests without their usage, so that nobody pays for them ({version.number})"
-        yield warning(context.path / "engine" / "image", what, _remedy(engine.FORCED_USAGE))
-    if not version.is_known or (inherited is not None and spec.env == inherited.env):
+        yield warning(context.path / "engine" / "image", what, _remedy(engine_arguments.FORCED_USAGE))
+    if not version.is_known or (is_heir and spec.env == inherited.env):
         return
     for name in spec.env:
         if name.startswith(_ENGINE_PREFIX) and not version.knows_variable(name):
             versions = engine_versions.versions_with(name)
-            remedy = "" if versions is None else f"vLLM knows it {versions}"
+            remedy = ""
+            if versions is not None:
+                remedy = f"vLLM knows it {versions}"
             yield warning(context.path / "engine" / "env" / name, f"is unknown to vLLM {version.number}", remedy)

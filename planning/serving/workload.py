@@ -17,13 +17,14 @@ from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
-from planning.serving import autoscaling, engine, fitting, shared_memory, sidecar
+from planning.serving import autoscaling, engine, shared_memory, sidecar
 from planning.serving.autoscaling import Autoscaler
+from planning.serving.context import EngineContext
 from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
 from planning.variant.context import RoleContext, max_replicas
-from planning.weights import claims, sources
-from planning.weights.sources import Weights
+from planning.weights import sources
+from planning.weights.sources import Location, Weights
 
 _GROUPS_READY = (
     f"jsonpath={{.status.conditions[?(@.type=='Available' && {CURRENT})].status}}=True",
@@ -93,22 +94,27 @@ class Workload:
     def device_claim(self) -> ResourceClaim | None:
         """Return the device claim of the pods; None if the pods have no devices, or request a resource."""
         allocation = self.accelerator.allocation
-        return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
+        if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod:
+            return allocation
+        return None
 
     @property
     def engine_port_names(self) -> tuple[str, ...]:
         """Return the names of the engine's ports. Requests and scrapers use the same ports."""
-        return port_names("http" if self.sidecar is None else "engine", len(self.engine.ports))
+        first = "engine" if self.sidecar else "http"
+        return port_names(first, len(self.engine.ports))
 
     @property
     def api_version(self) -> str:
         """Return the API version of the workload object."""
-        return LEADER_WORKER_SET_API if self.kind == "LeaderWorkerSet" else DEPLOYMENT_API
+        return {"LeaderWorkerSet": LEADER_WORKER_SET_API, "Deployment": DEPLOYMENT_API}[self.kind]
 
     @property
     def kind(self) -> str:
         """Return the kind of the workload object."""
-        return "LeaderWorkerSet" if self.layout.pods_per_replica > 1 else "Deployment"
+        if self.layout.pods_per_replica > 1:
+            return "LeaderWorkerSet"
+        return "Deployment"
 
 
 def port_names(first: str, count: int) -> tuple[str, ...]:
@@ -116,54 +122,79 @@ def port_names(first: str, count: int) -> tuple[str, ...]:
     return first, *(f"{first}-{rank}" for rank in range(1, count))
 
 
-def plan(context: RoleContext) -> Workload:
+def plan(serving: EngineContext, location: Location) -> Workload:
     """Return the workload of a role. The rules have checked the role's class, image and layout."""
-    variant, role = context.variant, context.role
+    context = serving.role
+    variant = context.variant
+    role = context.role
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context)
-    budget, sidecar_plan = role.disruption_budget, sidecar.plan(context) if context.is_proxied else None
+    sidecar_plan = account = None
+    if context.is_proxied:
+        sidecar_plan = sidecar.plan(context)
+        account = context.workload
     return Workload(
         role=context.name,
         name=context.workload,
         path=context.path,
-        replicas=role.replicas if autoscaler is None else None,
+        replicas=_replicas(role),
         max_replicas=max_replicas(role),
         autoscaler=autoscaler,
         accelerator=context.accelerator,
         layout=context.layout,
-        fit=fitting.fit(context),
-        engine=engine.plan(context),
+        fit=serving.fit,
+        engine=engine.plan(serving),
         target_ports=context.target_ports,
-        weights=_weights(context),
+        weights=_weights(context, location),
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
-        pod_settings=_pod_settings(role, context.workload if sidecar_plan is not None else None),
+        pod_settings=_pod_settings(role, account),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
         rollout=role.rollout,
-        disruptions=budget.max_unavailable if budget.enabled and max_replicas(role) > 1 else None,
+        disruptions=_disruptions(role),
         progress_deadline=deadline,
-        wait=Wait(
-            lifecycle.wait_seconds(role.rollout, max_replicas(role), deadline, context.drain),
-            conditions=_GROUPS_READY if context.layout.pods_per_replica > 1 else (),
-        ),
+        wait=_wait(context, deadline),
         patch=role.patch,
     )
 
 
-def _weights(context: RoleContext) -> Weights:
+def _replicas(role: Role) -> int | None:
+    """Return the number of replicas; None if an autoscaler decides it."""
+    if role.autoscaling is not None:
+        return None
+    return role.replicas
+
+
+def _disruptions(role: Role) -> int | None:
+    """Return how many pods may be evicted at the same time; None for a role without a disruption budget."""
+    budget = role.disruption_budget
+    if not budget.enabled or max_replicas(role) <= 1:
+        return None
+    return budget.max_unavailable
+
+
+def _wait(context: RoleContext, deadline: int) -> Wait:
+    seconds = lifecycle.wait_seconds(context.role.rollout, max_replicas(context.role), deadline, context.drain)
+    if context.layout.pods_per_replica > 1:
+        return Wait(seconds, conditions=_GROUPS_READY)
+    return Wait(seconds)
+
+
+def _weights(context: RoleContext, location: Location) -> Weights:
     """Return the weights of a role's pods, with the containers that fetch them."""
     variant = context.variant
     source = sources.Source(
         variant.spec.model,
+        variant.path / "model",
         variant.stack.images,
         variant.release,
         identity=context.role.pod.service_account_name is not None,
         retries=context.layout.pods_per_replica > 1,
         fetches_all=context.is_custom,
     )
-    return sources.plan(source, claims.location(variant))
+    return sources.plan(source, location)
 
 
 def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:

@@ -4,19 +4,24 @@ from planning.variant.context import (
     ConfiguredVariant,
     Contexts,
     RoleContext,
+    RoleId,
+    RoleSpecAt,
     VariantContext,
+    VariantId,
     configured_variants,
     resolve,
 )
-from planning.variant.rules import problems, warnings
+from planning.variant.rules import judge
 
 __all__ = [
     "ConfiguredVariant",
     "Contexts",
     "RoleContext",
+    "RoleId",
+    "RoleSpecAt",
     "VariantContext",
+    "VariantId",
     "configured_variants",
-    "problems",
+    "judge",
     "resolve",
-    "warnings",
 ]

@@ -7,8 +7,10 @@ from planning.releases.engine_versions import EngineVersion
 
 SHUTDOWN_TIMEOUT = "--shutdown-timeout"
 _COUNT = frozenset({"--api-server-count", "--asc"})
-_KEY, _KEY_VARIABLE = "--api-key", "VLLM_API_KEY"
-_GUARDED, _OPEN = "/v1", "/health"
+_KEY = "--api-key"
+_KEY_VARIABLE = "VLLM_API_KEY"
+_GUARDED = "/v1"
+_OPEN = "/health"
 _READY = "/v1/models"
 
 
@@ -30,7 +32,9 @@ def _count(role: Role, layout: Layout) -> str | None:
     if layout.ports > 1:
         return "1"
     explicit = [flag.value for flag in flags.parse(role.engine.args) if flag.name in _COUNT]
-    return explicit[-1] if explicit else str(layout.data)
+    if explicit:
+        return explicit[-1]
+    return str(layout.data)
 
 
 def requires_key(role: Role) -> bool:

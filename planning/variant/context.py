@@ -16,6 +16,7 @@ from planning import hardware
 from planning.ground import labels, lifecycle
 from planning.ground.environment import EnvValue
 from planning.ground.lifecycle import Drain
+from planning.ground.mounts import ENGINE_HOME
 from planning.ground.names import CANARY, PRIMARY, Names, names
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
@@ -25,6 +26,37 @@ from planning.releases.engine_versions import EngineVersion
 from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
 from planning.variant.canary import Share
 from planning.variant.kv_cache import KvCache
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class VariantId:
+    """Identity of a variant of a stack."""
+
+    key: str
+    """Key of the service."""
+    variant_name: str
+    """`PRIMARY` or `CANARY`."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RoleId:
+    """Identity of a role of a variant."""
+
+    variant: VariantId
+    name: str
+    """`labels.DECODE` or `labels.PREFILL`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSpecAt:
+    """Spec of a role, with its name and its place in the configuration."""
+
+    name: str
+    """`labels.DECODE` or `labels.PREFILL`."""
+    path: Path
+    spec: Role
+    is_custom: bool
+    """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +73,18 @@ class ConfiguredVariant:
     stack: Stack
     service: Service
     """The service that the variant belongs to."""
-    roles: tuple[tuple[str, Path, Role], ...]
-    """Name, place in the configuration and spec of each role."""
+    roles: tuple[RoleSpecAt, ...]
+    """The decode role and, if there is one, the prefill role."""
+
+    @property
+    def id(self) -> VariantId:
+        """Return the identity of the variant."""
+        return VariantId(self.key, self.variant_name)
+
+    @property
+    def is_custom(self) -> bool:
+        """Tell whether the decode role has a custom engine."""
+        return self.roles[0].is_custom
 
     @property
     def namespace(self) -> str:
@@ -79,14 +121,15 @@ class VariantContext(ConfiguredVariant):
     """Id by which the interceptor bills the requests of the variant's service; None if the service is not metered."""
 
     @property
-    def resource_id(self) -> str | None:
+    def search_id(self) -> str | None:
         """Return the id by which the interceptor finds the variant's Service; None if it searches for no such id.
 
         The interceptor searches only in mode `label`, and only for the Services of metered primaries.
         """
         spec = self.stack.interceptor
-        searches = spec is not None and spec.mode == "label" and self.variant_name == PRIMARY
-        return self.metered_as if searches else None
+        if spec is None or spec.mode != "label" or self.variant_name != PRIMARY:
+            return None
+        return self.metered_as
 
     @property
     def owner(self) -> str:
@@ -99,8 +142,12 @@ class VariantContext(ConfiguredVariant):
 
         The first prefix has no generation. If the variant has a generation, a second prefix contains the generation.
         """
-        prefix = self.key if self.variant_name == PRIMARY else f"{self.key}-{self.variant_name}"
-        return (prefix,) if self.names.generation is None else (prefix, f"{prefix}-{self.names.generation}")
+        prefix = self.key
+        if self.variant_name != PRIMARY:
+            prefix += f"-{self.variant_name}"
+        if self.names.generation is None:
+            return (prefix,)
+        return prefix, f"{prefix}-{self.names.generation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +178,8 @@ class RoleContext:
     @property
     def workload(self) -> str:
         """Return the name of the workload object."""
-        return self.variant.names.prefill if self.name == labels.PREFILL else self.variant.names.decode
+        names = self.variant.names
+        return {labels.DECODE: names.decode, labels.PREFILL: names.prefill}[self.name]
 
     @property
     def is_proxied(self) -> bool:
@@ -145,7 +193,9 @@ class RoleContext:
         With `parallelism.loadBalancing: external`, this is the port of the first copy of the model.
         """
         spec = self.variant.spec
-        return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
+        if self.is_proxied:
+            return (spec.sidecar or Sidecar()).engine_port
+        return spec.engine.port
 
     @property
     def engine_ports(self) -> tuple[int, ...]:
@@ -167,39 +217,41 @@ class RoleContext:
 
         It is the next port after the engine's ports.
         """
-        return self.engine_ports[-1] + 1 if self.layout.ports > 1 else None
+        if self.layout.ports == 1:
+            return None
+        return self.engine_ports[-1] + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
     """All contexts of a stack."""
 
-    variants: Mapping[tuple[str, str], VariantContext]
-    """Contexts of all variants, by service key and variant name."""
-    roles: Mapping[tuple[str, str, str], RoleContext]
-    """Contexts of the roles with a valid layout, by service key, variant name and role name."""
-    unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
-    """Problems of the layouts of roles, by service key, variant name and role name.
+    variants: Mapping[VariantId, VariantContext]
+    """Contexts of all variants."""
+    roles: Mapping[RoleId, RoleContext]
+    """Contexts of the roles with a valid layout."""
+    unsound: Mapping[RoleId, tuple[Problem, ...]]
+    """Problems of the layouts of roles.
 
     If `explicit_only` is true for all of its problems, a role has a context in `roles`, too.
     """
 
     def of(self, variant_name: str) -> Iterator[VariantContext]:
         """Yield the contexts of all primaries (`PRIMARY`) or of all canaries (`CANARY`)."""
-        return (context for (_, name), context in self.variants.items() if name == variant_name)
+        return (context for context in self.variants.values() if context.variant_name == variant_name)
 
     def primary(self, key: str) -> VariantContext:
         """Return the context of a service's primary."""
-        return self.variants[key, PRIMARY]
+        return self.variants[VariantId(key, PRIMARY)]
 
     def canary(self, key: str) -> VariantContext | None:
         """Return the context of a service's canary; None if the service has no canary."""
-        return self.variants.get((key, CANARY))
+        return self.variants.get(VariantId(key, CANARY))
 
     def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
         """Return the contexts of a variant's roles by role name. Roles with an invalid layout are left out."""
-        places = {name: (variant.key, variant.variant_name, name) for name, _, _ in variant.roles}
-        return {name: self.roles[place] for name, place in places.items() if place in self.roles}
+        identities = {role.name: RoleId(variant.id, role.name) for role in variant.roles}
+        return {name: self.roles[identity] for name, identity in identities.items() if identity in self.roles}
 
 
 def gateway(service: Service, stack: Stack) -> Gateway | None:
@@ -212,7 +264,9 @@ def owner(key: str, variant_name: str) -> str:
 
     The owner of a canary is never equal to a service key, because keys contain no dot.
     """
-    return key if variant_name == PRIMARY else f"{key}.{variant_name}"
+    if variant_name == PRIMARY:
+        return key
+    return f"{key}.{variant_name}"
 
 
 def configured_variants(stack: Stack) -> Iterator[ConfiguredVariant]:
@@ -224,26 +278,30 @@ def configured_variants(stack: Stack) -> Iterator[ConfiguredVariant]:
 def variants_of(key: str, service: Service, stack: Stack) -> Iterator[ConfiguredVariant]:
     """Yield the primary of a service and, if the service has one, its canary."""
     at = Path("services", key)
-    yield ConfiguredVariant(key, PRIMARY, at, service, stack, service, _roles(at, service))
+    yield ConfiguredVariant(key, PRIMARY, at, service, stack, service, tuple(_roles(at, service)))
     if service.canary is not None:
-        spec, at = service.canary, at / "canary"
-        yield ConfiguredVariant(key, CANARY, at, spec, stack, service, _roles(at, spec))
+        at /= "canary"
+        yield ConfiguredVariant(key, CANARY, at, service.canary, stack, service, tuple(_roles(at, service.canary)))
 
 
-def _roles(at: Path, spec: Variant) -> tuple[tuple[str, Path, Role], ...]:
-    decode = labels.DECODE, at, spec
-    return (decode,) if spec.prefill is None else (decode, (labels.PREFILL, at / "prefill", spec.prefill))
+def _roles(at: Path, spec: Variant) -> Iterator[RoleSpecAt]:
+    yield RoleSpecAt(labels.DECODE, at, spec, images.is_custom(spec, spec))
+    if spec.prefill is not None:
+        yield RoleSpecAt(labels.PREFILL, at / "prefill", spec.prefill, images.is_custom(spec, spec.prefill))
 
 
 def max_replicas(role: Role) -> int:
     """Return the maximum number of replicas of a role."""
-    return role.replicas if role.autoscaling is None else role.autoscaling.max_replicas
+    if role.autoscaling is None:
+        return role.replicas
+    return role.autoscaling.max_replicas
 
 
 def resource_id(service: Service, key: str, stack: Stack) -> str | None:
     """Return the id by which a service is billed; None if the service is not metered."""
-    interceptor = service.interceptor
-    return (interceptor.resource_id or key) if stack.interceptor is not None and interceptor.enabled else None
+    if stack.interceptor is None or not service.interceptor.enabled:
+        return None
+    return service.interceptor.resource_id or key
 
 
 def resolve(
@@ -253,23 +311,27 @@ def resolve(
 
     Roles with an unknown accelerator class or an invalid layout get no context.
     """
-    contexts = {(variant.key, variant.variant_name): _variant(variant, release, classes) for variant in variants}
-    roles, unsound = dict[tuple[str, str, str], RoleContext](), dict[tuple[str, str, str], tuple[Problem, ...]]()
-    for (key, variant_name), context in contexts.items():
-        for name, path, role in context.roles:
-            accelerator = classes.get(role.accelerator)
+    contexts = {variant.id: _variant(variant, release, classes) for variant in variants}
+    roles = dict[RoleId, RoleContext]()
+    unsound = dict[RoleId, tuple[Problem, ...]]()
+    for context in contexts.values():
+        for role in context.roles:
+            accelerator = classes.get(role.spec.accelerator)
             if accelerator is None:
                 continue
-            problems = tuple(hardware.layout_problems(path, role, accelerator))
+            identity = RoleId(context.id, role.name)
+            problems = tuple(hardware.layout_problems(role.path, role.spec, accelerator))
             if problems:
-                unsound[key, variant_name, name] = problems
+                unsound[identity] = problems
             if all(problem.explicit_only for problem in problems):
-                roles[key, variant_name, name] = _role(context, name, path, role)
+                roles[identity] = _role(context, role)
     return Contexts(contexts, roles, unsound)
 
 
 def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
-    stack, spec, service = variant.stack, variant.spec, variant.service
+    stack = variant.stack
+    spec = variant.spec
+    service = variant.service
     cache_generation = generation.name_of(spec, stack, release, classes)
     return VariantContext(
         key=variant.key,
@@ -288,38 +350,50 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
     )
 
 
-def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleContext:
+def _role(context: VariantContext, role: RoleSpecAt) -> RoleContext:
     """Return the context of a role whose class is known and whose layout is valid."""
-    accelerator, spec = context.classes[role.accelerator], context.spec
-    layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
-    is_custom = images.is_custom(spec, role)
-    if is_custom:
+    spec = role.spec
+    accelerator = context.classes[spec.accelerator]
+    layout = devices.layout(spec.parallelism, spec.accelerator_memory, accelerator)
+    version = None
+    if role.is_custom:
         layout = replace(layout, ports=1)
-    version = images.version(spec, role, accelerator.vendor, context.release)
+    else:
+        version = images.version(context.spec, spec, accelerator.vendor, context.release)
+    engine_drains = api_server.drains(spec, layout, version)
     return RoleContext(
         variant=context,
-        name=name,
-        path=path,
-        role=role,
+        name=role.name,
+        path=role.path,
+        role=spec,
         accelerator=accelerator,
         layout=layout,
-        is_custom=is_custom,
+        is_custom=role.is_custom,
         engine_version=version,
-        drain=lifecycle.drain(spec.drain_timeout, engine_drains=api_server.drains(role, layout, version)),
-        environment=_known_variables(
-            {
-                **engine_environment.plan(spec, role, layout, context.kv_cache),
-                **engine_environment.connection(spec, role, _provider(context)),
-                **(engine_environment.cpu_memory(spec, role, layout) if accelerator.vendor == "cpu" else {}),
-            },
-            version,
-        ),
+        drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
+        environment=_known_variables(_environment(context, role, layout, accelerator), version),
     )
+
+
+def _environment(
+    context: VariantContext, role: RoleSpecAt, layout: Layout, accelerator: AcceleratorClass
+) -> dict[str, EnvValue]:
+    """Return the generated variables of an engine, except those for tracing."""
+    environment = dict[str, EnvValue]({"HOME": ENGINE_HOME})
+    if role.is_custom:
+        return environment
+    environment |= engine_environment.plan(context.spec, role.spec, layout, context.kv_cache)
+    environment |= engine_environment.connection(context.spec, _provider(context))
+    if accelerator.vendor == "cpu":
+        environment |= engine_environment.cpu_memory(context.spec, role.spec, layout)
+    return environment
 
 
 def _provider(context: VariantContext) -> str | None:
     """Return the provider of the gateway that sends a variant's requests; None if no gateway sends them."""
-    return context.gateway.provider if context.gateway is not None and context.service.route.enabled else None
+    if context.gateway is None or not context.service.route.enabled:
+        return None
+    return context.gateway.provider
 
 
 def _known_variables(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:

@@ -5,22 +5,18 @@ from models.service import Variant
 from models.vocabulary import amount
 from planning.ground import lifecycle, resources
 from planning.ground.environment import EnvValue
-from planning.ground.mounts import ENGINE_HOME
 from planning.hardware.devices import Layout
-from planning.variant import connections, images
+from planning.variant import connections
 from planning.variant.kv_cache import KvCache
 
 _GI = 2**30
 
 
 def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str, EnvValue]:
-    """Return the generated variables of an engine, except those for tracing, connections and the memory of CPUs."""
-    env = dict[str, EnvValue]({"HOME": ENGINE_HOME})
-    if images.is_custom(spec, role):
-        return env
+    """Return the generated variables of vLLM, except those for tracing, connections and the memory of CPUs."""
     spans_pods = layout.pods_per_replica > 1
     # torch looks up the name of the user: first in USER, then in the image's passwd file, which lacks the user id.
-    env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    env = dict[str, EnvValue]({"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"})
     loading = lifecycle.loading_seconds(role.health, spec.model.size, spans_pods=spans_pods)
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(loading)
     if spec.prefill is not None or cache.events is not None or spans_pods:
@@ -30,15 +26,15 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str,
     return env
 
 
-def connection(spec: Variant, role: Role, provider: str | None) -> dict[str, EnvValue]:
+def connection(spec: Variant, provider: str | None) -> dict[str, EnvValue]:
     """Return the variable for idle connections, which vLLM closes after 5 s by default.
 
     `provider` is the gateway's provider; None if no gateway sends requests. If the variant has prefill, the client of
     all engines is the routing sidecar of decode pods.
     """
-    if images.is_custom(spec, role):
-        return {}
-    client = provider if spec.prefill is None else connections.SIDECAR
+    client = provider
+    if spec.prefill is not None:
+        client = connections.SIDECAR
     return {"VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(connections.keep_alive_seconds(client))}
 
 
@@ -48,8 +44,6 @@ def cpu_memory(spec: Variant, role: Role, layout: Layout) -> dict[str, EnvValue]
     By default vLLM takes half of the host's memory, whatever the container's limit is. From the limit, this function
     subtracts weights, shared memory and offloaded cache. The workers share half of the rest for the KV cache.
     """
-    if images.is_custom(spec, role):
-        return {}
     offload = spec.kv_cache.cpu_offload
     _, limits = resources.engine(role.resources, layout.devices_per_pod, offload)
     shared = resources.shared_memory(role.pod.shared_memory, layout.devices_per_pod)

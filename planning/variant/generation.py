@@ -72,12 +72,16 @@ def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:
     if isinstance(storage, Dedicated | Existing):
         return storage.fill.endpoint
     cache = stack.caches.get(storage.cache) if isinstance(storage, Shared) else None
-    return None if cache is None else cache.fill.endpoint
+    if cache is None:
+        return None
+    return cache.fill.endpoint
 
 
 def _lora_sources(spec: Variant) -> dict[str, str]:
     lora = spec.model.lora
-    return {} if lora is None else {name: adapter.identity for name, adapter in lora.adapters.items()}
+    if lora is None:
+        return {}
+    return {name: adapter.identity for name, adapter in lora.adapters.items()}
 
 
 def _role_identity(

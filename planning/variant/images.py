@@ -22,7 +22,9 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
     if role.engine.image is not None:
         return role.engine.image
     default = release.images.engine.get(vendor)
-    return None if default is None else default.ref
+    if default is None:
+        return None
+    return default.ref
 
 
 def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
@@ -31,11 +33,14 @@ def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | 
     An image with weights counts as the user wrote it until the digest in the lock file changes, and then with the
     changed digest. So the first lock file changes no name of an object.
     """
-    is_in_image = scheme(spec.model.source) == "image"
-    return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)
+    if scheme(spec.model.source) == "image":
+        return place(spec.model.identity)
+    return engine(spec, role, vendor, release)
 
 
 def version(spec: Variant, role: Role, vendor: str, release: Release) -> EngineVersion | None:
-    """Return the version of vLLM that a role's engine runs; None for a custom engine, or if there is no image."""
+    """Return the version of vLLM that a role's engine runs; None if there is no image."""
     image = engine(spec, role, vendor, release)
-    return None if image is None or is_custom(spec, role) else engine_versions.of_image(image, vendor, release)
+    if image is None:
+        return None
+    return engine_versions.of_image(image, vendor, release)

@@ -66,7 +66,9 @@ def needs_events(spec: Variant) -> bool:
 def _type(plugin: object) -> str | None:
     """Return the type of a declared plugin, or None if it has none."""
     plugin_type = cast("dict[str, Any]", plugin).get("type") if isinstance(plugin, dict) else None
-    return plugin_type if isinstance(plugin_type, str) else None
+    if isinstance(plugin_type, str):
+        return plugin_type
+    return None
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:

@@ -1,4 +1,4 @@
-"""Validation of canaries: errors, and warnings about settings that are seldom intended."""
+"""Verdicts on canaries."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,22 @@ from planning.variant.canary import ALL
 from planning.variant.context import max_replicas
 
 
-def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
-    """Check that a canary's weight and headers have a route, and that primary and canary serve the same model name."""
-    canary, at = service.canary, path / "canary"
+def judge(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
+    """Check that a canary's weight and headers have a route, and that primary and canary serve the same model name.
+
+    Warn of settings that are seldom intended.
+    """
+    canary = service.canary
     if canary is None:
         return
+    at = path / "canary"
     yield from _check_share(path, service, canary, stack)
-    name, canary_name = (served_name(variant.model.name, variant.model.source) for variant in (service, canary))
+    name = served_name(service.model.name, service.model.source)
+    canary_name = served_name(canary.model.name, canary.model.source)
     if canary.weight and name is not None and canary_name != name:
         what = "differs from the service's; requests for one name would fail at the other variant"
         yield Problem(at / "model" / "name", f"{what} ({canary_name}, {name})", "remove it", (path / "model",))
+    yield from _warnings(at, service, canary)
 
 
 def _check_share(path: Path, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
@@ -29,7 +35,11 @@ def _check_share(path: Path, service: Service, canary: Canary, stack: Stack) -> 
     gateway = context.gateway(service, stack)
     if gateway is not None and service.route.enabled:
         return
-    reason, remedy = ("a route", "set route.enabled: true") if gateway else ("a gateway", "add gateway")
+    reason = "a gateway"
+    remedy = "add gateway"
+    if gateway is not None:
+        reason = "a route"
+        remedy = "set route.enabled: true"
     if canary.weight:
         what = f"has no effect without {reason} ({canary.weight})"
         yield Problem(path / "canary" / "weight", what, f"{remedy}, or write 0", (Path("gateway"), path / "route"))
@@ -38,18 +48,16 @@ def _check_share(path: Path, service: Service, canary: Canary, stack: Stack) -> 
         yield Problem(at, f"has no effect without {reason}", f"{remedy}, or remove it", (Path("gateway"),))
 
 
-def warnings(path: Path, service: Service) -> Iterator[Problem]:
-    """Yield warnings about settings of a canary that are seldom intended."""
-    canary, at = service.canary, path / "canary"
-    if canary is None:
-        return
+def _warnings(at: Path, service: Service, canary: Canary) -> Iterator[Problem]:
+    """Warn of settings of a canary that are seldom intended."""
     if canary.weight == ALL:
         yield warning(at, "weight 100 gives it all requests, and the service's own pods idle")
     if canary.weight == 0 and not canary.headers:
         yield warning(at, "weight 0 without headers: its pods run, but get no requests")
     if _pod_settings(service) == _pod_settings(canary):
         yield warning(at, "its pods run the same as the service's pods")
-    pods, total = max_replicas(canary), max_replicas(canary) + max_replicas(service)
+    pods = max_replicas(canary)
+    total = pods + max_replicas(service)
     if canary.weight < ALL and total and canary.weight * total > 2 * ALL * pods:
         what = f"weight {canary.weight} is far above its share of the replicas ({pods} of {total})"
         yield warning(at, f"{what}; its requests will wait longer")
@@ -63,11 +71,8 @@ def _pod_settings(variant: Variant) -> dict[str, object]:
     """
     scaling = {"replicas": 1, "autoscaling": None}
     names = {"name": served_name(variant.model.name, variant.model.source)}
-    replaced = {
-        **scaling,
-        "metrics": None,
-        "objectives": None,
-        "model": variant.model.model_copy(update=names),
-        "prefill": None if variant.prefill is None else variant.prefill.model_copy(update=scaling),
-    }
+    model = variant.model.model_copy(update=names)
+    replaced: dict[str, object] = {**scaling, "metrics": None, "objectives": None, "model": model}
+    if variant.prefill is not None:
+        replaced["prefill"] = variant.prefill.model_copy(update=scaling)
     return {name: replaced.get(name, getattr(variant, name)) for name in Variant.model_fields}

@@ -1,6 +1,6 @@
 """Weights: their sources and sizes, the claims that store them, and the containers and Jobs that fetch them."""
 
-from planning.weights.pins import cache_warnings, variant_warnings
-from planning.weights.rules import fills, problems, variant_problems
+from planning.weights.claims import FillRequests, fill_requests
+from planning.weights.rules import fills, judge, judge_variant
 
-__all__ = ["cache_warnings", "fills", "problems", "variant_problems", "variant_warnings"]
+__all__ = ["FillRequests", "fill_requests", "fills", "judge", "judge_variant"]

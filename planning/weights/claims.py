@@ -11,7 +11,7 @@ variant, so a canary that becomes the service keeps its claim.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.paths import Path
 from models.problems import Problem, warning
@@ -25,8 +25,7 @@ from planning.ground.awaiting import Wait
 from planning.ground.environment import EnvValue
 from planning.ground.flows import Pods, Policy
 from planning.releases import Release
-from planning.variant import images
-from planning.variant.context import VariantContext
+from planning.variant.context import VariantContext, VariantId
 from planning.weights import sources
 from planning.weights.sources import Fetch, Location
 
@@ -46,6 +45,8 @@ class ClaimPlan:
 
     name: str
     storage_class: str | None
+    storage_class_at: Path
+    """Path of `storage_class` in the configuration; for the default class, path of the storage."""
     access_mode: str
     size: str
     """A Kubernetes quantity; whole Gi if it is computed."""
@@ -72,6 +73,8 @@ class FillPlan:
     limits: Mapping[str, str]
     service_account: str | None
     image_pull_secrets: tuple[str, ...]
+    pod_at: Path
+    """Path of the settings of pods in the configuration, which have `image_pull_secrets`."""
     user: int
     group: int
     retries: int
@@ -113,8 +116,13 @@ class FillRequest:
     """Folder of the claim to which the Job writes the weights."""
     model: Model
     """The model to fetch, including the Secret, endpoint and region with which the Job fetches it."""
+    model_at: Path
+    secrets_at: Path
+    """Path of the list with the Secret."""
     fill: Fill
     service_account: str | None
+    pod_at: Path
+    """Path of the settings of pods in the configuration, which have `image_pull_secrets`."""
     sub_path: str | None = None
     """Folder of the claim that the Job mounts; `folder` is below it. None for the whole claim."""
     image_pull_secrets: tuple[str, ...] = ()
@@ -124,53 +132,84 @@ class FillRequest:
     """Whether all files of a repository are fetched by default, because a custom engine may read any of them."""
 
 
-def location(context: VariantContext) -> Location:
+@dataclass(frozen=True, slots=True)
+class FillRequests:
+    """Requests to fill the claims of a stack."""
+
+    caches: Mapping[str, FillRequest]
+    """Requests by key of the cache."""
+    variants: Mapping[VariantId, FillRequest]
+    """Requests of the variants whose weights a Job fetches into a claim."""
+
+    def of_pods(self, variant: VariantContext) -> FillRequest | None:
+        """Return the request by which the pods of a variant get their weights; None if no Job fetches them."""
+        key = cache_of(variant.spec)
+        if key is not None:
+            return self.caches[key]
+        return self.variants.get(variant.id)
+
+
+def fill_requests(stack: Stack, variants: Iterable[VariantContext]) -> FillRequests:
+    """Return the requests to fill the claims of a stack."""
+    fills = dict[VariantId, FillRequest]()
+    for variant in variants:
+        storage = variant.spec.storage
+        if isinstance(storage, Dedicated | Existing) and not is_used_in_place(variant.spec.model.source):
+            fills[variant.id] = _variant_fill_request(variant, storage)
+    return FillRequests({key: _cache_fill_request(key, cache) for key, cache in stack.caches.items()}, fills)
+
+
+def location(context: VariantContext, requests: FillRequests) -> Location:
     """Return where the pods of a variant find its weights."""
-    storage, stack = context.spec.storage, context.stack
+    storage = context.spec.storage
     if isinstance(storage, Ephemeral):
         headroom = storage.headroom_percent
         return Location(storage.mount_path, headroom_percent=headroom, limit=storage.size_limit)
-    if is_used_in_place(context.spec.model.source):
+    request = requests.of_pods(context)
+    if request is None:
         return Location(storage.mount_path)
-    if isinstance(storage, Shared):
-        request = cache_fill_request(storage.cache, stack.caches[storage.cache])
-    else:
-        request = variant_fill_request(context, storage)
-    folder = request.folder if request.sub_path is None else f"{request.sub_path}/{request.folder}"
+    folder = request.folder
+    if request.sub_path is not None:
+        folder = f"{request.sub_path}/{folder}"
     return Location(storage.mount_path, request.claim, folder)
 
 
-def of_variant(context: VariantContext) -> StoragePlan | None:
+def of_variant(context: VariantContext, requests: FillRequests) -> StoragePlan | None:
     """Return the claim and the Job of a variant; None if the variant has no Job that fetches its weights."""
-    storage, object_names = context.spec.storage, context.names
-    if not isinstance(storage, Dedicated | Existing) or is_used_in_place(context.spec.model.source):
+    request = requests.variants.get(context.id)
+    if request is None:
         return None
-    request = variant_fill_request(context, storage)
-    size = context.spec.model.size
-    claim = _claim(request.claim, storage, size, context.stack) if isinstance(storage, Dedicated) else None
+    storage = context.spec.storage
+    object_names = context.names
+    claim = None
+    if isinstance(storage, Dedicated):
+        claim = _claim(request, storage, context.spec.model.size, context.stack)
     fill = _fill(request, context.stack, context.release)
     policy = _policy(object_names.namespace, fill, context.stack)
     return StoragePlan(context.owner, object_names.service, object_names.namespace, request.folder, claim, fill, policy)
 
 
-def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
+def of_cache(key: str, stack: Stack, release: Release, requests: FillRequests) -> StoragePlan:
     """Return the claim and the Job of a cache."""
     cache = stack.caches[key]
-    request = cache_fill_request(key, cache)
-    claim, fill = _claim(request.claim, cache, cache.size, stack), _fill(request, stack, release)
+    request = requests.caches[key]
+    claim = _claim(request, cache, cache.size, stack)
+    fill = _fill(request, stack, release)
     policy = _policy(stack.namespace, fill, stack)
     return StoragePlan(
         cache_owner(key), names.cache(key), stack.namespace, request.folder, claim, fill, policy, prefix=f"{key}-"
     )
 
 
-def warnings(variants: Iterable[VariantContext], caches: Iterable[StoragePlan]) -> Iterator[Problem]:
-    """Yield a warning for every cache that no variant uses, because its objects remain."""
+def judge(variants: Iterable[VariantContext], caches: Iterable[StoragePlan]) -> Iterator[Problem]:
+    """Warn of every cache that no variant uses, because its objects remain."""
     users = {cache_owner(key) for variant in variants if (key := cache_of(variant.spec)) is not None}
     for cache in caches:
         if cache.owner not in users and cache.claim is not None:
             what = f"is used by no service, and its claim ({cache.claim.size}) and its Job remain"
-            effect = "the Job is deleted, but the claim remains (retain)" if cache.claim.retain else "both are deleted"
+            effect = "both are deleted"
+            if cache.claim.retain:
+                effect = "the Job is deleted, but the claim remains (retain)"
             yield warning(cache.fill.path, what, f"remove it, and {effect}")
 
 
@@ -181,8 +220,9 @@ def cache_owner(key: str) -> str:
 
 def cache_of(spec: Variant) -> str | None:
     """Return the key of the cache that a variant uses; None if it uses none."""
-    storage = spec.storage
-    return storage.cache if isinstance(storage, Shared) and not is_used_in_place(spec.model.source) else None
+    if isinstance(spec.storage, Shared) and not is_used_in_place(spec.model.source):
+        return spec.storage.cache
+    return None
 
 
 def is_used_in_place(source: str) -> bool:
@@ -190,46 +230,60 @@ def is_used_in_place(source: str) -> bool:
     return scheme(source) in {"pvc", "image"}
 
 
-def variant_fill_request(context: VariantContext, storage: Dedicated | Existing) -> FillRequest:
+def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing) -> FillRequest:
     """Return the request to fill the claim of a variant."""
-    model, fill, pod = context.spec.model, storage.fill, context.spec.pod
+    model = context.spec.model
+    fill = storage.fill
+    pod = context.spec.pod
     access = {
         "secrets": model.secrets or fill.secrets,
         "endpoint": model.endpoint or fill.endpoint,
         "region": model.region or fill.region,
     }
-    model, is_custom = model.model_copy(update=access), images.is_custom(context.spec, context.spec)
-    folder = _folder(model, fetches_all=is_custom)
+    secrets_at = context.path / "model" / "secrets"
+    if not model.secrets:
+        secrets_at = Path(*context.path, "storage", "fill", "secrets")
+    model = model.model_copy(update=access)
+    folder = _folder(model, fetches_all=context.is_custom)
     name = f"{context.names.weights}-{folder}"
-    return FillRequest(
+    request = FillRequest(
         path=context.path / "storage",
-        name=name,
-        claim=storage.claim_name if isinstance(storage, Existing) else name,
-        folder=folder,
-        model=model,
-        fill=fill,
-        service_account=fill.service_account_name or pod.service_account_name,
-        sub_path=storage.sub_path if isinstance(storage, Existing) else None,
-        image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
-        user=pod.run_as_user,
-        group=pod.fs_group,
-        fetches_all=is_custom,
-    )
-
-
-def cache_fill_request(key: str, cache: Cache) -> FillRequest:
-    """Return the request to fill the claim of a cache."""
-    model = _cache_model(cache)
-    folder = _folder(model, fetches_all=False)
-    name = f"{names.cache(key)}-{folder}"
-    return FillRequest(
-        path=Path("caches", key),
         name=name,
         claim=name,
         folder=folder,
         model=model,
+        model_at=context.path / "model",
+        secrets_at=secrets_at,
+        fill=fill,
+        service_account=fill.service_account_name or pod.service_account_name,
+        image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
+        pod_at=context.path / "pod",
+        user=pod.run_as_user,
+        group=pod.fs_group,
+        fetches_all=context.is_custom,
+    )
+    if isinstance(storage, Existing):
+        return replace(request, claim=storage.claim_name, sub_path=storage.sub_path)
+    return request
+
+
+def _cache_fill_request(key: str, cache: Cache) -> FillRequest:
+    """Return the request to fill the claim of a cache."""
+    model = _cache_model(cache)
+    folder = _folder(model, fetches_all=False)
+    name = f"{names.cache(key)}-{folder}"
+    at = Path("caches", key)
+    return FillRequest(
+        path=at,
+        name=name,
+        claim=name,
+        folder=folder,
+        model=model,
+        model_at=at,
+        secrets_at=Path(*at, "fill", "secrets"),
         fill=cache.fill,
         service_account=cache.fill.service_account_name,
+        pod_at=at,
     )
 
 
@@ -259,13 +313,14 @@ def _folder(model: Model, *, fetches_all: bool) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_FOLDER_NAME_LENGTH]
 
 
-def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
-    size = spec.size if isinstance(spec, Dedicated) else None
-    if size is None:
-        size = f"{resources.claim_gi(amount(weights_bytes or '0'), spec.headroom_percent)}Gi"
+def _claim(request: FillRequest, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
+    size = f"{resources.claim_gi(amount(weights_bytes or '0'), spec.headroom_percent)}Gi"
+    if isinstance(spec, Dedicated) and spec.size is not None:
+        size = spec.size
     return ClaimPlan(
-        name=name,
+        name=request.claim,
         storage_class=spec.storage_class_name or stack.storage_class_name,
+        storage_class_at=_storage_class_at(request.path, spec, stack),
         access_mode=spec.access_mode,
         size=size,
         retain=spec.retain,
@@ -273,9 +328,19 @@ def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack:
     )
 
 
+def _storage_class_at(at: Path, spec: Dedicated | Cache, stack: Stack) -> Path:
+    """Return the path of the name of the StorageClass of the storage at a path; that path for the default class."""
+    if spec.storage_class_name:
+        return at / "storageClassName"
+    if stack.storage_class_name:
+        return Path("storageClassName")
+    return at
+
+
 def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
-    size = request.model.size
-    deadline = _UNKNOWN_DEADLINE if size is None else lifecycle.fetch_seconds(size) * (1 + _RETRIES)
+    deadline = _UNKNOWN_DEADLINE
+    if request.model.size is not None:
+        deadline = lifecycle.fetch_seconds(request.model.size) * (1 + _RETRIES)
     quantities = request.fill.resources
     return FillPlan(
         name=request.name,
@@ -286,6 +351,7 @@ def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
         limits=quantities.limits,
         service_account=request.service_account,
         image_pull_secrets=request.image_pull_secrets,
+        pod_at=request.pod_at,
         user=request.user,
         group=request.group,
         retries=_RETRIES,
@@ -309,9 +375,11 @@ def fetch(request: FillRequest, stack: Stack, release: Release, env: Mapping[str
     """Return the container that fetches the weights."""
     source = sources.Source(
         request.model,
+        request.model_at,
         stack.images,
         release,
         identity=request.service_account is not None,
         fetches_all=request.fetches_all,
+        secrets_at=request.secrets_at,
     )
-    return sources.fill(source, request.folder, request.sub_path, env)
+    return sources.fill(source, request.folder, request.sub_path, env, Path(*request.path, "fill", "env"))

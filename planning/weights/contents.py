@@ -41,7 +41,9 @@ def stale(lockables: Iterable[Lockable], lock: Lock | None, updated: Collection[
 def current_pin(each: Lockable, lock: Lock | None) -> Pin | None:
     """Return the pin of a source; None if the lock has no pin, or if the source has changed since it was locked."""
     pin = None if lock is None else lock.pins.get(each.at)
-    return pin if pin is not None and pin.is_of(each.source, each.settings) else None
+    if pin is not None and pin.is_of(each.source, each.settings):
+        return pin
+    return None
 
 
 def pins(
@@ -58,7 +60,8 @@ def pins(
     """
     found = dict[Path, Pin]()
     for each in lockables:
-        earlier, content = current_pin(each, lock), answers.get(each.at)
+        earlier = current_pin(each, lock)
+        content = answers.get(each.at)
         if isinstance(content, Content):
             found[each.at] = _pin(each, earlier, content, time, is_running=each.at in running)
         elif earlier is not None:
@@ -100,7 +103,9 @@ def differences(
 ) -> Iterator[Problem]:
     """Yield problems of sources that differ from the lock, or could not be asked. `command` writes the lock."""
     for each in lockables:
-        pin, content, at = lock.pins.get(each.at), answers.get(each.at), each.at / "source"
+        pin = lock.pins.get(each.at)
+        content = answers.get(each.at)
+        at = each.at / "source"
         if pin is None:
             yield Problem(at, f"has no block in {lock.file}", f"run `{command}`")
         elif not pin.is_of(each.source, each.settings):
@@ -120,7 +125,9 @@ def differences(
 
 def _content_name(content: Content) -> str:
     """Return a content as `Pin.content` names it."""
-    return content.source if content.digest is None else f"{content.source}@{content.digest}"
+    if content.digest is None:
+        return content.source
+    return f"{content.source}@{content.digest}"
 
 
 def _wrong_numbers(pin: Pin, content: Content) -> Iterator[str]:

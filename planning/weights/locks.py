@@ -13,11 +13,10 @@ from models.lock import Lock, file_name
 from models.paths import Path
 from models.pins import Pin, Settings
 from models.problems import Problem
-from models.service import Adapter, Canary, Lora, Model, Service, Variant
+from models.service import Adapter, Canary, Lora, Model, Service
 from models.source import scheme
 from models.stack import Stack
-from models.storage import Cache, Dedicated, Existing
-from planning.variant import images
+from models.storage import Cache, Dedicated, Existing, Fill
 from planning.variant.context import ConfiguredVariant, variants_of
 from planning.weights import ignored_files, sizes, sources
 from planning.weights.claims import cache_of
@@ -75,7 +74,8 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
     if lock is None:
         found = () if mode != "strict" else (_no_lock(stack_name),)
         return Locked(replace(loaded, problems=(*loaded.problems, *found)), {}, ())
-    pins, problems = dict[Path, Pin](), list[Problem]()
+    pins = dict[Path, Pin]()
+    problems = list[Problem]()
     for each in lockables(loaded.stack):
         if loaded.is_repaired(each.at):
             continue
@@ -111,7 +111,8 @@ def _no_lock(stack_name: str) -> Problem:
 
 def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Problem:
     """Return the problem of a source without a pin, or of a source that has changed since it was locked."""
-    file, at = lock.file or file_name(stack_name), each.at / "source"
+    file = lock.file or file_name(stack_name)
+    at = each.at / "source"
     if pin is None:
         return Problem(at, f"has no block in {file}", f"run `python -m cli lock {stack_name}`")
     other = pin.was if pin.was != each.source else "the same source with other settings"
@@ -119,7 +120,8 @@ def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Pr
 
 
 def _of_cache(at: Path, cache: Cache) -> Lockable:
-    fill, kind = cache.fill, scheme(cache.source)
+    fill = cache.fill
+    kind = scheme(cache.source)
     ignored = cache.ignore_patterns if cache.ignore_patterns is not None else ignored_files.patterns()
     question = Wanted(
         cache.source,
@@ -133,12 +135,14 @@ def _of_cache(at: Path, cache: Cache) -> Lockable:
 
 def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     """Yield the sources of one variant."""
-    spec, at = variant.spec, variant.path / "model"
+    spec = variant.spec
+    at = variant.path / "model"
     if cache_of(spec) is None:
-        yield _of_model(at, spec)
-    adapters = {} if spec.model.lora is None else spec.model.lora.adapters
-    for name, adapter in adapters.items():
-        access = sources.adapter_access(spec.model, adapter)
+        yield _of_model(at, variant)
+    if spec.model.lora is None:
+        return
+    for name, adapter in spec.model.lora.adapters.items():
+        access = sources.adapter_access(spec.model, adapter, name, at)
         question = Wanted(
             adapter.source,
             access.endpoint,
@@ -151,21 +155,27 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
         yield Lockable(path, adapter.source, settings(adapter, access.endpoint), question, by_pods=True)
 
 
-def _of_model(at: Path, spec: Variant) -> Lockable:
-    model, storage = spec.model, spec.storage
-    fill = storage.fill if isinstance(storage, Dedicated | Existing) else None
-    endpoint = model.endpoint or (None if fill is None else fill.endpoint)
-    is_hub = scheme(model.source) == "hf"
+def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
+    model = variant.spec.model
+    storage = variant.spec.storage
+    fill = Fill()
+    is_filled = isinstance(storage, Dedicated | Existing)
+    if is_filled:
+        fill = storage.fill
+    endpoint = model.endpoint or fill.endpoint
+    ignored = ()
+    if scheme(model.source) == "hf":
+        ignored = sources.ignored_patterns(model, fetches_all=variant.is_custom)
     question = Wanted(
         model.source,
         endpoint,
-        model.region or (None if fill is None else fill.region),
+        model.region or fill.region,
         model.insecure,
         model.filter,
-        private=bool(model.secrets or (fill is not None and fill.secrets)),
-        ignored=sources.ignored_patterns(model, fetches_all=images.is_custom(spec, spec)) if is_hub else (),
+        private=bool(model.secrets or fill.secrets),
+        ignored=ignored,
     )
-    return Lockable(at, model.source, settings(model, endpoint), question, by_pods=fill is None)
+    return Lockable(at, model.source, settings(model, endpoint), question, by_pods=not is_filled)
 
 
 def _with_pins(stack: Stack, pins: Mapping[Path, Pin]) -> tuple[Stack, dict[Wanted, Answer]]:
@@ -198,7 +208,8 @@ def _service(
 def _variant(
     at: Path, spec: _AnyVariant, stack: Stack, pins: Mapping[Path, Pin], answers: dict[Wanted, Answer]
 ) -> _AnyVariant:
-    model, key = spec.model, cache_of(spec)
+    model = spec.model
+    key = cache_of(spec)
     cache = None if key is None else stack.caches.get(key)
     if cache is None:
         model = _with_pin(model, pins.get(at / "model"), sizes.variant_question(spec), answers)

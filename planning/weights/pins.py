@@ -25,30 +25,34 @@ _REFERENCES = "refs/"
 """Beginning of revisions that a hub moves, such as refs/pr/5, the latest commit of a pull request."""
 
 
-def problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+def judge(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
     """Reject ModelKits with a tag that projects move."""
-    sources = [*_of_caches(stack).items(), *(item for variant in variants for item in _of_variant(variant).items())]
-    for at, spec in sources:
+    sources = _of_caches(stack)
+    for variant in variants:
+        sources |= _of_variant(variant)
+    for at, spec in sources.items():
         tag = kit_tag(spec.source)
         if tag in MUTABLE_TAGS:
             what = f"names a tag that moves to newer ModelKits ({tag})"
             yield Problem(at, what, "write a version or a digest")
 
 
-def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
+def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Yield warnings about sources whose content may change under the same name.
 
     Sources that a canary shares with its service are left out, because the service gets the warning. A source that a
     lock pins gets no warning, unless pods or a claim still have files that were fetched before the lock.
     """
-    known = () if variant.variant_name != CANARY else _pinned_sources(variant.service.model)
+    of_service = set[str]()
+    if variant.variant_name == CANARY:
+        of_service = _pinned_sources(variant.service.model)
     is_filled = isinstance(variant.spec.storage, Dedicated | Existing)
     for at, source in _of_variant(variant).items():
-        if not known or source.pinned_source not in known:
+        if source.pinned_source not in of_service:
             yield from _warnings(at, source, is_filled=is_filled and isinstance(source, Model))
 
 
-def cache_warnings(stack: Stack) -> Iterator[Problem]:
+def judge_caches(stack: Stack) -> Iterator[Problem]:
     """Yield warnings about sources of caches, if their content may change under the same name."""
     for at, source in _of_caches(stack).items():
         yield from _warnings(at, source, is_filled=True)
@@ -60,22 +64,31 @@ def _of_caches(stack: Stack) -> dict[Path, Source]:
 
 def _of_variant(variant: ConfiguredVariant) -> dict[Path, Source]:
     """Return the sources that a variant fetches, by path. A model in a shared cache is left out."""
-    model, at = variant.spec.model, variant.path / "model"
-    sources = dict[Path, Source]({at / "source": model}) if claims.cache_of(variant.spec) is None else {}
-    adapters = {} if model.lora is None else model.lora.adapters
-    return sources | {at / "lora" / "adapters" / name / "source": adapter for name, adapter in adapters.items()}
+    model = variant.spec.model
+    at = variant.path / "model"
+    sources = dict[Path, Source]()
+    if claims.cache_of(variant.spec) is None:
+        sources[at / "source"] = model
+    if model.lora is not None:
+        for name, adapter in model.lora.adapters.items():
+            sources[at / "lora" / "adapters" / name / "source"] = adapter
+    return sources
 
 
 def _pinned_sources(model: Model) -> set[str]:
-    adapters = () if model.lora is None else model.lora.adapters.values()
-    return {model.pinned_source, *(adapter.pinned_source for adapter in adapters)}
+    pinned_sources = {model.pinned_source}
+    if model.lora is not None:
+        pinned_sources |= {adapter.pinned_source for adapter in model.lora.adapters.values()}
+    return pinned_sources
 
 
 def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]:
     """Yield the warning about a source. `is_filled` tells whether a Job fetches the source into a claim."""
     pin = source.pin
-    if pin is None or not pin.deployed:
-        yield from _by_name(at, source.source if pin is None else pin.source)
+    if pin is None:
+        yield from _by_name(at, source.source)
+    elif not pin.deployed:
+        yield from _by_name(at, pin.source)
     elif is_filled:
         yield from _filled_earlier(at, pin)
     else:

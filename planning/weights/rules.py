@@ -1,4 +1,4 @@
-"""Validation of model sources, storage, caches and fills."""
+"""Verdicts on model sources, storage, caches and fills."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FE
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
 from planning.variant.context import ConfiguredVariant, Contexts, RoleContext, VariantContext, max_replicas
-from planning.weights import claims, sources
-from planning.weights.claims import FillRequest
+from planning.weights import claims, pins, sources
+from planning.weights.claims import FillRequest, FillRequests
 
 _RESERVED = (
     *(f"{folder}/" for folder in (ADAPTERS_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME)),
@@ -35,19 +35,20 @@ _ACCESS: Mapping[str, AbstractSet[str]] = {
 """Fields with which a source is opened, each with the schemes of the sources that use the field."""
 
 
-def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Problem]:
+def judge(stack: Stack, contexts: Contexts, release: Release, requests: FillRequests) -> Iterator[Problem]:
     """Check the caches of a stack and the storage of its variants."""
     variants = tuple(contexts.variants.values())
-    yield from _check_duplicate_fills(stack, variants)
+    yield from _check_duplicate_fills(stack, variants, requests)
     for key, cache in stack.caches.items():
-        yield from _check_cache(Path("caches", key), key, cache, stack, release)
+        yield from _check_cache(cache, requests.caches[key], stack, release)
         users = [variant for variant in variants if claims.cache_of(variant.spec) == key]
         yield from _check_access_mode(Path("caches", key, "accessMode"), cache.access_mode, users, contexts)
     for variant in variants:
         yield from _check_variant(variant)
         if not claims.is_used_in_place(variant.spec.model.source):
-            yield from _check_storage(variant)
-    yield from _check_claims(variants, contexts)
+            yield from _check_storage(variant, requests.variants.get(variant.id))
+    yield from _check_claims(variants, contexts, requests)
+    yield from pins.judge_caches(stack)
 
 
 def fills(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[Path, Fill]]:
@@ -59,15 +60,16 @@ def fills(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple
             yield variant.path / "storage" / "fill", variant.spec.storage.fill
 
 
-def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
+def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Reject fields that the source does not support, and a model without a name."""
-    model, found = variant.spec.model, list[Problem]()
-    at, kind = variant.path / "model", scheme(model.source)
+    model = variant.spec.model
+    at = variant.path / "model"
+    kind = scheme(model.source)
     if variant.variant_name == PRIMARY and served_name(model.name, model.source) is None:
         what = f"is missing, and this source contains no name ({model.source})"
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
-        found.append(Problem(at / "name", what, remedy, (at / "name", at / "source")))
-    adapters = {} if model.lora is None else model.lora.adapters
+        yield Problem(at / "name", what, remedy, (at / "name", at / "source"))
+    adapters = _adapters(model)
     kinds = {kind, *(scheme(adapter.source) for adapter in adapters.values())}
     for field, is_set in (
         ("insecure", model.insecure),
@@ -75,19 +77,25 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
         ("verify", model.verify is not None),
     ):
         if is_set and "kit" not in kinds:
-            found.append(_ineffective(at / field, model.source, {"kit"}))
-    found += _access_problems(at, model)
+            yield _ineffective(at / field, model.source, {"kit"})
+    yield from _access_problems(at, model)
     if "model" not in model.filter and "kit" in kinds:
         what = f"leaves out the weights ({', '.join(model.filter)})"
-        found.append(Problem(at / "filter", what, "add model"))
+        yield Problem(at / "filter", what, "add model")
     if model.insecure and model.verify is not None:
         what = "does not work with a registry over plain HTTP"
-        found.append(Problem(at / "verify", what, "remove it, or remove insecure"))
+        yield Problem(at / "verify", what, "remove it, or remove insecure")
     for name, adapter in adapters.items():
-        found += _adapter_problems(at, name, model, adapter)
+        yield from _adapter_problems(at, name, model, adapter)
     if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
-        found.append(Problem(at / "lora", "needs vllm, and the engine is custom", "remove it"))
-    return found
+        yield Problem(at / "lora", "needs vllm, and the engine is custom", "remove it")
+
+
+def _adapters(model: Model) -> Mapping[str, Adapter]:
+    """Return the adapters of a model by name."""
+    if model.lora is None:
+        return {}
+    return model.lora.adapters
 
 
 def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
@@ -102,13 +110,14 @@ def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
 
     Adapters with another scheme do not use these settings either, because such adapters have settings of their own.
     """
-    adapters = {} if model.lora is None else model.lora.adapters
     for field, supported in _ACCESS.items():
         if not getattr(model, field) or scheme(model.source) in supported:
             continue
         problem = _ineffective(path / field, model.source, supported)
-        user = next((name for name, adapter in adapters.items() if scheme(adapter.source) in supported), None)
-        yield problem if user is None else replace(problem, remedy=f"move it to lora.adapters.{user}")
+        users = [name for name, adapter in _adapters(model).items() if scheme(adapter.source) in supported]
+        if users:
+            problem = replace(problem, remedy=f"move it to lora.adapters.{users[0]}")
+        yield problem
     if model.ignore_patterns is not None and scheme(model.source) != "hf":
         yield _ineffective(path / "ignorePatterns", model.source, {"hf"})
 
@@ -117,8 +126,10 @@ def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> It
     """Reject adapters that no request could select or that cannot be fetched, and settings that have no effect."""
     path = at / "lora" / "adapters" / name
     if name == served_name(model.name, model.source):
-        at_name = "name" if model.name is not None else "source"
-        what = f"is the name of the model as well ({name}; model.{at_name})"
+        field = "source"
+        if model.name is not None:
+            field = "name"
+        what = f"is the name of the model as well ({name}; model.{field})"
         yield Problem(path, what, "choose another name for the adapter")
     if scheme(adapter.source) == "image":
         what = "cannot be taken out of an image (image://)"
@@ -129,36 +140,39 @@ def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> It
             yield _ineffective(path / field, adapter.source, supported)
 
 
-def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem]:
+def _check_duplicate_fills(
+    stack: Stack, variants: Sequence[VariantContext], requests: FillRequests
+) -> Iterator[Problem]:
     """Reject services that fill the same folder of a claim, or whose claim would have the name of a cache's claim."""
     caches = {(stack.namespace, names.cache(key)): Path("caches", key) for key in stack.caches}
-    filled = dict[object, VariantContext]()
+    users = dict[object, VariantContext]()
     for variant in variants:
-        storage, object_names = variant.spec.storage, variant.names
-        if not isinstance(storage, Dedicated | Existing) or claims.is_used_in_place(variant.spec.model.source):
+        request = requests.variants.get(variant.id)
+        if request is None:
             continue
+        storage = variant.spec.storage
+        object_names = variant.names
         cache = caches.get((object_names.namespace, object_names.weights))
         if cache is not None:
             what = f"would make the same object as {cache} (weights {object_names.namespace}/{object_names.weights})"
             yield Problem(variant.path, what, "choose another name or namespace for one of them", (variant.path, cache))
-        request = claims.variant_fill_request(variant, storage)
-        other = filled.setdefault((object_names.namespace, request.claim, request.sub_path, request.folder), variant)
+        other = users.setdefault((object_names.namespace, request.claim, request.sub_path, request.folder), variant)
         if other.key != variant.key and isinstance(storage, Existing):
             what = f"is filled by {other.path}, too, with the same source ({storage.claim_name})"
             remedy = "use storage.type: shared with an entry under caches, or another subPath"
             yield Problem(variant.path / "storage" / "claimName", what, remedy, (other.path / "storage",))
 
 
-def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
+def _check_claims(variants: Sequence[VariantContext], contexts: Contexts, requests: FillRequests) -> Iterator[Problem]:
     """Check the claims of services. A canary with the source of its service uses the service's claim."""
     users = dict[tuple[str, str], list[VariantContext]]()
     for variant in variants:
-        storage, source = variant.spec.storage, variant.spec.model.source
-        if isinstance(storage, Dedicated | Existing) and not claims.is_used_in_place(source):
-            request = claims.variant_fill_request(variant, storage)
+        request = requests.variants.get(variant.id)
+        if request is not None:
             users.setdefault((variant.namespace, request.name), []).append(variant)
     for first, *others in users.values():
-        at, storage = first.path / "storage", first.spec.storage
+        at = first.path / "storage"
+        storage = first.spec.storage
         if isinstance(storage, Dedicated):
             yield from _check_access_mode(at / "accessMode", storage.access_mode, [first, *others], contexts)
         for other in others:
@@ -170,9 +184,12 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Ite
 
 def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterator[Problem]:
     """Reject access settings of a variant whose weights the Job of another variant fetches."""
-    model, first_model = other.spec.model, first.spec.model
+    model = other.spec.model
+    first_model = first.spec.model
     yield from _check_equal_sizes(other.path / "model", model, first.path, first_model.size)
-    for field in ("secrets", "region") if model.lora is None else ():
+    if model.lora is not None:
+        return
+    for field in ("secrets", "region"):
         if getattr(model, field) != getattr(first_model, field):
             what = f"has no effect, because the weights are those of {first.path} (the same source)"
             yield Problem(other.path / "model" / field, what, "remove it, or use another source", explicit_only=True)
@@ -185,7 +202,8 @@ def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None)
         yield Problem(path / "size", what, "remove it, or correct the other size")
 
 
-def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
+def _check_cache(cache: Cache, request: FillRequest, stack: Stack, release: Release) -> Iterator[Problem]:
+    path = request.path
     if claims.is_used_in_place(cache.source):
         what = f"is not a source that is fetched ({cache.source})"
         yield Problem(path / "source", what, "use kit://, hf:// or s3://")
@@ -194,12 +212,15 @@ def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Rele
         yield _ineffective(path / "ignorePatterns", cache.source, {"hf"})
     if cache.size is None:
         yield _missing_size(path, cache.source, "a cache needs a claim")
-    yield from _check_fill(path / "fill", claims.cache_fill_request(key, cache), stack, release)
+    yield from _check_fill(path / "fill", request, stack, release)
 
 
 def _missing_size(path: Path, source: str, why: str) -> Problem:
-    verb = "did not state it" if scheme(source) in {"s3", "kit"} else "sources are not asked for sizes"
-    at, what = path / "size", f"is missing, and {scheme(source)}:// {verb} ({why})"
+    at = path / "size"
+    verb = "sources are not asked for sizes"
+    if scheme(source) in {"s3", "kit"}:
+        verb = "did not state it"
+    what = f"is missing, and {scheme(source)}:// {verb} ({why})"
     return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, path / "source"))
 
 
@@ -216,14 +237,18 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
             yield Problem(path / field, what, f"remove it, or use a source of {schemes}", explicit_only=True)
     variables = claims.fetch(request, stack, release, {}).env
     generated = {var.name: var.source if var.value is None else var.value for var in variables}
-    reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
+    reserved = dict[str, str]()
+    if kind == "kit":
+        reserved |= dict.fromkeys(generated, "it follows from the source")
     reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"it must be {FETCH_HOME}, where the Job may write")
     explicit = environment.values(request.fill.env)
     yield from environment.problems(
         path / "env", cast("dict[str, environment.EnvValue]", generated), explicit, reserved
     )
     for name, value in explicit.items():
-        port = flows.port(value) if isinstance(value, str) and sources.names_server(name) else None
+        if not isinstance(value, str) or not sources.names_server(name):
+            continue
+        port = flows.port(value)
         if port is not None and not 1 <= port <= LARGEST_PORT:
             what = f"has a port that is not from 1 to {LARGEST_PORT}"
             yield Problem(path / "env" / name, what, "write a port that exists, such as 3128")
@@ -231,9 +256,11 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
 
 def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     """Check that a variant's storage suits the source, and that its mount path hides no folder of the pod."""
-    storage, source, at = variant.spec.storage, variant.spec.model.source, variant.path / "storage"
-    if claims.is_used_in_place(source) and "storage" in variant.spec.model_fields_set:
-        reason = "is mounted as it is" if scheme(source) == "pvc" else "holds the weights itself"
+    storage = variant.spec.storage
+    source = variant.spec.model.source
+    at = variant.path / "storage"
+    if claims.is_used_in_place(source) and "storage" in variant.spec.explicit_fields:
+        reason = {"pvc": "is mounted as it is", "image": "holds the weights itself"}[scheme(source)]
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
     reserved = _reserved_folder(storage.mount_path)
     if reserved is not None:
@@ -251,22 +278,26 @@ def _reserved_folder(mount_path: str) -> str | None:
     return None
 
 
-def _check_storage(variant: VariantContext) -> Iterator[Problem]:
-    storage, model, at = variant.spec.storage, variant.spec.model, variant.path / "storage"
+def _check_storage(variant: VariantContext, request: FillRequest | None) -> Iterator[Problem]:
+    storage = variant.spec.storage
+    model = variant.spec.model
+    at = variant.path / "storage"
     if isinstance(storage, Shared):
         yield from _check_shared(variant, storage)
         return
-    field, size = ("sizeLimit", storage.size_limit) if isinstance(storage, Ephemeral) else ("size", None)
+    sizes = dict[str, str | None]()
+    if isinstance(storage, Ephemeral):
+        sizes["sizeLimit"] = storage.size_limit
     if isinstance(storage, Dedicated):
-        size = storage.size
-        if size is None and model.size is None:
+        sizes["size"] = storage.size
+        if storage.size is None and model.size is None:
             yield _missing_size(variant.path / "model", model.source, f"storage.type {storage.type}")
-    if size is not None and model.size is not None and amount(size) < amount(model.size):
-        what = f"is below the bytes of the weights ({size}, {model.size})"
-        yield Problem(at / field, what, "raise it, or remove it")
-    if isinstance(storage, Dedicated | Existing):
-        yield from _check_duplicate_fields(at, model, storage.fill)
-        request = claims.variant_fill_request(variant, storage)
+    for field, size in sizes.items():
+        if size is not None and model.size is not None and amount(size) < amount(model.size):
+            what = f"is below the bytes of the weights ({size}, {model.size})"
+            yield Problem(at / field, what, "raise it, or remove it")
+    if request is not None:
+        yield from _check_duplicate_fields(at, model, request.fill)
         yield from _check_fill(at / "fill", request, variant.stack, variant.release)
 
 
@@ -283,16 +314,20 @@ def _check_duplicate_fields(path: Path, model: Model, fill: Fill) -> Iterator[Pr
 
 def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]:
     """Check a variant against the cache that it names."""
-    at, stack, cache = variant.path / "storage" / "cache", variant.stack, variant.stack.caches.get(storage.cache)
+    at = variant.path / "storage" / "cache"
+    stack = variant.stack
+    cache = stack.caches.get(storage.cache)
     if cache is None:
-        close = difflib.get_close_matches(storage.cache, stack.caches, n=1)
-        remedy = f"did you mean {close[0]}?" if close else f"add {storage.cache} under caches, with its source"
+        remedy = f"add {storage.cache} under caches, with its source"
+        for close in difflib.get_close_matches(storage.cache, stack.caches, n=1):
+            remedy = f"did you mean {close}?"
         yield Problem(at, f"names no cache ({storage.cache})", remedy, (at, Path("caches", storage.cache)))
         return
     if variant.namespace != stack.namespace:
         what = f"is in another namespace ({storage.cache} in {stack.namespace}, the service in {variant.namespace})"
         yield Problem(at, what, "use storage.type: dedicated, or one namespace")
-    model, cache_path = variant.spec.model, Path("caches", storage.cache)
+    model = variant.spec.model
+    cache_path = Path("caches", storage.cache)
     if model.source != cache.source:
         what = f"is not the source of {cache_path} ({model.source})"
         yield Problem(variant.path / "model" / "source", what, _other_source_remedy(variant), (cache_path / "source",))
@@ -313,18 +348,16 @@ def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Prob
 
     Pods still fetch the adapters. Fields that an adapter may inherit from the model are therefore not rejected.
     """
-    adapters = () if model.lora is None else model.lora.adapters.values()
+    what = f"has no effect with storage.type shared ({cache} is filled once)"
+    adapters = _adapters(model).values()
     is_inherited = any(scheme(adapter.source) == scheme(model.source) for adapter in adapters)
-    for field in () if is_inherited else ("secrets", "endpoint", "region"):
-        if getattr(model, field):
-            what = f"has no effect with storage.type shared ({cache} is filled once)"
+    for field in ("secrets", "endpoint", "region"):
+        if getattr(model, field) and not is_inherited:
             yield Problem(path / field, what, f"move it to {cache / 'fill'}", explicit_only=True)
     if model.ignore_patterns is not None and scheme(model.source) == "hf":
-        what = f"has no effect with storage.type shared ({cache} is filled once)"
         yield Problem(path / "ignorePatterns", what, f"move it to {cache}", explicit_only=True)
-    for field in () if adapters else ("insecure", "filter", "verify"):
-        if getattr(model, field) != Model.model_fields[field].default:
-            what = f"has no effect with storage.type shared ({cache} is filled once)"
+    for field in ("insecure", "filter", "verify"):
+        if getattr(model, field) != Model.model_fields[field].default and not adapters:
             yield Problem(path / field, what, "remove it, or use storage.type: dedicated", explicit_only=True)
 
 
@@ -332,22 +365,27 @@ def _check_access_mode(path: Path, mode: str, users: Sequence[VariantContext], c
     """Reject an access mode for one node or one pod if several pods may mount the claim at the same time."""
     if mode == "ReadWriteMany":
         return
-    counts = [_max_counts(user, contexts.roles_of(user)) for user in users]
-    replicas, pods = sum(number for number, _ in counts), sum(number for _, number in counts)
+    replicas = sum(max_replicas(role.spec) for user in users for role in user.roles)
+    pods = sum(_max_pods(user, contexts.roles_of(user)) for user in users)
     if pods > 1:
-        noun = f"{replicas} replicas" if replicas == pods else f"{pods} pods"
-        scope = "one node" if mode == "ReadWriteOnce" else "one pod"
+        noun = f"{pods} pods"
+        if replicas == pods:
+            noun = f"{replicas} replicas"
+        scope = {"ReadWriteOnce": "one node"}.get(mode, "one pod")
         paths = ", ".join(str(user.path) for user in users)
         what = f"only {scope} can mount the claim, but up to {noun} of {paths} need it ({mode})"
         yield Problem(path, what, "use ReadWriteMany, or storage.type: ephemeral")
 
 
-def _max_counts(variant: VariantContext, roles: Mapping[str, RoleContext]) -> tuple[int, int]:
-    """Return the maximum number of replicas of all roles, and the maximum number of their pods during a rollout."""
-    replicas = pods = 0
-    for name, _, role in variant.roles:
-        number = max_replicas(role)
-        surge = role.rollout.max_surge if isinstance(role.rollout, RollingUpdate) and number else 0
-        pods_per_replica = roles[name].layout.pods_per_replica if name in roles else 1
-        replicas, pods = replicas + number, pods + (number + surge) * pods_per_replica
-    return replicas, pods
+def _max_pods(variant: VariantContext, roles: Mapping[str, RoleContext]) -> int:
+    """Return the maximum number of pods of all roles during a rollout."""
+    pods = 0
+    for role in variant.roles:
+        replicas = max_replicas(role.spec)
+        if replicas and isinstance(role.spec.rollout, RollingUpdate):
+            replicas += role.spec.rollout.max_surge
+        pods_per_replica = 1
+        if role.name in roles:
+            pods_per_replica = roles[role.name].layout.pods_per_replica
+        pods += replicas * pods_per_replica
+    return pods

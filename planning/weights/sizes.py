@@ -112,7 +112,8 @@ def variant_question(spec: Variant) -> Wanted | None:
 
     None if no claim needs the size, if the size is stated, or if no server knows it.
     """
-    model, storage = spec.model, spec.storage
+    model = spec.model
+    storage = spec.storage
     if not isinstance(storage, Dedicated) or storage.size is not None:
         return None
     if model.size is not None or scheme(model.source) not in _LOCKED:
@@ -132,7 +133,9 @@ def with_answers(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Load
 
     An `Unusable` source becomes a problem of the configuration.
     """
-    sizes, problems, warnings = dict[Wanted, str](), list[Problem](), list[Problem]()
+    sizes = dict[Wanted, str]()
+    problems = list[Problem]()
+    warnings = list[Problem]()
     for path, question in questions(loaded).items():
         match answers.get(question):
             case Size(bytes=size, packed=False):
@@ -170,4 +173,6 @@ def _variant_with_size(spec: AnyVariant, stack: Stack, sizes: Mapping[Wanted, st
 def _with_size(spec: Sized, question: Wanted | None, sizes: Mapping[Wanted, str]) -> Sized:
     """Return a spec with the answer to a question as its size, unless the configuration states a size."""
     size = None if question is None or spec.size is not None else sizes.get(question)
-    return spec if size is None else spec.model_copy(update={"size": size})
+    if size is None:
+        return spec
+    return spec.model_copy(update={"size": size})

@@ -1,8 +1,10 @@
 """Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from models.origins import Name
+from models.paths import Path
 from models.service import Adapter, KeyVerification, Model, Verification
 from models.source import hub, place, scheme
 from models.stack import Images
@@ -46,11 +48,11 @@ class Fetch:
     sub_path: str | None
     kit: bool
     """Whether the source is a ModelKit."""
-    docker_config: str | None
+    docker_config: Name | None
     """Secret with the registry's credentials; None if there is none."""
     docker_config_volume: str
     """Name of the volume with the Secret that `docker_config` names."""
-    public_key: str | None
+    public_key: Name | None
     """Secret with the public key of the ModelKit's signature; None if no key is used."""
     urls: tuple[str, ...]
     """URLs of the servers that the container connects to."""
@@ -102,10 +104,23 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """The settings with which a source is opened."""
+
+    secret: Name | None
+    """Secret with the credentials; None if there is none."""
+    endpoint: str | None
+    """URL of the server; None for the default server of the scheme, such as huggingface.co."""
+    region: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """The source of a model and its adapters, with the images that fetch from it."""
 
     model: Model
+    at: Path
+    """Path of the model, or of the cache that has it, in the configuration."""
     images: Images
     """Images of the stack's configuration. They take precedence over the release's images."""
     release: Release
@@ -117,17 +132,13 @@ class Source:
     files that these pods have fetched."""
     fetches_all: bool = False
     """Whether all files of a repository are fetched by default, because a custom engine may read any of them."""
+    secrets_at: Path | None = None
+    """Path of the list with the model's Secret, if that is not below the model."""
 
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The settings with which a source is opened."""
-
-    secret: str | None
-    """Secret with the credentials; None if there is none."""
-    endpoint: str | None
-    """URL of the server; None for the default server of the scheme, such as huggingface.co."""
-    region: str | None
+    @property
+    def access(self) -> Access:
+        """The settings with which the source of the model is opened."""
+        return _model_access(self.model, self.secrets_at or self.at / "secrets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +168,7 @@ def plan(source: Source, location: Location) -> Weights:
     sizes = {item.container: item.size for item in fetched if item.size is not None}
     space = resources.volume(sizes, location.headroom_percent) if sizes else None
     return Weights(
-        fetches=tuple(_fetch(source, item, item.path, {}) for item in fetched),
+        fetches=tuple(_fetch(source, item, item.path, {}, source.at) for item in fetched),
         mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
         volumes={item.volume: _limit(fetched, item.volume, location) for item in fetched},
         claims={item.volume: item.claim for item in items if item.claim is not None},
@@ -166,10 +177,15 @@ def plan(source: Source, location: Location) -> Weights:
     )
 
 
-def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, EnvValue]) -> Fetch:
-    """Return the container that fetches a model into a folder below `sub_path` of a claim."""
-    model, path = source.model, f"{CLAIM_MOUNT}/{folder}"
-    access, patterns = model_access(model), ignored_patterns(model, fetches_all=source.fetches_all)
+def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, EnvValue], env_at: Path) -> Fetch:
+    """Return the container that fetches a model into a folder below `sub_path` of a claim.
+
+    `env` are the user's variables, whose path is `env_at`.
+    """
+    model = source.model
+    path = f"{CLAIM_MOUNT}/{folder}"
+    access = source.access
+    patterns = ignored_patterns(model, fetches_all=source.fetches_all)
     item = _Item(
         model.pinned_source,
         model.size,
@@ -181,30 +197,40 @@ def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, En
         patterns,
         listing=model.pinned_listing,
     )
-    return _fetch(source, item, CLAIM_MOUNT, env)
+    return _fetch(source, item, CLAIM_MOUNT, env, env_at)
 
 
 def _container(model: Model) -> str:
-    return "model-unpack" if scheme(model.source) == "kit" else "model-download"
+    if scheme(model.source) == "kit":
+        return "model-unpack"
+    return "model-download"
 
 
-def model_access(model: Model) -> Access:
+def _model_access(model: Model, secrets_at: Path) -> Access:
     """Return the settings with which the source of a model is opened."""
-    return Access(next(iter(model.secrets), None), model.endpoint, model.region)
+    return Access(_first(model.secrets, secrets_at), model.endpoint, model.region)
 
 
-def adapter_access(model: Model, adapter: Adapter) -> Access:
-    """Return the settings with which the source of an adapter is opened: the adapter's, else the model's.
+def _first(secrets: Sequence[str], at: Path) -> Name | None:
+    """Return the first of the Secrets in the list at a path; None if there is none."""
+    return next((Name(secret, at / index) for index, secret in enumerate(secrets)), None)
+
+
+def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> Access:
+    """Return the settings with which the source of the adapter `name` is opened: the adapter's, else the model's.
+
+    `at` is the path of the model in the configuration.
 
     An adapter inherits the model's settings only if its source has the model's scheme. It inherits Secret and region
     only if it also uses the model's server.
     """
-    explicit = Access(next(iter(adapter.secrets or ()), None), adapter.endpoint, adapter.region)
+    secrets_at = Path(*at, "lora", "adapters", name, "secrets")
+    explicit = Access(_first(adapter.secrets or (), secrets_at), adapter.endpoint, adapter.region)
     if scheme(adapter.source) != scheme(model.source):
         return explicit
     if adapter.endpoint not in {None, model.endpoint}:
         return explicit
-    inherited = model_access(model)
+    inherited = _model_access(model, at / "secrets")
     return Access(
         secret=inherited.secret if adapter.secrets is None else explicit.secret,
         endpoint=model.endpoint,
@@ -216,7 +242,9 @@ def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
     """Return the patterns of files that are not fetched from a model's repository."""
     if model.ignore_patterns is not None:
         return model.ignore_patterns
-    return () if fetches_all else ignored_files.patterns()
+    if fetches_all:
+        return ()
+    return ignored_files.patterns()
 
 
 def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
@@ -229,15 +257,16 @@ def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
         volume="model",
         path=location.path,
         sub_path=folder,
-        access=model_access(model),
+        access=source.access,
         ignored=ignored_patterns(model, fetches_all=source.fetches_all),
         claim=claim,
         listing=model.pinned_listing,
     )
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
-        is_claim, container = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
+        is_claim = scheme(adapter.source) == "pvc"
+        container = shorten(f"adapter-{name}", LONGEST)
         claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
-        access = adapter_access(model, adapter)
+        access = adapter_access(model, adapter, name, source.at)
         yield _Item(
             source=adapter.pinned_source,
             size=adapter.size,
@@ -255,8 +284,11 @@ def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
 
 def _docker_config_volume(adapter: str, access: Access, model: Model) -> str:
     """Return the volume of the credentials for an adapter: the model's, unless the adapter has another Secret."""
-    is_shared = access.secret == model_access(model).secret
-    return _DOCKER_CONFIG_VOLUME if is_shared else shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
+    of_adapter = () if access.secret is None else (access.secret.text,)
+    is_shared = of_adapter == tuple(model.secrets[:1])
+    if is_shared:
+        return _DOCKER_CONFIG_VOLUME
+    return shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
 
 
 def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
@@ -271,27 +303,36 @@ def _claim(source: str) -> tuple[str, str | None]:
     return name, path or None
 
 
-def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvValue]) -> Fetch:
-    model, kit = source.model, scheme(item.source) == "kit"
+def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvValue], env_at: Path) -> Fetch:
+    model = source.model
+    kit = scheme(item.source) == "kit"
     verify = model.verify if kit else None
     env = _kit_env(item, model) if kit else _download_env(item, identity=source.identity)
     generated = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
     command = _command(item, source, verify)
+    secret = item.access.secret
     return Fetch(
         name=item.container,
         image=_image(source, kit=kit, verify=verify),
         command=("sh", "-c", _RETRY, *(command or _entrypoint(source, kit=kit))) if source.retries else command,
         arguments=() if kit else (_address(item.source), item.path),
-        env=container_variables(generated, explicit),
+        env=container_variables(generated, explicit, env_at, None if secret is None else secret.at),
         volume=item.volume,
         mount=mount,
         sub_path=item.sub_path,
         kit=kit,
-        docker_config=item.access.secret if kit else None,
+        docker_config=secret if kit else None,
         docker_config_volume=item.docker_config_volume,
-        public_key=verify.secret if isinstance(verify, KeyVerification) else None,
+        public_key=_public_key(verify, source.at),
         urls=tuple(_urls(item.source, model, {**generated, **explicit})),
     )
+
+
+def _public_key(verify: Verification | None, at: Path) -> Name | None:
+    """Return the Secret with the key of the signature of the model at a path; None if no key is used."""
+    if isinstance(verify, KeyVerification):
+        return Name(verify.secret, at / "verify" / "secret")
+    return None
 
 
 def _urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
@@ -316,7 +357,8 @@ def names_server(variable: str) -> bool:
 
 
 def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
-    explicit, defaults = source.images, source.release.images
+    explicit = source.images
+    defaults = source.release.images
     if not kit:
         return explicit.downloader or defaults.downloader.ref
     return explicit.kit or (defaults.kit if verify is None else defaults.kit_verify).ref
@@ -375,16 +417,21 @@ def _address(source: str) -> str:
     if scheme(source) != "hf":
         return f"{source.rstrip('/')}/"
     name, revision = hub(source)
-    return f"hf://{name}" if revision is None else f"hf://{name}:{revision}"
+    if revision is None:
+        return f"hf://{name}"
+    return f"hf://{name}:{revision}"
 
 
 def fetched_text(source: str) -> str:
     """Return the text of a source in a pod: an argument of the container that fetches it, or the engine's image."""
-    return place(source) if scheme(source) in {"kit", "image"} else _address(source)
+    if scheme(source) in {"kit", "image"}:
+        return place(source)
+    return _address(source)
 
 
 def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
-    access, secret = item.access, item.access.secret
+    access = item.access
+    secret = access.secret
     if scheme(item.source) == "hf":
         token = {} if secret is None else {"HF_TOKEN": _key(secret, "HF_TOKEN")}
         endpoint = {} if access.endpoint is None else {"HF_ENDPOINT": access.endpoint}
@@ -398,5 +445,5 @@ def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     }
 
 
-def _key(secret: str, key: str) -> EnvValue:
-    return {"secretKeyRef": {"name": secret, "key": key}}
+def _key(secret: Name, key: str) -> EnvValue:
+    return {"secretKeyRef": {"name": secret.text, "key": key}}

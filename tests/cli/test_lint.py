@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from cli import lint
-from planning.picker.intent import REASONS
+from planning.picker.accepted_mistakes import REASONS
 from planning.releases import channel
 
 CORPUS = Path("tests/planning/picker/corpus/verdicts.yaml")

@@ -17,7 +17,7 @@ from judging.report.capacity import Capacity, ClassCapacity, DeviceCapacity
 from judging.report.drift import Drift
 from judging.report.events import Diagnostic
 from judging.report.growth import Range
-from judging.report.packing import Verdict
+from judging.report.packing import Tightness
 from judging.report.paths import PathChange
 from judging.report.summary import Summary, WorkloadLine
 from models.paths import Path as ConfigPath
@@ -93,8 +93,8 @@ def summary(text):
     some, cost = Range(1, 2), Cost(Decimal(1), Decimal(2), (text,))
     change = {"resource": text, "classes": (text,), "is_certain": False, "additional": some, "changes": ()}
     devices = tuple(
-        DeviceCapacity(low=low, high=Verdict.SHORT, has_nodes=True, free=1, places=places, **change)
-        for low in (Verdict.SHORT, Verdict.FITS)
+        DeviceCapacity(low=low, high=Tightness.SHORT, has_nodes=True, free=1, places=places, **change)
+        for low in (Tightness.SHORT, Tightness.FITS)
     )
     return Summary(
         stack=text,

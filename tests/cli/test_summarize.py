@@ -13,8 +13,10 @@ import pytest
 
 from cli import documents, summary_blocks
 from judging.report import events, summary
-from judging.report.summary import Composed
+from judging.report.summary import ComposedStack
 from models.load import load
+from models.paths import Path as ConfigPath
+from models.problems import LogLine, gap
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.inventory import LiveNode, Nodes, Quotas, Requested
 from tests.support.events import log
@@ -67,7 +69,7 @@ def stacks(count):
 
 
 def made(before, after, facts, *messages):
-    composed = Composed(load(after).stack, plan(after), facts)
+    composed = ComposedStack(load(after).stack, plan(after), facts)
     return summary.summarize(events.read(log(before, after, *messages)), composed)
 
 
@@ -117,7 +119,8 @@ def test_no_report_shows_values_of_variables_arguments_and_annotations():
 
 
 def test_a_change_without_facts_says_what_is_unchecked_and_is_otherwise_the_same():
-    messages = [("warning", "nodes went unchecked: cluster.facts is none"), ("warning", "careful")]
+    nodes_unread = LogLine.write(gap(ConfigPath(), "nodes", "cluster.facts is none"))
+    messages = [("warning", nodes_unread), ("warning", "careful")]
     known = made(*stacks(4), nodes(8), messages[1])
     unknown = made(*stacks(4), NOTHING_READ, *messages)
     assert known.unchecked == ()
@@ -148,14 +151,18 @@ def test_the_row_of_a_class_says_whether_additional_pods_fit(replicas, free, roo
 
 
 @pytest.mark.parametrize(
-    ("message", "text"),
+    ("problem", "text"),
     [
-        ("nodes went unchecked: it answered 403", "nodes (it answered 403)"),
-        ("whether it is new went unchecked for a, b: they refused", "whether it is new for a, b (they refused)"),
+        (gap(ConfigPath(), "nodes", "it answered 403"), "nodes (it answered 403)"),
+        (
+            gap(ConfigPath(), "whether it is new", "they refused", ["a", "b"]),
+            "whether it is new for a, b (they refused)",
+        ),
+        (gap(ConfigPath("services", "qwen"), "pods", "no"), "services.qwen: pods (no)"),
     ],
 )
-def test_checks_that_a_run_could_not_make_are_listed_with_their_reason(message, text):
-    found = made(None, tree(qwen=SERVICE), nodes(1), ("warning", message))
+def test_checks_that_a_run_could_not_make_are_listed_with_their_reason(problem, text):
+    found = made(None, tree(qwen=SERVICE), nodes(1), ("warning", LogLine.write(problem)))
     assert (found.unchecked, found.warnings) == ((text,), ())
     written = documents.text(tuple(summary_blocks.blocks(found, 10)))
     assert f"\nunchecked: {text}\n" in written
@@ -166,6 +173,7 @@ def test_checks_that_a_run_could_not_make_are_listed_with_their_reason(message, 
     [
         "interceptor.deploy.image: is not a known image, so its support for the mode went unchecked; name a known tag",
         "running pods went unchecked (access was denied), so the next deployment replaces pods: all of them",
+        "nodes went unchecked: says a provider",
     ],
 )
 def test_a_warning_that_says_so_in_other_words_stays_whole(message):
@@ -187,7 +195,7 @@ def test_the_profile_of_a_service_is_a_line_of_the_report():
     composition = profiles.composed(profiles.stack(both))
     found = summary.summarize(
         events.read(log(tree(qwen=SERVICE), tree(qwen={**SERVICE, "replicas": 3}))),
-        Composed(composition.stack, composition.plan, nodes(1)),
+        ComposedStack(composition.stack, composition.plan, nodes(1)),
     )
     (line,) = [line for line in summary_blocks.fitting(found, documents.text).splitlines() if "profile of" in line]
     assert line.strip() == "profile of qwen: large (optimized, latency, amd-mi300x)"
@@ -207,7 +215,7 @@ def test_an_object_that_is_replaced_counts_once():
     before, after = tree(qwen=SERVICE), tree(qwen={**SERVICE, "name": "chat"})
     lines = log(before, after)
     parts = [line.replace("create-replacement", part) for line in lines for part in ("replace", "delete-replaced")]
-    composed = Composed(load(after).stack, plan(after), nodes(1))
+    composed = ComposedStack(load(after).stack, plan(after), nodes(1))
     alone, whole = (summary.summarize(events.read(found), composed) for found in (lines, [*lines, *parts]))
     assert alone.others["replace"]["Service"] > 0
     assert whole.others == alone.others
@@ -218,7 +226,7 @@ def test_policies_and_diagnostics_are_said_once_and_without_colours():
     violation = {"message": "no digest", "policyName": "pinned", "policyPackName": "p", "enforcementLevel": "mandatory"}
     lines.append(json.dumps({"policyEvent": {**violation, "resourceUrn": "urn:pulumi:prod::p::t::qwen-decode"}}))
     stack = tree(qwen=SERVICE)
-    found = summary.summarize(events.read(lines), Composed(load(stack).stack, plan(stack), NOTHING_READ))
+    found = summary.summarize(events.read(lines), ComposedStack(load(stack).stack, plan(stack), NOTHING_READ))
     text = documents.text(tuple(summary_blocks.blocks(found, 10)))
     assert "x policy pinned: no digest (qwen-decode)" in text
     assert text.count("careful") == 1
@@ -278,7 +286,7 @@ def test_objects_of_other_shapes_are_passed_over(inputs, op):
     for old, new in ((state, None), (None, state), (state, {"custom": True, "inputs": {"kind": "Deployment"}})):
         found = events.read([step(op=op, old=old, new=new, detailedDiff={"spec.replicas": {}})])
         stack = tree(qwen=SERVICE)
-        made_of = summary.summarize(found, Composed(load(stack).stack, plan(stack), NOTHING_READ))
+        made_of = summary.summarize(found, ComposedStack(load(stack).stack, plan(stack), NOTHING_READ))
         assert summary_blocks.fitting(made_of, documents.markdown)
 
 

@@ -5,16 +5,21 @@ from operator import attrgetter
 
 import pulumi
 import pulumi_kubernetes as k8s
+import pytest
 from google.protobuf.json_format import MessageToDict
 
+from components import registration
 from components.registration import KubernetesObject
-from tests.support.program import Monitor, Recorder, begin
-from tests.support.stacks import SHIPPED, rendered, shipped
+from manifests.assembly import objects, render
+from tests.support.program import Monitor, Recorder, as_registered, begin, run_whole
+from tests.support.stacks import SHIPPED, plan, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED
 
 MODULES = {"": "core", "networking.k8s.io": "networking", "rbac.authorization.k8s.io": "rbac"} | {
     group: group.partition(".")[0] for group in ("apps", "autoscaling", "batch", "policy", "resource.k8s.io")
 }
+
+
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"key": "value"}}
 
 
@@ -29,7 +34,7 @@ def register_by_class(name, manifest):
 
 
 def requests(manifests, make):
-    """Return type, inputs and secret outputs with which each manifest is registered."""
+    """Return type, inputs and secret outputs with which item manifest is registered."""
     monitor = Monitor(Recorder())
     begin(Recorder(), monitor=monitor)
 
@@ -59,3 +64,55 @@ def test_every_object_is_registered_as_by_the_class_of_its_kind():
     assert len(ours) == len(manifests)
     assert ours["object-0"][2] == ["data", "stringData"]
     assert ours == requests(manifests, register_by_class)
+
+
+STACK = tree(
+    qwen={
+        "model": {"name": "org/m", "source": "s3://bucket/m", "size": "1Gi"},
+        "storage": {"type": "dedicated"},
+        "replicas": 3,
+        "prefill": {},
+        "canary": {"weight": 10},
+    }
+) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}}
+
+
+@pytest.fixture
+def registered():
+    """Return pairs of what is rendered and what the engine is asked for, and the URN of item rendered object."""
+    everything = list(objects(render(plan(STACK))))
+    run = run_whole(STACK)
+    urns = {}
+    for item in everything:
+        _, kind, namespace, name = item.place
+        urns[item.id] = run.urn(kind, name, namespace)
+    return [(item, run.requests[urns[item.id]]) for item in everything], urns
+
+
+def test_creating_and_updating_an_object_time_out_with_the_rendered_wait(registered):
+    pairs, _ = registered
+    waits = {item.id: item.wait.seconds for item, _ in pairs}
+    assert len({wait for wait in waits.values() if wait is not None}) > 1
+    expected = {key: "" if wait is None else f"{wait}s" for key, wait in waits.items()}
+    assert {item.id: request.customTimeouts.create for item, request in pairs} == expected
+    assert {item.id: request.customTimeouts.update for item, request in pairs} == expected
+
+
+def test_an_object_depends_on_what_is_rendered_before_it_and_on_nothing_else(registered):
+    pairs, urns = registered
+    expected = {item.id: {urns[earlier] for earlier in item.after} for item, _ in pairs}
+    assert sum(map(len, expected.values())) > len(expected)
+    assert {item.id: set(request.dependencies) for item, request in pairs} == expected
+
+
+def test_updates_of_every_object_take_over_what_somebody_else_changed_unless_the_user_says_no(registered):
+    """See defects A17."""
+    pairs, _ = registered
+    for item, request in pairs:
+        metadata = MessageToDict(request.object)["metadata"]
+        assert metadata == as_registered(item.manifest)["metadata"]
+        assert metadata["annotations"]["pulumi.com/patchForce"] == "true"
+    assert "pulumi.com/patchForce" not in str(rendered(STACK))
+    shared = {"pulumi.com/patchForce": "false"}
+    manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": shared}}
+    assert registration.with_force(manifest)["metadata"]["annotations"] == shared

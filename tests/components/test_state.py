@@ -49,7 +49,9 @@ class Monitor:
     """The engine: answers with outputs, after some failures."""
 
     def __init__(self, resources, failures=0):
-        self.resources, self.failures, self.asked = resources, failures, []
+        self.resources = resources
+        self.failures = failures
+        self.asked = []
 
     def Invoke(self, request):  # noqa: N802, the engine's name
         self.asked.append((request.tok, dict(request.args)))

@@ -30,9 +30,9 @@ OF_SOURCE = "neither size nor existence of kit://127.0.0.1:1/org/kit:v1 was chec
 
 @pytest.fixture
 def warned(monkeypatch):
-    """Collect what the program warns of."""
+    """Collect what the program warns of, as people see it."""
     lines = []
-    monkeypatch.setattr(pulumi.log, "warn", lines.append)
+    monkeypatch.setattr(pulumi.log, "warn", lambda line: lines.append(line.removeprefix("\N{WORD JOINER}")))
     return lines
 
 

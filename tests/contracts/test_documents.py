@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+DECISION = re.compile(
+    r"# (\d+)\. (.+)\n\n- Date: \d{4}-\d\d-\d\d\n- Status: \w[^\n]*\n\n"
+    r"## Context\n.+\n## Decision\n.+\n## Alternatives\n.+\n## Consequences\n.+",
+    re.DOTALL,
+)
 DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md"))]
 FOLDERS = sorted(path.name for path in Path().iterdir() if path.is_dir() and not path.name.startswith("."))
 
@@ -51,6 +56,13 @@ def test_what_leads_nowhere_is_noticed(text):
 def test_every_document_is_in_the_index():
     index = Path("docs/README.md").read_text(encoding="utf-8")
     assert [str(path) for path in DOCUMENTS[2:] if path.name != "README.md" and path.name not in index] == []
+
+
+def test_every_decision_has_all_sections_and_is_in_the_index_with_its_title():
+    index = Path("docs/README.md").read_text(encoding="utf-8")
+    pages = {path.name: DECISION.fullmatch(path.read_text(encoding="utf-8")) for path in Path("docs/adr").iterdir()}
+    rows = {name: f"| [{page[1]}](adr/{name}) | {page[2]} |" for name, page in pages.items() if page is not None}
+    assert [name for name in pages if rows.get(name, "without a section") not in index] == []
 
 
 def test_every_room_of_planning_is_in_the_architecture():

@@ -1,4 +1,4 @@
-"""The check of names and docstrings finds what it is for, and nothing in sources and tests."""
+"""The check of names, docstrings and documents finds what it is for, and nothing in this project."""
 
 from pathlib import Path
 
@@ -50,3 +50,33 @@ def test_other_names_and_docstrings_are_not(source):
 )
 def test_tests_may_have_participles_for_functions_and_nothing_else(source, expected):
     assert [finding for _, finding in english.findings_of_tests(source)] == expected
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("# 7. What runs where\n", [(1, "the heading 'What runs where'"), (1, "the sentence 'What runs where …'")]),
+        ("Text.\n\n## Nothing else\n", [(3, "the heading 'Nothing else'")]),
+        ("A page. What\nis asked, is answered.", [(1, "the sentence 'What is asked, is answered. …'")]),
+        ("- **Who may list.** More text.", [(1, "the sentence 'Who may list. …'")]),
+        ("| Key | Where it lies |", [(1, "the sentence 'Where it lies | …'")]),
+        (f"{'a ' * 60}a", [(1, "a line of 121 characters")]),
+    ],
+)
+def test_a_riddle_or_a_wide_line_of_a_document_is_found(page, expected):
+    assert [*english.findings_of_documents(page)] == expected
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Pods wait. What does a run change?",
+        "Nodes say what they have, and where.",
+        "```sh\n# What is this\n```\n",
+        f"|{'a ' * 80}|",
+        f"- {'a' * 130}",
+        "## Whatever is built\n",
+    ],
+)
+def test_questions_code_and_tables_are_not(page):
+    assert [*english.findings_of_documents(page)] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from local import processes
-from local.engine import Engine
+from local.engine import PulumiEngine
 from tests.support.cluster.fork_client import EXECUTOR, LAYERS, ROOT
 from tests.support.cluster.forks import forking
 
@@ -48,7 +48,7 @@ def start(python, project):
     def start(lines):
         (project / EXECUTOR).write_text(lines, encoding="utf-8")
         command = [str(python), str(project / EXECUTOR), "--pwd", str(project), "."]
-        variables = {**os.environ, Engine.MARK: f"{project}:run", "EMPTY": ""}
+        variables = {**os.environ, PulumiEngine.MARK: f"{project}:run", "EMPTY": ""}
         return subprocess.Popen(command, cwd=project, env=variables, stdout=subprocess.PIPE)
 
     return start
@@ -66,7 +66,7 @@ def test_a_run_has_arguments_folder_variables_and_exit_code_of_its_own(start, pr
     assert found["arguments"] == [str(project / EXECUTOR), "--pwd", str(project), "."]
     assert found["folder"] == found["first"] == str(project)
     assert found["variables"]["EMPTY"] == ""
-    assert found["variables"][Engine.MARK] == f"{project}:run"
+    assert found["variables"][PulumiEngine.MARK] == f"{project}:run"
 
 
 def test_consecutive_runs_differ_in_the_seed_of_their_hashes(start):
@@ -85,12 +85,12 @@ def test_a_program_with_another_module_is_imported_anew(start, project):
 def test_a_run_has_the_mark_of_its_caller_and_ends_with_it(start, project, number):
     caller = start(WAITING)
     assert caller.stdout.readline() == b"\n"
-    marked = processes.find_marked(Engine.MARK, f"{project}:run")
+    marked = processes.find_marked(PulumiEngine.MARK, f"{project}:run")
     assert len(marked) == 2
     caller.send_signal(number)
     caller.wait()
     end = time.monotonic() + 30
-    while processes.find_marked(Engine.MARK, f"{project}:run"):
+    while processes.find_marked(PulumiEngine.MARK, f"{project}:run"):
         assert time.monotonic() < end
         time.sleep(0.05)
     caller.stdout.close()
@@ -99,7 +99,7 @@ def test_a_run_has_the_mark_of_its_caller_and_ends_with_it(start, project, numbe
 def test_a_caller_learns_that_its_run_was_killed(start, project):
     caller = start(WAITING)
     assert caller.stdout.readline() == b"\n"
-    for process in processes.find_marked(Engine.MARK, f"{project}:run"):
+    for process in processes.find_marked(PulumiEngine.MARK, f"{project}:run"):
         if process.pid != caller.pid:
             process.signal(signal.SIGKILL)
     assert caller.wait() == 128 + signal.SIGKILL

@@ -17,7 +17,7 @@ from judging.losses import clusters
 from judging.losses.matching import Matches
 from judging.preflight import kinds
 from judging.report import bill, checks
-from judging.report.fitting import cells, rows
+from judging.report.memory_rows import cells, rows
 from manifests.assembly import objects, render
 from models.load import load
 from models.lock import Lock
@@ -136,7 +136,7 @@ def effect(text: str) -> str:
     fits = [row.fit.reason if isinstance(row.fit, Unknown) else cells(row.fit) for row in rows(plan)]
     fits += [str(problem) for problem in plan.warnings if "too small" in problem.what]
     unlocked = bool(locks.apply(loaded, Lock(str(NAME)), NAME.stack).warnings)
-    tables = {} if chosen.decided is None else decisions.tables(chosen.decided, NOTHING_READ)
+    tables = {} if chosen.outcome is None else decisions.tables(chosen.outcome, NOTHING_READ)
     candidates = {str(at): explanation.of_table(table, None)["candidates"] for at, table in tables.items()}
     moved = clusters.problems(ELSEWHERE, Matches({}, {}, {}), LiveObjects({}, cluster="b"), "b", loaded.stack.allow)
     verdicts = [manifests, contract, provider, str(verdict), owner, money, capacity, unlocked, candidates, fits]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from judging.report import fitting
+from judging.report import memory_rows
 from models.problems import ConfigError
 from planning.fit.memory import Fit
 from tests.support import catalogue
@@ -17,11 +17,11 @@ BLOCK = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
 
 def too_small(found):
     """Return the roles of a plan that do not fit."""
-    return [row.path for row in fitting.rows(found) if isinstance(row.fit, Fit) and not row.fit.is_sufficient]
+    return [row.path for row in memory_rows.rows(found) if isinstance(row.fit, Fit) and not row.fit.is_sufficient]
 
 
 def computed(found):
-    return [row.path for row in fitting.rows(found) if isinstance(row.fit, Fit)]
+    return [row.path for row in memory_rows.rows(found) if isinstance(row.fit, Fit)]
 
 
 def planned(stack):

@@ -12,6 +12,7 @@ import yaml
 from facts import cluster, facts_file, inventory, reading
 from facts.cluster import Access
 from judging.preflight import unread_facts
+from models.paths import Path as ConfigPath
 from models.stack import Cluster
 from planning.ground.bundles import versioned_definitions
 from planning.ground.cluster_facts import PARTS, GatewayRef, Gateways, LiveGateway, Unknown
@@ -141,9 +142,9 @@ ANSWERS = {
 USED = Needs(
     gateways=frozenset({PUBLIC}),
     namespaces=frozenset({"models", "absent"}),
-    secrets=tuple(Reference(name, "models", "qwen", "") for name in ("registry", "lost")),
-    storage_classes=(Reference("fast", "models", "qwen", ""),),
-    priority_classes=(Reference("high", "models", "qwen", ""),),
+    secrets=tuple(Reference(name, "models", ConfigPath("services", "qwen")) for name in ("registry", "lost")),
+    storage_classes=(Reference("fast", "models", ConfigPath("services", "qwen")),),
+    priority_classes=(Reference("high", "models", ConfigPath("services", "qwen")),),
     nodes=True,
     quotas=frozenset({"models"}),
     slices=True,

@@ -1,10 +1,10 @@
-"""Rules that the user of a run has, as the API server lists them, by both ways to ask it."""
+"""Rules that the user of a run has, as the API server lists them."""
 
 import pytest
 import yaml
 
-from facts import cluster, kubeconfig
-from facts.kubeconfig import Access, NeedsClient
+from facts import cluster
+from facts.kubeconfig import Access
 from planning.ground.cluster_facts import Permissions, Unknown
 from tests.support.cluster import loopback
 
@@ -12,10 +12,8 @@ PATH = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 
 
-@pytest.fixture(params=["plain", "client"])
-def server(request, monkeypatch):
-    if request.param == "client":
-        monkeypatch.setattr(kubeconfig, "endpoint", lambda access: NeedsClient((), access.context))
+@pytest.fixture
+def server():
     with loopback.serve({PATH: review([RULE])}) as server:
         server.statuses[PATH] = 201
         yield server

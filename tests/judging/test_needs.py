@@ -5,17 +5,28 @@ import pytest
 from judging import needs, pod_security
 from manifests import pod_templates
 from manifests.assembly import objects, render
+from models.paths import Path
 from planning.ground.needs import PodPrivileges
 from tests.support.stacks import plan, tree
 
+QWEN = Path("services", "qwen")
 SEALED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 PLAIN_USER = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+HUB = {"name": "org/m", "source": "hf://org/m@v1", "size": "1Gi"}
+KIT = {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi"}
+
+
+def patched(**container):
+    """Return a patch of the engine's container."""
+    return {"spec": {"template": {"spec": {"containers": [{"name": "vllm", **container}]}}}}
 
 
 def needed(**pod):
     """Return what a stack needs whose pods are patched."""
     stack = tree(qwen={"patch": {"spec": {"template": {"spec": pod}}}})
-    return needs.of(objects(render(plan(stack))), ())
+    planned = plan(stack)
+    return needs.of(objects(render(planned)), planned)
 
 
 def named(references):
@@ -47,7 +58,7 @@ def privileges(spec, annotations=()):
     template = {"metadata": {"annotations": dict(annotations)}, "spec": spec}
     (found,) = pod_templates.templates({"kind": "Deployment", "spec": {"template": template}})
     excesses = tuple(finding.excess for finding in pod_security.findings(found))
-    return PodPrivileges(excesses, "models", "qwen", "Deployment models/qwen-decode")
+    return PodPrivileges(excesses, "models", QWEN, "Deployment models/qwen-decode")
 
 
 def pod(*, volumes=(), **security):
@@ -124,3 +135,76 @@ def test_an_annotation_can_switch_app_armor_off():
     key = "container.apparmor.security.beta.kubernetes.io/a"
     levels = {value: privileges(pod(), {key: value}).level(None) for value in ("unconfined", "runtime/default", "")}
     assert levels == {"unconfined": "privileged", "runtime/default": "restricted", "": "restricted"}
+
+
+HF = {"secretKeyRef": {"name": "hf", "key": "token"}}
+NAMES_OF_ONE_KEY = {
+    "a variable": (
+        {"labels": {"secret": "hf"}, "engine": {"env": {"MY_TOKEN": HF}}},
+        "services.qwen.engine.env.MY_TOKEN.secretKeyRef.name",
+    ),
+    "a variable of prefill": (
+        {"engine": {"env": {"A": "hf"}}, "prefill": {"engine": {"env": {"B": HF}}}},
+        "services.qwen.prefill.engine.env.B.secretKeyRef.name",
+    ),
+    "a variable of the picker": (
+        {"endpointPicker": {"env": {"A": HF}}},
+        "services.qwen.endpointPicker.env.A.secretKeyRef.name",
+    ),
+    "the Secret of the model": ({"model": {**HUB, "secrets": ["hf"]}}, "services.qwen.model.secrets[0]"),
+    "the registry of the model": ({"model": {**KIT, "secrets": ["hf"]}}, "services.qwen.model.secrets[0]"),
+    "the key of a signature": (
+        {"model": {**KIT, "verify": {"type": "key", "secret": "hf"}}},
+        "services.qwen.model.verify.secret",
+    ),
+    "the Secret of an adapter": (
+        {"model": {**HUB, "lora": {"adapters": {"chat": {"source": "hf://org/chat@v1", "secrets": ["hf"]}}}}},
+        "services.qwen.model.lora.adapters.chat.secrets[0]",
+    ),
+    "the Secret of a claim": (
+        {"model": HUB, "storage": {"type": "dedicated", "size": "1Gi", "fill": {"secrets": ["hf"]}}},
+        "services.qwen.storage.fill.secrets[0]",
+    ),
+    "a pull secret": (
+        {"pod": {"imagePullSecrets": [{"name": "hf"}]}},
+        "services.qwen.pod.imagePullSecrets[0].name",
+    ),
+    "a certificate of the picker": (
+        {"endpointPicker": {"tls": {"type": "certificate", "secret": "hf", "caSecret": "ca"}}},
+        "services.qwen.endpointPicker.tls.secret",
+    ),
+    "a patch of a variable": (
+        {"engine": {"env": {"A": HF}}, "patch": patched(env=[{"name": "A", "valueFrom": HF}])},
+        "services.qwen.patch.spec.template.spec.containers[0].env[0].valueFrom.secretKeyRef.name",
+    ),
+    "a variable beside a patch": (
+        {"engine": {"env": {"A": HF}}, "patch": patched(env=[{"name": "B", "value": "1"}])},
+        "services.qwen.engine.env.A.secretKeyRef.name",
+    ),
+    "a variable that the canary inherits": (
+        {"canary": {"weight": 0}, "engine": {"env": {"A": HF}}},
+        "services.qwen.engine.env.A.secretKeyRef.name",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NAMES_OF_ONE_KEY)
+def test_a_secret_has_the_path_at_which_its_name_was_written(case):
+    """See defects R1."""
+    service, expected = NAMES_OF_ONE_KEY[case]
+    planned = plan(tree(qwen=service))
+    origins = [str(secret.origin) for secret in needs.of(objects(render(planned)), planned).secrets]
+    assert expected in origins
+
+
+def test_classes_have_the_path_of_their_name_or_of_the_storage_that_takes_the_default():
+    def of(storage, **keys):
+        service = {"model": HUB, "storage": storage, "pod": {"priorityClassName": "high"}}
+        planned = plan(tree(qwen=service) | keys)
+        found = needs.of(objects(render(planned)), planned)
+        return [str(each.origin) for each in (*found.storage_classes, *found.priority_classes)]
+
+    dedicated, high = {"type": "dedicated", "size": "1Gi"}, "services.qwen.pod.priorityClassName"
+    assert of({**dedicated, "storageClassName": "fast"}) == ["services.qwen.storage.storageClassName", high]
+    assert of(dedicated, storageClassName="fast") == ["storageClassName", high]
+    assert of(dedicated) == ["services.qwen.storage", high]

@@ -3,7 +3,7 @@
 import pytest
 
 from judging import transition
-from judging.transition import has_generations
+from judging.transition import has_generations, refused_pools
 from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Pools, Unknown
 from tests.support.stacks import lines, plan, rendered, tree
@@ -157,3 +157,19 @@ def test_nothing_is_said_of_routes_that_are_new_metered_already_or_not_metered()
     assert moved(metered, LiveObjects({})) == []
     assert moved(unmetered, routes(tree(qwen={}))) == []
     assert moved(tree(qwen={}), routes(tree(qwen={}))) == []
+
+
+def test_a_pool_that_its_gateway_refuses_is_told():
+    def saying(*conditions):
+        found = {"status": {"parents": [{"conditions": [{"type": kind, **rest} for kind, rest in conditions]}]}}
+        return LiveObjects({("inference.networking.k8s.io", "InferencePool", "models", "qwen"): LiveObject(found)})
+
+    refused = {"status": "False", "reason": "InvalidExtensionRef", "message": "no Service qwen-epp"}
+    accepted, unknown = {"status": "True"}, {"status": "Unknown"}
+    (line,) = lines(refused_pools(saying(("Accepted", accepted), ("ResolvedRefs", refused))), "warning")
+    reason = "InvalidExtensionRef: no Service qwen-epp"
+    assert line == f"InferencePool models/qwen: the gateway does not accept this pool ({reason})"
+    assert (
+        list(refused_pools(saying(("Accepted", accepted)))) == list(refused_pools(saying(("Accepted", unknown)))) == []
+    )
+    assert list(refused_pools(saying())) == list(refused_pools(saying(("Other", refused)))) == []

@@ -1,11 +1,9 @@
 """The engine: the project stays as it is, secrets stay secret, whatever a killed run left is repaired."""
 
-import datetime as dt
 import io
 import json
 import os
 import signal
-import socket
 import stat
 import subprocess
 import time
@@ -15,12 +13,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from local import files, processes
-from local.engine import Engine
+from local import processes
+from local.engine import PulumiEngine
 from local.errors import LocalError
 from local.report import Report
 from local.tools import Tool
-from tests.support.cluster.plane import GO
+from tests.support.locks import dead_pid, lock
 
 PROGRAM = """
 import pulumi
@@ -63,9 +61,9 @@ def output() -> io.StringIO:
 
 @pytest.fixture
 def engine(tmp_path, project, plane, tools, plain_python, output):
-    environment = {**GO, "PULUMI_PYTHON_CMD": str(plain_python)}
+    environment = {"PULUMI_PYTHON_CMD": str(plain_python)}
     settings = {"report": Report(output), "environment": environment}
-    engine = Engine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", **settings)
+    engine = PulumiEngine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", **settings)
     yield engine
     engine.stop()
     write_stack(project)
@@ -83,7 +81,7 @@ def broken(tmp_path, project, output):
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("{}")
     tools = {name: Tool(name, "0", fake, "", "test") for name in names}
-    return Engine(directory, tools, kubeconfig, project, "dev", report=Report(output))
+    return PulumiEngine(directory, tools, kubeconfig, project, "dev", report=Report(output))
 
 
 ENCRYPTING = """#!/bin/sh
@@ -102,76 +100,23 @@ def encrypting(broken, tmp_path):
     return broken
 
 
-def configured(engine: Engine) -> dict[str, object]:
+def configured(engine: PulumiEngine) -> dict[str, object]:
     """Return the engine's copy of the stack file."""
     return yaml.safe_load((engine.workspace / "Pulumi.dev.yaml").read_text())
 
 
-def encryptions(engine: Engine) -> int:
+def encryptions(engine: PulumiEngine) -> int:
     return len((engine.directory / "encryptions").read_text().splitlines())
-
-
-def lock(engine: Engine, **changes: object) -> Path:
-    content = {
-        "pid": os.getpid(),
-        "username": "somebody",
-        "hostname": socket.gethostname(),
-        "timestamp": dt.datetime.now(dt.UTC).isoformat(),
-        **changes,
-    }
-    path = engine.directory / "backend/.pulumi/locks/organization/engine-test/dev" / f"{uuid.uuid4()}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
-    return path
-
-
-def dead_pid() -> int:
-    child = subprocess.Popen(["true"])
-    child.wait()
-    return child.pid
-
-
-def test_a_lock_of_another_host_is_refused(broken):
-    path = lock(broken, hostname="elsewhere", pid=dead_pid())
-    with pytest.raises(LocalError, match=r"locked by process \d+ on elsewhere"):
-        broken.ensure_stack()
-    assert path.exists()
-
-
-def test_a_lock_of_a_living_process_is_refused_and_names_it(broken):
-    path = lock(broken)
-    with pytest.raises(LocalError, match=f"locked by process {os.getpid()}, which is still running"):
-        broken.ensure_stack()
-    assert path.exists()
-
-
-def test_a_lock_of_a_dead_process_of_this_host_is_broken_and_said_so(broken, output):
-    path = lock(broken, pid=dead_pid())
-    broken.ensure_stack()
-    assert not path.exists()
-    assert "removed the lock of process" in output.getvalue()
-
-
-def test_a_lock_whose_pid_now_belongs_to_a_later_process_is_broken(broken):
-    path = lock(broken, timestamp=dt.datetime(2020, 1, 1, tzinfo=dt.UTC).isoformat())
-    broken.ensure_stack()
-    assert not path.exists()
-
-
-def test_a_lock_that_cannot_be_read_is_left_and_named(broken):
-    path = lock(broken)
-    path.write_text("{")
-    with pytest.raises(LocalError, match="cannot be read"):
-        broken.ensure_stack()
-    assert path.exists()
 
 
 def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, output):
     directory = broken.directory.resolve()
-    child = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}:{uuid.uuid4()}"}, start_new_session=True)
-    stranger = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}-other:{uuid.uuid4()}"})
+    child = subprocess.Popen(
+        ["sleep", "60"], env={PulumiEngine.MARK: f"{directory}:{uuid.uuid4()}"}, start_new_session=True
+    )
+    stranger = subprocess.Popen(["sleep", "60"], env={PulumiEngine.MARK: f"{directory}-other:{uuid.uuid4()}"})
     try:
-        lock(broken, pid=dead_pid())
+        lock(broken.directory / "backend", pid=dead_pid())
         broken.ensure_stack()
         assert child.wait(timeout=5) == -signal.SIGTERM
         assert stranger.poll() is None
@@ -234,16 +179,6 @@ def test_after_a_run_that_failed_to_encrypt_the_stack_file_has_the_kubeconfig(en
     assert configured(encrypting)["config"]["engine-test:kubeconfig"] == {"secure": "v1:2"}
 
 
-def test_a_damaged_checkpoint_is_replaced_by_its_backup(broken, output):
-    checkpoint = broken.directory / "backend/.pulumi/stacks/engine-test/dev.json"
-    checkpoint.parent.mkdir(parents=True)
-    checkpoint.with_name("dev.json.bak").write_text('{"version": 3, "checkpoint": {}}')
-    checkpoint.write_text('{"version": 3, "checkp')
-    broken.ensure_stack()
-    assert json.loads(checkpoint.read_text()) == {"version": 3, "checkpoint": {}}
-    assert "was damaged" in output.getvalue()
-
-
 def test_children_see_nothing_of_the_users_environment(broken, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", "/somebody/else")
     monkeypatch.setenv("PULUMI_ACCESS_TOKEN", "pul-secret")
@@ -303,16 +238,9 @@ def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, out
     assert not engine.export()["deployment"].get("pending_operations")
     assert "unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
     mine = f"{engine.directory}:"
-    wait_until(lambda: not [mark for mark in processes.find_marked(Engine.MARK).values() if mark.startswith(mine)])
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "file"
-    files.write(path, "first")
-    with pytest.raises(UnicodeEncodeError):
-        files.write(path, "second \udcff")
-    assert path.read_text() == "first"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    wait_until(
+        lambda: not [mark for mark in processes.find_marked(PulumiEngine.MARK).values() if mark.startswith(mine)]
+    )
 
 
 def wait_until(condition, seconds=120.0):
@@ -320,14 +248,3 @@ def wait_until(condition, seconds=120.0):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def test_attributes_that_a_killed_run_left_half_written_are_removed(broken, output):
-    checkpoint = broken.directory / "backend/.pulumi/stacks/engine-test/dev.json"
-    checkpoint.parent.mkdir(parents=True)
-    checkpoint.write_text('{"version": 3, "checkpoint": {}}')
-    damaged = checkpoint.with_name("dev.json.attrs")
-    damaged.write_text("")
-    broken.ensure_stack()
-    assert not damaged.exists()
-    assert checkpoint.exists()

@@ -9,10 +9,10 @@ from local.errors import LocalError
 
 
 def test_ports_differ_and_the_kernel_gives_none_of_them_to_programs_that_connect():
-    found = ports.free_ports(f"listener-{number}" for number in range(50))
-    assert [*found] == [f"listener-{number}" for number in range(50)]
-    assert len(set(found.values())) == 50
-    assert max(found.values()) < 32768
+    numbers = ports.free_ports(f"listener-{number}" for number in range(50))
+    assert [*numbers] == [f"listener-{number}" for number in range(50)]
+    assert len(set(numbers.values())) == 50
+    assert max(numbers.values()) < 32768
 
 
 def test_a_port_that_is_taken_is_left_out(monkeypatch):

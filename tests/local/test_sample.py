@@ -2,7 +2,6 @@
 
 import pytest
 
-from local import up
 from tests.support import sample
 
 SAMPLE = """\
@@ -17,6 +16,8 @@ Pulumi.dev.yaml describes 2 objects:
 
 models      qwen-decode-6cfdcfd946-mw4z6   1/1     Running   3s    gpu-h100-1
 """
+
+
 PRINTED = """\
 Pulumi.dev.yaml describes 2 objects:
   Namespace                   models
@@ -59,21 +60,3 @@ def test_another_order_is_a_difference():
 def test_the_readme_has_samples():
     for heading in (sample.UP, sample.TRY):
         assert "✓ pulumi up of Pulumi.dev.yaml" in sample.written(heading)
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("", None),
-        ("Diagnostics:", None),
-        ("  pulumi:pulumi:Stack inference-stacks-dev:", None),
-        ("    pulumi:pulumi:Stack inference-stacks-dev  warning: gateways/g: there is no such Gateway", None),
-        ("    warning: using pulumi-resource-kubernetes from $PATH at /tools", None),
-        ("    warning: gateways/g: there is no such Gateway, so nobody will accept the routes of services.q", None),
-        ("    warning: storage/s: there is no such class", "    warning: storage/s: there is no such class"),
-        (" +  pulumi:pulumi:Stack dev created (4s) 4 warnings", " +  pulumi:pulumi:Stack dev created (4s)"),
-        ("    pulumi:pulumi:Stack dev  error: no", "    pulumi:pulumi:Stack dev  error: no"),
-    ],
-)
-def test_the_engine_says_each_warning_once_and_counts_none_that_is_hidden(line, expected):
-    assert up.user_text(line) == expected

@@ -40,7 +40,8 @@ def test_annotations_of_an_object_stay_before_those_of_its_wait():
 
 
 def test_an_awaited_object_carries_its_wait_and_the_one_before_is_unchanged():
-    before, wait = as_rendered({"metadata": {"name": "a"}}), Wait(5, ("a",))
+    before = as_rendered({"metadata": {"name": "a"}})
+    wait = Wait(5, ("a",))
     after = awaiting.with_wait(before, wait)
     assert after.wait == wait
     assert after.manifest["metadata"] == {"name": "a", "annotations": {"pulumi.com/waitFor": '["a"]'}}
@@ -50,7 +51,7 @@ def test_an_awaited_object_carries_its_wait_and_the_one_before_is_unchanged():
 @pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
 def test_no_object_is_annotated_otherwise_than_it_is_awaited(stack):
     planned = plan(stack)
-    for each in objects(render(planned, {service.key for service in planned.services})):
-        written = each.manifest["metadata"].get("annotations", {})
-        assert {key: value for key, value in written.items() if key in OURS} == (annotations(each.wait) or {})
-        assert json.loads(written.get("pulumi.com/waitFor", "[]")) == list(each.wait.conditions)
+    for item in objects(render(planned, {service.key for service in planned.services})):
+        written = item.manifest["metadata"].get("annotations", {})
+        assert {key: value for key, value in written.items() if key in OURS} == (annotations(item.wait) or {})
+        assert json.loads(written.get("pulumi.com/waitFor", "[]")) == list(item.wait.conditions)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from models import credentials, problems
+from models.paths import Path
 
 SEPARATORS = ("", "-", ".", " ", "=")
 PLAIN = re.compile(r"[^\s\S]")
@@ -82,8 +83,9 @@ def test_references_are_sought_in_linear_time(unit):
 )
 def test_what_went_unchecked_is_sought_in_linear_time(unit):
     """See defects H20."""
-    assert is_linear(problems.gap_words, unit)
-    assert is_linear(problems.gap_words, f"{unit}\n")
+    line = problems.LogLine.write(problems.gap(Path(), "", ""))[0] + unit
+    assert is_linear(problems.LogLine.gap_words, line)
+    assert is_linear(problems.LogLine.gap_words, f"{line}\n")
 
 
 def test_a_pattern_that_is_not_linear_is_noticed():

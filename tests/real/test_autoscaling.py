@@ -51,7 +51,7 @@ def settled(deployment, namespace, expected):
     return found
 
 
-def test_what_is_created_autoscaled_is_left_to_the_autoscaler_until_it_is_given_back(deploy):
+def test_an_autoscaler_keeps_its_number_until_it_is_switched_off(deploy):
     name = "autoscaled"
     deployment = deploy(stack(name, autoscaling=HPA))
     deployment.up()
@@ -115,7 +115,8 @@ def test_keda_scales_one_role_and_an_hpa_the_other(deploy):
     deployment = deploy(stack(name, **service))
     deployment.up()
     pool = deployment.outputs()["services"]["qwen"]["primary"]["pool"]["name"]
-    decode, prefill = f"deployment/{pool}-decode", f"deployment/{pool}-prefill"
+    decode = f"deployment/{pool}-decode"
+    prefill = f"deployment/{pool}-prefill"
     scaled = deployment.get("scaledobject", f"{pool}-decode", name)["spec"]
     assert scaled["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"{pool}-decode"}
     assert deployment.get("hpa", f"{pool}-prefill", name)["spec"]["scaleTargetRef"]["name"] == f"{pool}-prefill"
@@ -134,7 +135,8 @@ def test_keda_scales_one_role_and_an_hpa_the_other(deploy):
 
 
 def test_the_number_of_groups_is_the_autoscalers_too(deploy, lws_plane):
-    name, groups = "groups", "leaderworkerset/qwen-decode"
+    name = "groups"
+    groups = "leaderworkerset/qwen-decode"
     spanning = {"parallelism": {"pipeline": 2}}
     deployment = deploy(stack(name, **spanning, autoscaling=HPA), lws_plane)
     deployment.up()

@@ -12,7 +12,8 @@ from tests.support.stacks import rendered, tree
 pytestmark = pytest.mark.real
 
 TABLES = Path("tests/contracts/can-i")
-METERING, INTERCEPTOR = "metering", "phoebe-interceptor"
+METERING = "metering"
+INTERCEPTOR = "phoebe-interceptor"
 EVERYONE = ("default", "nobody")
 """An account that nobody made: it may do what every authenticated one may."""
 SERVICES = {
@@ -51,7 +52,8 @@ def table(plane, account, namespace):
 
 def settled(question, deadline=120):
     """Ask until two answers are alike: the API server takes a moment to see a binding come."""
-    until, last = time.monotonic() + deadline, question()
+    until = time.monotonic() + deadline
+    last = question()
     while (found := question()) != last and time.monotonic() < until:
         last = found
     return found
@@ -79,7 +81,8 @@ def test_each_identity_may_do_what_its_table_says(release, deploy, plane, golden
     rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]}
     more = json.dumps([{"op": "add", "path": "/rules/-", "value": rule}])
     plane.kubectl("patch", "role", "apart-epp", "-n", namespace, "--type=json", "-p", more)
-    before, until = tables["apart-epp"].splitlines(), time.monotonic() + 120
+    before = tables["apart-epp"].splitlines()
+    until = time.monotonic() + 120
     while (after := table(plane, (namespace, "apart-epp"), namespace).splitlines()) == before:
         assert time.monotonic() < until
     assert set(after) - set(before) == {"secrets [] [] [list]"}

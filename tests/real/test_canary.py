@@ -16,7 +16,8 @@ CANARY = {
     "qwen-canary-epp-service", "qwen-canary-epp-pool", "qwen-canary-epp-deployment",
     "qwen-canary-epp-destination-rule",
 }  # fmt: skip
-V1, V2 = model(1), model(2)
+V1 = model(1)
+V2 = model(2)
 STUCK = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", "jitter-delay")}
 """Delays that keep a fake node from ever making a pod ready, as an image that never comes would."""
 

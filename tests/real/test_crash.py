@@ -64,7 +64,7 @@ def locks(deployed):
 
 
 def checkpoint(deployed):
-    (found,) = (deployed.engine.directory / "backend" / ".pulumi" / "stacks").rglob("dev.json")
+    (found,) = (deployed.engine.directory / "backend" / ".pulumi" / "stacks").rglob("dev.json.gz")
     return found
 
 

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.real
 
 NAME = "drifted"
 HPA = {"type": "hpa", "maxReplicas": 8, "metrics": [{"type": "queue-size", "target": 5}]}
-DECODE, CANARY, BERT, EPP = "qwen-decode", "qwen-canary-decode", "bert-decode", "qwen-epp"
+DECODE = "qwen-decode"
+CANARY = "qwen-canary-decode"
+BERT = "bert-decode"
+EPP = "qwen-epp"
 CONTAINER = ("spec", "template", "spec", "containers", 0)
 SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
 STRANGER = {"kind": "ServiceAccount", "name": "stranger", "namespace": "default"}

@@ -47,7 +47,8 @@ class Fetching:
     """The init container of a pod, and a machine that has what its image has."""
 
     def __init__(self, moto, tools, folder):
-        self.moto, self.folder = moto, folder
+        self.moto = moto
+        self.folder = folder
         self.weights = folder / "weights"
         self.modules = tools["kserve-storage"].path
         self.entrypoint = folder / "entrypoint"

@@ -16,7 +16,8 @@ from tests.support.traffic.model_servers import ModelServer
 
 pytestmark = pytest.mark.real
 
-OLD, NEW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+OLD = "2026-01-01T00:00:00Z"
+NEW = "2026-01-02T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def gateway(servers, envoy):
 
 def backend(name, port):
     """Return a Service and its only pod."""
-    about, labels = {"name": name, "namespace": "others" if name == "red" else "default"}, {"app": name}
+    about = {"name": name, "namespace": "others" if name == "red" else "default"}
+    labels = {"app": name}
     spec = {"selector": labels, "ports": [{"name": "http", "port": 80, "targetPort": "http"}]}
     pod = {"containers": [{"ports": [{"name": "http", "containerPort": port}]}]}
     status = {"podIP": "127.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -149,7 +151,8 @@ def test_a_rule_answers_what_any_of_its_matches_says(gateway):
 
 
 def test_of_equal_rules_the_first_of_the_oldest_route_answers(gateway):
-    older, newer = route(to("green"), to("blue"), name="z"), route(to("blue"), name="a", created=NEW)
+    older = route(to("green"), to("blue"), name="z")
+    newer = route(to("blue"), name="a", created=NEW)
     assert gateway(newer, older)().server == "green"
 
 

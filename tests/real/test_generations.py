@@ -56,7 +56,8 @@ def test_another_cache_comes_up_beside_the_one_that_serves(deploy):
     name = "generations"
     deployment = deploy(stack(name, prefill={"replicas": 2}, replicas=2))
     deployment.up()
-    old, service = generation_of(deployment, name), deployment.get("service", "qwen", name)
+    old = generation_of(deployment, name)
+    service = deployment.get("service", "qwen", name)
     assert routed(deployment, name) == f"qwen-{old}"
     deployment.write(stack(name, prefill={"replicas": 2}, replicas=2, kvCache={"blockSize": 128}))
     done, moved = deployment.attempt()

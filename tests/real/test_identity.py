@@ -27,7 +27,8 @@ def packages(plain_python):
 @pytest.fixture(scope="module")
 def deployed(deploy_for_all):
     """Deploy a service of one role, metered under another name, and one of two roles, which is not metered."""
-    metered, unmetered = {"interceptor": {"resourceId": "chat-7f3a"}}, {"interceptor": {"enabled": False}}
+    metered = {"interceptor": {"resourceId": "chat-7f3a"}}
+    unmetered = {"interceptor": {"enabled": False}}
     beside = {"endpointPicker": {"containers": {"log": {"image": "registry.example/log:v1"}}}}
     stack = in_namespace(NAMESPACE, bert=metered, qwen={"prefill": {}, **unmetered, **beside})
     deployment = deploy_for_all(stack | {"interceptor": {"mode": "label", "namespace": "metering"}})

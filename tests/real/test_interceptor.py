@@ -25,12 +25,14 @@ from tests.support.traffic.translated import Translated
 
 pytestmark = pytest.mark.real
 
-NAMESPACE, METERING = "metered", "metered-by"
+NAMESPACE = "metered"
+METERING = "metered-by"
 ID = "chat-7f3a"
 URL = f"http://qwen.{NAMESPACE}.svc.cluster.local:8000"
 NAME = "phoebe-interceptor"
 ROLE = f"{NAME}-services-inference-stacks.dev"
-SECRET, DSN = "phoebe-settings", "postgres://meter:hunter2@db/billing"
+SECRET = "phoebe-settings"
+DSN = "postgres://meter:hunter2@db/billing"
 FORGED = {f"X-Saturn-{name}": "forged" for name in ("User-Id", "Group-Id", "Resource-Type", "Base-Model", "Org-Id")}
 CLIENT = {"X-Saturn-Auth-Id": "somebody"}
 JSON = {**CLIENT, "Host": "llm.example.com", "Content-Type": "application/json"}
@@ -189,7 +191,7 @@ def test_a_stream_arrives_while_it_is_made_and_a_long_prompt_whole(path):
     asked = path.asked("qwen", "/v1/completions", headers=CLIENT, host="any.example.com", stream=True)
     with path.waiting("after"), asked as response:
         first = json.loads(response.readline().removeprefix(b"data: "))
-        ((server,),) = (path.servers[first["seen"]["pod"]],)
+        (server,) = path.servers[first["seen"]["pod"]]
         assert not server.released.is_set()
         server.released.set()
         assert response.read().endswith(b"data: [DONE]\n\n")
@@ -227,7 +229,8 @@ def test_13_the_account_may_list_services_of_the_models_and_nothing_else(deploye
 
 def test_14_each_reason_for_which_a_model_is_not_found_has_its_own_outcome(deployed, search):
     """See phoebe 8.14, 3.6."""
-    plane, find = deployed.plane, search[0]
+    plane = deployed.plane
+    find = search[0]
     change = partial(patch, plane, "service", "qwen", NAMESPACE)
     kind = "/metadata/labels/saturncloud.io~1service-type"
     ports = {"op": "replace", "path": "/spec/ports"}

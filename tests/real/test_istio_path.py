@@ -145,7 +145,7 @@ def test_a_canary_gets_its_share(path):
 
 
 def test_the_picker_chooses_the_pod(path):
-    """See ADR 46: the picker of a rule is that of the last backend, which is the primary's."""
+    """The picker of a rule is that of the last backend, which is the primary's."""
     idle, busy = path.of("chat")
     busy.gauges["vllm:num_requests_waiting"] = 50.0
     try:
@@ -349,7 +349,7 @@ def failures(path):
 
 
 def test_a_canary_without_pods_costs_its_own_share_as_long_as_the_primary_stands_last(path):
-    """See ADR 46. The control is the other order, for which the canary's picker answers all requests."""
+    """The control is the other order, for which the canary's picker answers all requests."""
     (canary,) = path.of("chat-canary")
     path.tell(canary.pod, ready=False)
     try:

@@ -17,13 +17,14 @@ from tests.support.traffic.istio_routes import backends, routes
 pytestmark = pytest.mark.real
 
 GOLDENS = {path.stem: path for path in sorted(Path("tests/contracts/goldens").glob("*.yaml"))}
-GENERATED, SEED = 200, 20
+GENERATED = 200
+SEED = 20
 SHARED = tree(chat={"canary": {"weight": 10, "engine": {"args": ["--seed=7"]}}})
 """Stack with a route to two pools."""
 MENDED = """This version of Istio asks the picker of each pool of a rule; those before asked that of the last backend
 alone. If it is a release, take it into `weightedPools.since` of planning/gateways.yaml. Once no older one is supported,
 the order of backends (`rules` of planning/routes/httproute.py) and the refusals of planning/routes/pickers.py are free.
-Delete these tests, and correct ADR 46."""
+Delete these tests, and correct docs/reasons.md."""
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,10 @@ from tests.support.traffic.model_servers import ModelServer
 
 pytestmark = pytest.mark.real
 
-NAMESPACE, HOST = "literal", "llm.example.com"
-COUNT, SEED = 200, 58
+NAMESPACE = "literal"
+HOST = "llm.example.com"
+COUNT = 200
+SEED = 58
 LONGEST = 4096
 PRINTABLE = [chr(code) for code in range(0x20, 0x7F) if chr(code) != "%"]
 """Characters of a header's value."""
@@ -46,7 +48,8 @@ PATHS = [
 
 def generated(random_source):
     """Return values of headers, and paths of which none lies inside another."""
-    values, paths = [*VALUES, "x" * LONGEST], [*PATHS]
+    values = [*VALUES, "x" * LONGEST]
+    paths = [*PATHS]
     while len(values) < COUNT:
         length = random_source.randint(1, 60)
         value = "".join(random_source.choices(PRINTABLE, k=length)).strip()
@@ -105,7 +108,10 @@ class Front:
     """The gateway, and one server behind all services."""
 
     def __init__(self, istio, plane, manifests, server):
-        self.istio, self.plane, self.manifests, self.server = istio, plane, manifests, server
+        self.istio = istio
+        self.plane = plane
+        self.manifests = manifests
+        self.server = server
 
     def ask(self, path, headers=None):
         """Return the status, and what the server saw of the request."""
@@ -142,12 +148,11 @@ class Front:
 
 @pytest.fixture(scope="module")
 def front(new_plane, tools, tmp_path_factory):
-    plane, manifests = new_plane(), rendered(STACK)
+    plane = new_plane()
+    manifests = rendered(STACK)
     routing = [manifest for manifest in manifests if manifest["kind"] in {"HTTPRoute", "Service"}]
-    istio, server = (
-        Istio(tools, tmp_path_factory.mktemp("literal") / "istio", plane),
-        ModelServer("any", "127.0.0.1", 0),
-    )
+    istio = Istio(tools, tmp_path_factory.mktemp("literal") / "istio", plane)
+    server = ModelServer("any", "127.0.0.1", 0)
     with contextlib.ExitStack() as ends:
         ends.callback(plane.remove)
         ends.callback(server.end)

@@ -38,7 +38,8 @@ class Locked:
     """A deployment with the commands of a user who locks it."""
 
     def __init__(self, deployment, trusted=""):
-        self.deployment, self.trusted = deployment, trusted
+        self.deployment = deployment
+        self.trusted = trusted
         self.path = deployment.project / file_name("dev")
 
     def lock(self, *arguments):
@@ -63,7 +64,8 @@ class Locked:
 
     def pulumi(self, *arguments, without=()):
         """Run the engine outside of every project, with the variables of the deployment but its stack and `without`."""
-        engine, absent = self.deployment.engine, {"PULUMI_STACK", *without}
+        engine = self.deployment.engine
+        absent = {"PULUMI_STACK", *without}
         variables = {key: value for key, value in engine._environment().items() if key not in absent}
         return subprocess.run(
             [engine.directory / "bin" / "pulumi", "-C", self.deployment.project, *arguments, "--non-interactive"],
@@ -189,7 +191,8 @@ def _is_renamed(locked):
 @pytest.fixture
 def gateway(plane):
     """Make a Gateway that its controller has accepted."""
-    namespace, name = "alike-gateways", GATEWAY["name"]
+    namespace = "alike-gateways"
+    name = GATEWAY["name"]
     plane.kubectl("create", "namespace", namespace)
     content = {
         "apiVersion": "gateway.networking.k8s.io/v1",
@@ -208,7 +211,8 @@ def test_registered_inputs_are_the_same_with_the_cluster_with_a_file_and_with_no
 ):
     """Without facts, nobody has a kubeconfig, either. The registry has ended before the first preview."""
     model = {"model": {"source": f"kit://{distribution.host}/org/kit:v1", "insecure": True, "name": "org/kit"}}
-    claimed, pair = {**model, "storage": {"type": "dedicated"}}, {**model, "prefill": {}, **UNMETERED}
+    claimed = {**model, "storage": {"type": "dedicated"}}
+    pair = {**model, "prefill": {}, **UNMETERED}
     stack = in_namespace("alike", claimed=claimed, pair=pair)
     stack |= {"gateway": gateway, "checks": {"lock": "strict", "preflight": "warn"}}
     alike = Locked(deploy(stack))

@@ -141,7 +141,8 @@ def serving_pods(plane, namespace):
 def test_a_loss_is_refused_with_its_cause_passes_with_its_word_and_happens_unchecked(row, user, unchecked, plane):
     """See defects L1."""
     namespace = f"lost-{user.called}"
-    before, after = row.before(namespace), row.after(namespace)
+    before = row.before(namespace)
+    after = row.after(namespace)
     user.begin(before)
     user.succeed(*UP)
     running = uids(plane, namespace)

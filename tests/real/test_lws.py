@@ -85,7 +85,9 @@ class Space:
         return {pod["metadata"]["name"]: pod for pod in self.all("pods")}
 
     def states(self):
-        text, decoder, found = self._events.read_text(encoding="utf-8"), json.JSONDecoder(), []
+        text = self._events.read_text(encoding="utf-8")
+        decoder = json.JSONDecoder()
+        found = []
         with contextlib.suppress(ValueError):
             while text := text.lstrip():
                 event, end = decoder.raw_decode(text)

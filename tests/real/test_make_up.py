@@ -158,7 +158,8 @@ def write_lock(checkout):
     file = checkout / "Pulumi.dev.yaml"
     text = file.read_text(encoding="utf-8")
     written = yaml.safe_load(text)["config"]["inference-stacks:stack"]["services"]["qwen"]["model"]["source"]
-    name, commit = written.partition("@")[0], "c1" * 20
+    name = written.partition("@")[0]
+    commit = "c1" * 20
     file.write_text(text.replace(written, name), encoding="utf-8")
     values = {"was": name, "source": f"{name}@{commit}", "asked": "2026-11-22T05:00:00Z", "from": "nobody"}
     pins = {ConfigPath("services", "qwen", "model"): Pin.model_validate(values)}

@@ -71,7 +71,8 @@ def foreign(kind, name, namespace):
 
 def test_what_is_called_alike_and_not_ours_stays_as_it_is(deploy, plane):
     """A monitor that is off is not looked for by name, and one in another namespace is another monitor."""
-    name, theirs = "beside-theirs", "theirs"
+    name = "beside-theirs"
+    theirs = "theirs"
     deployed = deploy(stack(name) | {"defaults": {"metrics": {"picker": False}}})
     deployed.up()
     plane.kubectl("create", "namespace", theirs)

@@ -51,7 +51,8 @@ def end(user, plane, namespace):
 @pytest.mark.parametrize("ann", ["stack"], indirect=True)
 def test_a_stack_that_is_renamed_keeps_its_pods_and_says_its_earlier_name(ann, plane):
     """See defects L1."""
-    namespace, former = "moved-stack", ann.stack_file
+    namespace = "moved-stack"
+    former = ann.stack_file
     ann.succeed("stack", "rename", "renamed")
     ann.called = "renamed"
     assert not former.exists()

@@ -63,7 +63,9 @@ def stack(**settings):
 def requests():
     """Yield what gateway, interceptor, pickers and Prometheus ask."""
     for variant in VARIANTS:
-        decode, prefill, picker = f"{variant}-decode", f"{variant}-prefill", f"{variant}-epp"
+        decode = f"{variant}-decode"
+        prefill = f"{variant}-prefill"
+        picker = f"{variant}-epp"
         yield from to({decode: [8000], picker: [9002]}, "gateway")
         yield from to({decode: [8000, 5556], prefill: [8000, 5556]}, picker)
         yield from to({decode: [8200], prefill: [8000], picker: [9090]}, "prometheus")
@@ -207,7 +209,9 @@ def test_every_kind_of_pods_has_an_edge_and_a_flow_that_is_none():
 
 def test_without_any_one_rule_a_flow_is_refused(ask):
     objects = rendered(stack())
-    network, given, useless = ask(objects, before()), policies(objects), []
+    network = ask(objects, before())
+    given = policies(objects)
+    useless = []
     flows = [*EDGES, *to({"qwen-decode": [8000]}, "old qwen-epp"), *to({"old qwen-decode": [8000]}, "qwen-epp")]
     assert network.refused(given, flows) == []
     for at, name, rule, fewer in without_one_rule(given):
@@ -219,7 +223,8 @@ def test_without_any_one_rule_a_flow_is_refused(ask):
 def without_one_rule(given):
     """Yield each policy without each of its rules, and each of its rules without each of its ports."""
     for at, policy in enumerate(given):
-        name, spec = policy["metadata"]["name"], policy["spec"]
+        name = policy["metadata"]["name"]
+        spec = policy["spec"]
         for direction in ("ingress", "egress"):
             for number, rule in enumerate(spec.get(direction, [])):
                 whole = spec[direction]
@@ -232,7 +237,8 @@ def without_one_rule(given):
 
 def test_without_any_one_policy_something_is_let_through(ask):
     objects = rendered(stack())
-    network, given = ask(objects), policies(objects)
+    network = ask(objects)
+    given = policies(objects)
     assert len(given) == len(OURS)
     for policy in range(len(given)):
         fewer = [*given[:policy], *given[policy + 1 :]]
@@ -248,8 +254,10 @@ def test_without_policies_everything_is_let_through(ask):
 
 
 def test_generations_are_apart_but_for_the_service_that_finds_both(ask):
-    objects, old = rendered(stack()), before()
-    network, given = ask(objects, old), policies([*objects, *others(old, objects)])
+    objects = rendered(stack())
+    old = before()
+    network = ask(objects, old)
+    given = policies([*objects, *others(old, objects)])
     both = to({"qwen-decode": [8000], "old qwen-decode": [8000]}, "gateway", "qwen-epp", "old qwen-epp")
     crossing = [
         *to({"qwen-decode": [5556], "qwen-prefill": [8000, 5556]}, "old qwen-epp"),
@@ -333,7 +341,8 @@ def test_googles_front_ends_are_let_in_and_its_collectors_scrape(ask):
 
 def test_a_rule_whose_peer_were_split_would_let_others_in(ask):
     objects = rendered(stack())
-    network, given = ask(objects), policies(objects)
+    network = ask(objects)
+    given = policies(objects)
     flow = to({"qwen-decode": [8000]}, "like the gateway")
     assert network.refused(given, flow)
     decode = find(given, "NetworkPolicy", "qwen-decode")

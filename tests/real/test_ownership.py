@@ -37,10 +37,12 @@ def test_two_stacks_in_one_namespace_leave_each_others_objects(deploy, plane):
     """See defects A24."""
     name = "two-stacks"
     plane.kubectl("create", "namespace", name)
-    blue, green = deploy(stack(name, qwen={}), called="blue"), deploy(stack(name, bert={}), called="green")
+    blue = deploy(stack(name, qwen={}), called="blue")
+    green = deploy(stack(name, bert={}), called="green")
     blue.up()
     green.up()
-    of_blue, of_green = owned(plane, name, "blue"), owned(plane, name, "green")
+    of_blue = owned(plane, name, "blue")
+    of_green = owned(plane, name, "green")
     assert {("Role", f"{GRANT}.blue"), ("RoleBinding", f"{GRANT}.blue"), ("Deployment", "qwen-decode")} <= {*of_blue}
     assert {("Role", f"{GRANT}.green"), ("RoleBinding", f"{GRANT}.green"), ("Deployment", "bert-decode")} <= {*of_green}
     for deployment, other, owner, taken in ((blue, "bert", "green", of_green), (green, "qwen", "blue", of_blue)):

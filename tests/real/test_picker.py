@@ -50,7 +50,8 @@ def test_the_picker_serves_as_deployed_and_is_refused_nothing(deployed, plane, t
         assert started.serves("readiness"), started.said()[-3000:]
         assert started.serves("liveness")
         assert "forbidden" not in started.said()
-    me, group = f"system:serviceaccount:{NAMESPACE}:whole-epp", "inference.networking.x-k8s.io"
+    me = f"system:serviceaccount:{NAMESPACE}:whole-epp"
+    group = "inference.networking.x-k8s.io"
     for kind in ("inferenceobjectives", "inferencemodelrewrites"):
         granted = plane.kubectl("auth", "can-i", "watch", f"{kind}.{group}", "-n", NAMESPACE, f"--as={me}")
         assert granted.strip() == "yes"

@@ -158,7 +158,8 @@ CASES = {
 
 @pytest.mark.parametrize(("backend", "case"), [*(("folder", case) for case in CASES), ("bucket", "another version")])
 def test_outputs_that_do_not_keep_the_contract_are_told(backend, case, stacks):
-    (models, platform, namespace), (outputs, message) = stacks(backend), CASES[case]
+    (models, platform, namespace) = stacks(backend)
+    (outputs, message) = CASES[case]
     platform.export(secretAdmin=SECRET, **outputs)
     models.write(on_platform(namespace, output=next(iter(outputs), "inferencePlatform")))
     text = refusal(models)

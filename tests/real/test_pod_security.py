@@ -16,7 +16,9 @@ from tests.support.stacks import patched_pods
 pytestmark = pytest.mark.real
 
 COUNT = 300
-VALID, RESTRICTED, INVALID = "admitted", "not restricted", "invalid"
+VALID = "admitted"
+RESTRICTED = "not restricted"
+INVALID = "invalid"
 ANSWER = re.compile(r"\w+ ([\w-]+): \d+ ([\s\S]*)")
 
 

@@ -18,11 +18,14 @@ from tests.support.stacks import NAME, exactly, lines, rendered, tree
 
 pytestmark = pytest.mark.real
 
-NAMESPACE, LONGEST = "profiles", 120
+NAMESPACE = "profiles"
+LONGEST = 120
 KINDS = {"gpu-h100": "nvidia-h100-80gb", "gpu-l40s": "nvidia-l40s", "gpu-mi300x": "amd-mi300x", "cpu": "cpu"}
 """Accelerator class of each kind of node. The name of a node is that of its kind, and a number."""
-ANY_TYPE, UNFIT = {"minimumType": "unoptimized"}, {Reason.ABSENT, Reason.NODES}
-H100, MI300X = "nvidia-h100-80gb", "amd-mi300x"
+ANY_TYPE = {"minimumType": "unoptimized"}
+UNFIT = {Reason.ABSENT, Reason.NODES}
+H100 = "nvidia-h100-80gb"
+MI300X = "amd-mi300x"
 SERVICES = {
     "only-h100": ("gpu-h100", "Qwen/Qwen3-235B-A22B-Instruct-2507", {}),
     "only-mi300x": ("gpu-mi300x", "Qwen/Qwen3-235B-A22B", {}),
@@ -104,7 +107,8 @@ def apply(plane, items):
 def placed(plane, pods):
     """Apply pods of one batch, and return the kind of node of each. Each leaves its node once it has one."""
     apply(plane, pods)
-    found, end = {each["metadata"]["name"]: None for each in pods}, time.monotonic() + LONGEST
+    found = {each["metadata"]["name"]: None for each in pods}
+    end = time.monotonic() + LONGEST
     selector = f"batch={pods[0]['metadata']['labels']['batch']}"
     while None in found.values() and time.monotonic() < end:
         bound = {name: node for name, node in nodes_of(read(plane, "pods", NAMESPACE, selector)).items() if node}

@@ -269,7 +269,8 @@ def variables(manifest, size):
 def test_an_object_of_the_largest_size_is_stored_and_one_of_twice_the_size_is_not(objects, plane):
     """See defects H11."""
     asleep = edited(objects["Deployment"], ["spec", "replicas"], 0)
-    fitting, large = variables(asleep, 980), variables(asleep, 1960)
+    fitting = variables(asleep, 980)
+    large = variables(asleep, 1960)
     assert (ours(fitting), ours(large)) == (True, False)
     try:
         server.apply(plane, [fitting])

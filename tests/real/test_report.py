@@ -25,7 +25,8 @@ from tests.support.traffic.forge import PAGE, forge
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 
-NAMESPACE, STACK = "words", "dev"
+NAMESPACE = "words"
+STACK = "dev"
 WORKFLOW = yaml.safe_load((ROOT / "examples/ci/github.yaml").read_text(encoding="utf-8"))
 NODE = LiveNode("words-0", PRODUCT, ready=True, cordoned=False, taints=(), devices={"nvidia.com/gpu": 64})
 NEWER = {"engine": {"maxNumSeqs": 8}}
@@ -44,7 +45,8 @@ SURGE = {"rollout": {"type": "RollingUpdate", "maxSurge": 1, "maxUnavailable": 0
 
 def marked(number):
     """Return a service with marked values, which no report may show."""
-    variables, arguments = {"WHO": f"hunter2-env-{number}"}, ["--tokenizer", f"hunter2-args-{number}"]
+    variables = {"WHO": f"hunter2-env-{number}"}
+    arguments = ["--tokenizer", f"hunter2-args-{number}"]
     annotations = {"example.com/who": f"hunter2-pod-{number}"}
     return {
         "engine": {"env": variables, "args": arguments},
@@ -170,7 +172,8 @@ class Change:
     def alter(self):
         """Change the stack, and the label by which the program selects the pods of one service."""
         self.write(stack(1))
-        folder, original = self.runner.folder / "manifests", ROOT / "manifests"
+        folder = self.runner.folder / "manifests"
+        original = ROOT / "manifests"
         text = (original / "serving.py").read_text(encoding="utf-8")
         assert text.count(SELECTOR) == 1
         folder.unlink()
@@ -237,7 +240,8 @@ def wait(found, expected, seconds=240):
 @pytest.fixture(scope="module")
 def story(new_plane, tools, tmp_path_factory):
     """Tell the story of one change: previewed by the workflow, again without a cluster, deployed, looked at later."""
-    plane, codes = new_plane(), {}
+    plane = new_plane()
+    codes = {}
     node = json.dumps(node_object(NODE))
     plane.kubectl("apply", "--server-side", "--filename=-", input=node)
     plane.kubectl("apply", "--server-side", "--subresource=status", "--force-conflicts", "--filename=-", input=node)
@@ -248,8 +252,10 @@ def story(new_plane, tools, tmp_path_factory):
     affected = change.runner.written("GITHUB_OUTPUT")
     comments = change.comments(codes)
     codes["fork"] = change.runner.run_job("fork")
-    online, offline = change.summary("events.json"), change.offline()
-    numbers, routes = change.measured(), change.routes()
+    online = change.summary("events.json")
+    offline = change.offline()
+    numbers = change.measured()
+    routes = change.routes()
     plane.kubectl("scale", "deployment/kept-decode", "--namespace", NAMESPACE, "--replicas=3")
     codes["drift"] = change.runner.run_job("drift")
     yield Story(affected, codes, online, offline, comments, numbers, routes, change.runner.output)

@@ -24,7 +24,8 @@ from tests.support.stacks import NAME, tree
 
 pytestmark = pytest.mark.real
 
-NAMESPACE, GATEWAYS = "rights", "rights-gateways"
+NAMESPACE = "rights"
+GATEWAYS = "rights-gateways"
 PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "secrets": ["registry"]}
 SERVICE = {"model": PULLED, "pod": {"priorityClassName": "rights"}}
 STORED = {
@@ -102,7 +103,8 @@ class Runner:
     """An identity with given rules and nothing else."""
 
     def __init__(self, plane, name, server=None):
-        self.plane, self.name = plane, name
+        self.plane = plane
+        self.name = name
         apply(plane, named("ServiceAccount", name, NAMESPACE))
         self.token = plane.kubectl("create", "token", name, "-n", NAMESPACE).strip()
         self.kubeconfig = kubeconfig(plane, self.token, server)
@@ -110,7 +112,9 @@ class Runner:
     def may(self, roles, without=()):
         """Give the identity the rules of some roles, in place of those that it had, and wait until it has them."""
         subject = {"kind": "ServiceAccount", "name": self.name, "namespace": NAMESPACE}
-        name, items, absent = f"{self.name}-rights", [], {each for each in single_rights(roles) if each[2:] in without}
+        name = f"{self.name}-rights"
+        items = []
+        absent = {each for each in single_rights(roles) if each[2:] in without}
         for role in roles:
             place = role["metadata"].get("namespace", "")
             rules = [right.rule for right in sorted(single_rights([role]) - absent)] if without else role["rules"]
@@ -164,7 +168,8 @@ def is_named(right, lines):
 
 
 def test_the_rights_to_look_suffice_and_without_any_of_them_it_is_told_what_went_unchecked(ground):
-    runner, roles = Runner(ground, "looker"), printed(Purpose.STATUS, WITH_SECRETS)
+    runner = Runner(ground, "looker")
+    roles = printed(Purpose.STATUS, WITH_SECRETS)
     runner.may(roles)
     assert report(runner.kubeconfig) == []
     with identities.client(ground) as api:
@@ -201,8 +206,12 @@ class Steps:
     """Runs of one deployment, by an identity with printed rights, before a recorder."""
 
     def __init__(self, deployment, runner, recorder):
-        self.deployment, self.runner, self.recorder = deployment, runner, recorder
-        self.deployed, self.refused, self.failures = {}, {}, {}
+        self.deployment = deployment
+        self.runner = runner
+        self.recorder = recorder
+        self.deployed = {}
+        self.refused = {}
+        self.failures = {}
 
     def succeed(self, roles, *command):
         """Run a command with some roles, and return what it asked and said."""
@@ -225,10 +234,14 @@ class Steps:
 @pytest.fixture(scope="module")
 def runs(ground, earlier, deploy_for_all):
     """Deploy, preview and destroy with the printed rights alone, each after a run without some of them."""
-    deploying, previewing = printed(Purpose.DEPLOY, Options()), printed(Purpose.PREVIEW, WITH_SECRETS)
-    up, refreshed, destroy = (("up", "--yes", "--skip-preview"), ("preview", "--refresh"), ("destroy", "--yes"))
+    deploying = printed(Purpose.DEPLOY, Options())
+    previewing = printed(Purpose.PREVIEW, WITH_SECRETS)
+    up = ("up", "--yes", "--skip-preview")
+    refreshed = ("preview", "--refresh")
+    destroy = ("destroy", "--yes")
     with recording(ground) as recorder:
-        runner, deployment = Runner(ground, "runner", recorder.url), deploy_for_all(stack())
+        runner = Runner(ground, "runner", recorder.url)
+        deployment = deploy_for_all(stack())
         deployment.engine._kubeconfig = deployment.project / "kubeconfig"
         deployment.engine._kubeconfig.write_text(runner.kubeconfig)
         steps = Steps(deployment, runner, recorder)
@@ -307,7 +320,8 @@ def test_every_right_to_deploy_is_needed_by_a_request_of_a_run(ground, runs, dep
 
 
 def test_a_run_names_each_right_that_it_lacks_before_anything_changes(ground, runs, deployers):
-    needed, found = command.of_composition(composed(), Purpose.DEPLOY, Options()), dict[Right, list[str]]()
+    needed = command.of_composition(composed(), Purpose.DEPLOY, Options())
+    found = dict[Right, list[str]]()
     for right, token in deployers.items():
         permissions = cluster.permissions(Access(kubeconfig(ground, token), None), [NAMESPACE, GATEWAYS])
         found[right] = [str(problem) for problem in rights.judge(needed, permissions)]

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from judging.report.packing import Verdict
+from judging.report.packing import Tightness
 from tests.support.cluster.server import read
 from tests.support.scheduling import NAMESPACE, SEED, node_objects, scene, settled, verdicts
 
@@ -53,18 +53,18 @@ def pending(pods):
 def disagreements(answers, *, is_open=False):
     """Yield where the scheduler does otherwise than the verdict says. Pods that fit only if packed tightly may wait."""
     for each, old, number in answers:
-        verdict = verdicts(each.capacity(old, is_open=is_open)) or {Verdict.FITS}
-        if verdict == {Verdict.FITS} and number:
+        verdict = verdicts(each.capacity(old, is_open=is_open)) or {Tightness.FITS}
+        if verdict == {Tightness.FITS} and number:
             yield f"seed {each.seed}: fits, and {number} are pending"
-        if Verdict.SHORT in verdict and not number:
+        if Tightness.SHORT in verdict and not number:
             yield f"seed {each.seed}: does not fit, and none is pending"
 
 
 def test_the_verdict_on_capacity_is_that_of_the_scheduler(answers):
     assert [*disagreements(answers)] == []
     found = [verdict for each, old, _ in answers for verdict in verdicts(each.capacity(old))]
-    assert min(found.count(Verdict.FITS), found.count(Verdict.SHORT)) >= SEEDS // 10
-    assert found.count(Verdict.TIGHT) <= SEEDS // 10
+    assert min(found.count(Tightness.FITS), found.count(Tightness.SHORT)) >= SEEDS // 10
+    assert found.count(Tightness.TIGHT) <= SEEDS // 10
 
 
 def test_the_scheduler_refutes_a_verdict_that_leaves_out_taints_or_what_others_have(answers):
@@ -75,4 +75,4 @@ def test_the_scheduler_refutes_a_verdict_that_leaves_out_taints_or_what_others_h
 
 def test_scenes_have_all_verdicts():
     found = [verdicts(scene(seed).capacity(())) for seed in range(30)]
-    assert {verdict for each in found for verdict in each} == set(Verdict)
+    assert {verdict for each in found for verdict in each} == set(Tightness)

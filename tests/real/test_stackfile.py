@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cli import stackfile
-from local.engine import Engine
+from local.engine import PulumiEngine
 from local.report import Report
 from tests.support.stacks.yaml_values import VALUES
 
@@ -20,7 +20,7 @@ def test_engine_and_command_line_read_every_value_alike(tools, tmp_path):
     file = project / "Pulumi.dev.yaml"
     file.write_text(f"config:\n  inference-stacks:stack:\n{lines}", encoding="utf-8")
     (tmp_path / "kubeconfig").write_text("{}", encoding="utf-8")
-    engine = Engine(tmp_path / "engine", tools, tmp_path / "kubeconfig", project, "dev", report=Report())
+    engine = PulumiEngine(tmp_path / "engine", tools, tmp_path / "kubeconfig", project, "dev", report=Report())
     engine.ensure_stack()
     engines = json.loads(engine.run("config", "get", "stack").stdout)
     ours = stackfile.parse(file).tree

@@ -186,7 +186,9 @@ def beside(changes, key):
     return len(made) == len(gone) > 0 and rest == {f"routing-{key}-route": "update"}
 
 
-SEEDED, PINGED, DRAINED = {"engine": {"args": ["--seed=7"]}}, {"health": {"path": "/ping"}}, {"drainTimeout": "20s"}
+SEEDED = {"engine": {"args": ["--seed=7"]}}
+PINGED = {"health": {"path": "/ping"}}
+DRAINED = {"drainTimeout": "20s"}
 NEUTRAL = SEEDED | PINGED | DRAINED
 """Changes that do not depend on the cache, and roll through the pods that are there."""
 DRAINS_LONG = {"mi300x"}
@@ -201,7 +203,7 @@ def wide_plane(lws_plane):
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plane):
+def test_an_example_is_deployed_changed_and_destroyed(name, deploy, wide_plane):
     key = TOPOLOGIES[name]
     prepare(wide_plane, name)
     stack = example(name, name)
@@ -230,7 +232,8 @@ def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plan
 
 
 def test_a_replica_over_two_nodes_comes_up_changes_as_said_and_is_gone(deploy, lws_plane):
-    name, key = "multi-node", "deepseek"
+    name = "multi-node"
+    key = "deepseek"
     lws_plane.kubectl("create", "namespace", name)
     stack = example(name, name)
     deployed = deploy(stack, lws_plane)

@@ -79,7 +79,8 @@ def test_roles_numbers_budgets_and_weights_take_away_what_is_their_own(beside_th
 def test_another_gateways_policies_go_with_it(beside_theirs, plane):
     """See otterscale 5.5, N6."""
     serve_googles_kinds(plane)
-    name, google = "off-google", {**GATEWAY, "provider": "gke"}
+    name = "off-google"
+    google = {**GATEWAY, "provider": "gke"}
     deployed, theirs = beside_theirs(stack(name, google, {}, qwen={}))
     policies = {"qwen-epp-health-check-policy", "qwen-epp-backend-policy"}
     done = turned(deployed, theirs, stack(name, GATEWAY, {}, qwen={})).done
@@ -94,7 +95,8 @@ def test_another_gateways_policies_go_with_it(beside_theirs, plane):
 
 def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their_own(beside_theirs):
     """See otterscale 5.5, N6."""
-    name, both = "off-routing", {"bert": {}, "qwen": {}}
+    name = "off-routing"
+    both = {"bert": {}, "qwen": {}}
     plain = {"tls": {"type": "none"}, "metricsAuth": True}
     deployed, theirs = beside_theirs(stack(name, GATEWAY, INTERCEPTOR, **both))
     # How pickers are asked: the gateway in plain text, the scraper without a token.

@@ -22,7 +22,8 @@ NARROWED = {f"{name}-network-policy" for name in ("qwen-decode", "qwen-canary-de
 """Policies of pods that ask outside of the cluster, which get exceptions for link-local addresses (defects H24)."""
 COMPONENT = "inference-stack"
 PARENT = "::inference-stacks:index:InferenceStack"
-FIRST, LATEST = "d953a59", "a0f2ada"
+FIRST = "d953a59"
+LATEST = "a0f2ada"
 PICKERS = {"qwen-epp": "H8", "qwen-canary-epp": "H8", "split-3790d-epp": "H8"}
 """Workloads that restart in an upgrade from any version, each with the defect that the restart mends."""
 RESTARTED = {"qwen-decode": "A4", "qwen-canary-decode": "A4", "split-3790d-decode": "A4", **PICKERS}

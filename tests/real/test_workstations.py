@@ -75,7 +75,8 @@ KUBECONFIGS = {
 def test_another_kubeconfig_of_the_same_cluster_changes_nothing(row, home, workstation, plane):
     """See defects L1, L2."""
     namespace = f"kubeconfig-{row}"
-    ann, ben = workstation("ann", called=row), workstation("ben", called=row)
+    ann = workstation("ann", called=row)
+    ben = workstation("ben", called=row)
     ann.kubeconfig(plane)
     ann.begin(small(namespace))
     ann.succeed("up", "--yes", "--skip-preview")
@@ -112,7 +113,8 @@ def test_the_name_of_the_cluster_in_the_configuration_is_no_identity(row, workst
     """See defects L1."""
     namespace = f"cluster-name-{row}"
     before, after = NAMED[row]
-    ann, ben = workstation("ann", called=row), workstation("ben", called=row)
+    ann = workstation("ann", called=row)
+    ben = workstation("ben", called=row)
     ann.kubeconfig(plane)
     ann.begin(small(namespace, **before))
     ann.succeed("up", "--yes", "--skip-preview")
@@ -140,7 +142,8 @@ def test_a_clone_at_another_path_of_another_user_changes_nothing(row, request, h
     clone.mkdir(parents=True)
     for name in set(PROGRAM) - {".venv"}:
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, clone / name)
-    ann, ben = workstation("ann", called=row), Workstation(tmp_path / "ben", home, python, row, clone)
+    ann = workstation("ann", called=row)
+    ben = Workstation(tmp_path / "ben", home, python, row, clone)
     ann.kubeconfig(plane)
     ann.begin(small(namespace))
     ann.succeed("up", "--yes", "--skip-preview")

@@ -18,7 +18,7 @@ from planning.ground import marks
 from tests.support.stacks import NAME
 
 Request = resource_pb2.RegisterResourceRequest
-PROGRAM = Path("__main__.py").resolve()
+PROGRAM = Path(__file__).parents[2] / "__main__.py"
 FORCED = {"pulumi.com/patchForce": "true"}
 """The annotation that the program adds to every object when it registers it."""
 
@@ -76,13 +76,21 @@ def _place(request: Request) -> tuple[str, str, str]:
     return asked.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
 
 
+_LOOPS = list[asyncio.AbstractEventLoop]()
+"""The event loop of the last run, which holds three files open until the next one begins."""
+
+
 def begin(mocks: pulumi.runtime.Mocks, **options: Any) -> None:
     """Set the mocks of a run, with an event loop and a root resource of its own.
 
     The SDK keeps the root resource of a process. If a run fails before its root is registered, the root of every
     later run would wait for that run's event loop.
     """
-    asyncio.set_event_loop(asyncio.new_event_loop())
+    while _LOOPS:
+        _LOOPS.pop().close()
+    loop = asyncio.new_event_loop()
+    _LOOPS.append(loop)
+    asyncio.set_event_loop(loop)
     ROOT.set(None)
     pulumi.runtime.set_mocks(mocks, preview=False, **options)
 

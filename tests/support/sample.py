@@ -21,7 +21,7 @@ _VARYING = (
 """Times, hashes, addresses, and the places of pods."""
 
 
-UP, TRY = "What you then see:", "sends a request through it:"
+UP, TRY = "The output:", "sends a request through it:"
 """Ends of the sentences before the samples."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from judging.report import capacity, growth, running
 from judging.report.capacity import Capacity
 from judging.report.growth import Change
-from judging.report.packing import Verdict
+from judging.report.packing import Tightness
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.inventory import LiveNode, Nodes, Quotas, Requested, Taint
 from planning.hardware import accelerators
@@ -144,7 +144,7 @@ def _resources(node: LiveNode) -> dict[str, str]:
     return plenty | {name: str(number) for name, number in node.devices.items()}
 
 
-def verdicts(found: Capacity) -> set[Verdict]:
+def verdicts(found: Capacity) -> set[Tightness]:
     """Return what is said of the devices of a change."""
     return {each.low for each in found.devices}
 

@@ -10,14 +10,10 @@ import planning
 from judging.preflight.kinds import addresses, bundles
 from models.load import load
 from models.problems import ConfigError
-from planning.ground.cluster_facts import Bundles, ClusterFacts, LiveRoute, ParentRef, RouteMatch, Routes, Served
-from planning.routes import acceptance, precedence
+from planning.ground.cluster_facts import Bundles, ClusterFacts, Served
 from tests.support.stacks import find, lines, plan, rendered, tree
-from tests.support.stacks.routed import BODY, MODEL, routed, tried
+from tests.support.stacks.routed import BODY, routed
 from tests.support.stacks.routed import told as refused
-
-OLD, UNKNOWN, MENDED = {"version": "1.31.1"}, {}, {"version": "1.31.2"}
-SINCE = "1.29.8, 1.30.6, 1.31.2, 1.32.0 or newer"
 
 
 def istio(version, stack):
@@ -26,98 +22,6 @@ def istio(version, stack):
 
 def warned(stack):
     return lines(plan(stack).warnings, "warning")
-
-
-@pytest.mark.parametrize("weight", [0, 10, 100])
-def test_a1_the_primary_is_the_last_backend_so_that_its_picker_is_asked_and_no_canary_breaks_it(weight):
-    (rule,) = find(rendered(tried(weight, {} if weight else None)), "HTTPRoute", "qwen")["spec"]["rules"]
-    assert [(backend["name"], backend["weight"]) for backend in rule["backendRefs"]] == [
-        ("qwen-canary", weight),
-        ("qwen", 100 - weight),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("version", "known"), [(OLD, "Istio 1.31.1"), (UNKNOWN, "Istio of an unknown version"), (MENDED, None)]
-)
-def test_a1_a_canary_that_no_picker_chooses_for_is_told(version, known):
-    warnings = [line for line in warned(istio(version, tried(10))) if "picker" in line]
-    assert warnings == [
-        "services.qwen.canary.weight: no endpoint picker chooses among the canary's pods, because "
-        f"{known} asks the primary's picker alone; set gateway.version if the gateway runs {SINCE}"
-        for _ in [known]
-        if known
-    ]
-
-
-@pytest.mark.parametrize("weight", [0, 100])
-def test_a1_nothing_is_told_where_requests_are_not_divided(weight):
-    stack = istio(OLD, tree(qwen={"prefill": {}, "canary": {"weight": weight, "headers": {"x-canary": "1"}}}))
-    assert [line for line in warned(stack) if "asks the primary" in line] == []
-
-
-@pytest.mark.parametrize("version", [OLD, UNKNOWN])
-@pytest.mark.parametrize(
-    "service", [{"prefill": {}, "canary": {"weight": 10}}, {"canary": {"weight": 9, "prefill": {}}}]
-)
-def test_a1_a_share_beside_prefill_is_refused_where_one_picker_is_asked(version, service):
-    (line,) = refused(istio(version, tree(qwen=service)))
-    assert line.startswith("services.qwen.canary.weight: divides requests between pools with prefill, but Istio ")
-    assert line.endswith(f"set gateway.version if the gateway runs {SINCE}, or write weight 0 and canary.headers")
-    assert plan(istio(MENDED, tree(qwen=service)))
-
-
-@pytest.mark.parametrize("provider", ["gke", "agentgateway", "none"])
-def test_a1_other_gateways_ask_the_picker_of_each_pool(provider):
-    stack = tree(qwen={"canary": {"weight": 10}})
-    stack["gateway"] = {"name": "gateway", "namespace": "gateways", "provider": provider}
-    assert [line for line in warned(stack) if "picker" in line] == []
-
-
-def bodies(stack, name="qwen"):
-    return find(rendered(stack), "ConfigMap", f"{name}-models")
-
-
-LORA = {"model": {**MODEL, "lora": {"adapters": {"sql": {"source": "hf://org/sql"}}}}}
-LATEST = {"rewrites": [{"model": "latest", "targets": [{"model": "org/m"}]}]}
-
-
-def test_a8_a_payload_processor_is_told_the_base_model_its_adapters_and_its_aliases():
-    found = bodies(routed(BODY, service=LORA | LATEST, matches=[{"model": "org/m"}]))
-    assert found["data"] == {"baseModel": "org/m", "adapters": '["latest", "sql"]'}
-    labels = found["metadata"]["labels"]
-    assert labels["inference.networking.k8s.io/bbr-managed"] == labels["inference.llm-d.ai/ipp-managed"] == "true"
-    assert bodies(routed(BODY, matches=[{"model": "org/m"}]))["data"] == {"baseModel": "org/m"}
-
-
-def test_a8_the_processor_is_told_before_the_route_comes():
-    kinds = [
-        (manifest["kind"], manifest["metadata"]["name"])
-        for manifest in rendered(routed(BODY, matches=[{"model": "org/m"}]))
-    ]
-    assert kinds.index(("ConfigMap", "qwen-models")) < kinds.index(("HTTPRoute", "qwen"))
-
-
-def test_a8_nobody_is_told_of_a_service_that_is_found_by_its_path():
-    assert [manifest for manifest in rendered(routed(BODY)) if manifest["metadata"]["name"] == "qwen-models"] == []
-
-
-@pytest.mark.parametrize("name", ["sql", "latest", "org/other"])
-def test_a8_a_name_that_the_header_never_holds_is_refused(name):
-    (line,) = refused(routed(BODY, service=LORA | LATEST, matches=[{"model": name}]))
-    assert line == (
-        "services.qwen.route.matches[0].model: is never in the header, which holds the service's base "
-        f"model org/m ({name}); write org/m; the match then includes requests for the service's adapters and rewrites"
-    )
-
-
-def test_a8_a_name_that_means_two_base_models_is_refused():
-    other = {"model": {**LORA["model"], "name": "org/n"}, "route": {"matches": [{"model": "org/n"}]}}
-    (line,) = refused(routed(BODY, others={"bert": other}, service=LORA, matches=[{"model": "org/m"}]))
-    assert line == (
-        "services.bert: uses a model name that services.qwen uses for base model org/m (sql); "
-        "rename the adapter or the rewrite"
-    )
 
 
 OLDER = {"httproutes.gateway.networking.k8s.io": "v1.2.1", "inferencepools.inference.networking.k8s.io": "v1.0.0"}
@@ -272,77 +176,6 @@ def test_b7_a_mistake_in_a_route_that_is_off_is_told_where_it_is_written():
     assert line.startswith("services.qwen.route.matches[0].path: cannot be rendered")
     stack = tree(qwen={"route": OFF}) | {"defaults": {"route": {"matches": [{"path": "/{.metadata.labels['x']}"}]}}}
     assert plan(stack)
-
-
-HOST = {"hostnames": ["llm.example.com"]}
-
-
-def test_c10_a_host_that_takes_the_longer_paths_of_others_is_told():
-    stack = tree(qwen={"route": {**HOST, "matches": [{}]}}, bert={}, gpt={"route": HOST})
-    assert warned(stack) == [
-        (
-            "services.qwen.route.matches[0].path: takes all requests for llm.example.com, also for the longer paths of "
-            "services.bert; add llm.example.com to the hostnames of these routes, or use another path"
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("route", "other_route"),
-    [
-        ({**HOST, "matches": [{"path": "/v1"}]}, {"hostnames": ["*.example.com"], "matches": [{"path": "/v1"}]}),
-        ({**HOST, "matches": [{"path": "/v1"}]}, {"matches": [{"path": "/v1"}]}),
-        ({**HOST, "matches": [{"headers": {"x-a": "1"}}]}, {}),
-    ],
-)
-def test_c10_what_precedence_settles_is_no_problem(route, other_route):
-    assert warned(tree(qwen={"route": route}, bert={"route": other_route})) == []
-    assert warned(tree(qwen={"route": other_route}, bert={"route": route})) == []
-
-
-def by(**headers):
-    return {"route": {"hostnames": ["llm.example.com"], "matches": [{"headers": headers}]}}
-
-
-def test_c10_different_headers_that_tie_on_one_path_are_told():
-    assert warned(tree(bert=by(**{"x-team": "a"}), qwen=by(**{"x-user": "b"}))) == [
-        (
-            "services.qwen.route.matches[0].path: ties with services.bert for requests that have the headers x-team, "
-            "x-user: the older route wins; use another path, or require all of these headers in one of the routes"
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("headers", "other_headers"),
-    [
-        ({"x-team": "a"}, {"x-team": "b"}),
-        ({"x-team": "a"}, {"x-team": "a", "x-user": "b"}),
-        ({"x-team": "a", "x-tier": "1"}, {"x-team": "b", "x-user": "b"}),
-    ],
-)
-def test_c10_headers_that_no_request_has_at_once_or_that_differ_in_number_do_not_tie(headers, other_headers):
-    assert warned(tree(bert=by(**headers), qwen=by(**other_headers))) == []
-
-
-def theirs(path, *hostnames, headers=()):
-    (ref,) = acceptance.gateways(plan(tree()).routes)
-    match = RouteMatch("PathPrefix", path, tuple(headers))
-    return LiveRoute("elsewhere", "theirs", (ParentRef(ref, None, None),), tuple(hostnames), (match,))
-
-
-def beside(stack, *routes):
-    return lines(precedence.cluster_warnings(plan(stack).routes, Routes(routes)), "warning")
-
-
-def test_c10_precedence_beside_routes_of_others_is_told():
-    (line,) = beside(tree(), theirs("/", "llm.example.com"))
-    assert line.startswith("HTTPRoute elsewhere/theirs: takes all requests for llm.example.com, also for the longer ")
-    (line,) = beside(tree(qwen={"route": {**HOST, "matches": [{}]}}), theirs("/chat"))
-    assert "takes all requests for llm.example.com, also for the longer paths of HTTPRoute elsewhere/theirs" in line
-    (line,) = beside(tree(qwen=by(a="1")), theirs("/", "llm.example.com", headers=[("Exact", "b", "2")]))
-    assert "ties with HTTPRoute elsewhere/theirs" in line
-    assert beside(tree(), theirs("/chat"), theirs("/", "llm.example.com", headers=[("Exact", "b", "2")])) == []
 
 
 @pytest.mark.parametrize("name", ["x-llm-d-inference-objective", "X-LLM-D-Model-Name-Rewrite", "x-llm-d-slo-ttft-ms"])

@@ -3,7 +3,7 @@
 import pytest
 
 from judging.losses import clusters, matching
-from judging.losses.clusters import Verdict
+from judging.losses.clusters import ClusterRelation
 from judging.losses.matching import PlannedObject
 from planning.ground.cluster_facts import LiveObject, LiveObjects, Unknown
 from planning.ground.recorded import ClusterRecord, Identity, Recorded, RecordedObject
@@ -25,19 +25,19 @@ def live(uid=None, cluster=None, *, listed=True):
 @pytest.mark.parametrize(
     ("earlier", "matches", "current", "expected"),
     [
-        (None, NO_MATCHES, live(), Verdict.FIRST),
-        (None, NO_MATCHES, Unknown("late"), Verdict.FIRST),
-        (EDGE, MATCHES, Unknown("late"), Verdict.UNKNOWN),
-        (EDGE, MATCHES, live("1", "uid-of-edge"), Verdict.SAME),
-        (EDGE, MATCHES, live(None, "uid-of-edge"), Verdict.SAME),
-        (EDGE, MATCHES, live("1", "another"), Verdict.ANOTHER),
-        (EDGE, NO_MATCHES, live(None, "another"), Verdict.ANOTHER),
-        (EDGE, MATCHES, live("1", None), Verdict.SAME),
-        (EDGE, MATCHES, live("2", None), Verdict.ANOTHER),
-        (None, MATCHES, live("1", "any"), Verdict.SAME),
-        (None, MATCHES, live(None, "any"), Verdict.ANOTHER),
-        (None, MATCHES, live("2", "any"), Verdict.ANOTHER),
-        (None, MATCHES, live(None, "any", listed=False), Verdict.UNKNOWN),
+        (None, NO_MATCHES, live(), ClusterRelation.FIRST),
+        (None, NO_MATCHES, Unknown("late"), ClusterRelation.FIRST),
+        (EDGE, MATCHES, Unknown("late"), ClusterRelation.UNKNOWN),
+        (EDGE, MATCHES, live("1", "uid-of-edge"), ClusterRelation.SAME),
+        (EDGE, MATCHES, live(None, "uid-of-edge"), ClusterRelation.SAME),
+        (EDGE, MATCHES, live("1", "another"), ClusterRelation.ANOTHER),
+        (EDGE, NO_MATCHES, live(None, "another"), ClusterRelation.ANOTHER),
+        (EDGE, MATCHES, live("1", None), ClusterRelation.SAME),
+        (EDGE, MATCHES, live("2", None), ClusterRelation.ANOTHER),
+        (None, MATCHES, live("1", "any"), ClusterRelation.SAME),
+        (None, MATCHES, live(None, "any"), ClusterRelation.ANOTHER),
+        (None, MATCHES, live("2", "any"), ClusterRelation.ANOTHER),
+        (None, MATCHES, live(None, "any", listed=False), ClusterRelation.UNKNOWN),
     ],
 )
 def test_the_uid_of_the_cluster_decides_or_else_those_of_the_objects(earlier, matches, current, expected):

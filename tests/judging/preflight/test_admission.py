@@ -3,11 +3,12 @@
 import pytest
 
 from judging.preflight import admission
-from judging.preflight.owners import Owners
+from models.paths import Path
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.inventory import LiveNamespace, Namespaces, Origin
 from planning.ground.needs import Excess, Needs, PodPrivileges
 
+QWEN = Path("services", "qwen")
 LEVEL, VERSION = "pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/enforce-version"
 PODS = PodPrivileges(
     (
@@ -16,11 +17,10 @@ PODS = PodPrivileges(
         Excess("host: files.example", "privileged", since=34),
     ),
     "models",
-    "qwen",
+    QWEN,
     "Deployment models/qwen-decode",
 )
-OWNERS = Owners({}, {})
-NOT = "pods of Deployment models/qwen-decode are not admitted in namespace models, whose level is"
+NOT = "services.qwen: pods of Deployment models/qwen-decode are not admitted in namespace models, whose level is"
 REMOVE = "remove these settings, or"
 
 
@@ -29,7 +29,7 @@ def told(labels, version=None, pods=PODS, **needs):
     namespaces = Namespaces({} if labels is None else {"models": LiveNamespace(labels, {})})
     origin = None if version is None else Origin("cluster", version, "2026-11-25T00:00:00Z")
     facts = ClusterFacts(Unknown(""), namespaces=namespaces, origin=origin)
-    return [str(problem) for problem in admission.judge(Needs(pods=(pods,), **needs), facts, OWNERS, "strict")]
+    return [str(problem) for problem in admission.judge(Needs(pods=(pods,), **needs), facts, "strict")]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_namespace_without_a_level_or_with_the_widest_refuses_nothing(labels):
 
 def test_a_namespace_that_the_stack_creates_enforces_the_rules_of_the_cluster():
     """See defects H10."""
-    rooted = PodPrivileges(PODS.excesses[1:2], *("models", "qwen", "Deployment models/qwen-decode"))
+    rooted = PodPrivileges(PODS.excesses[1:2], *("models", QWEN, "Deployment models/qwen-decode"))
     created = {"created": frozenset({"models"})}
     remedy = f"{REMOVE} write namespaceOptions: {{create: false}}"
     assert told(None, "v1.34.2", rooted, **created) == [f"{NOT} restricted of Kubernetes 1.34 (runAsUser: 0); {remedy}"]

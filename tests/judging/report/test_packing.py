@@ -5,28 +5,28 @@ from random import Random
 
 import pytest
 
-from judging.report.packing import Pods, Verdict, pack
+from judging.report.packing import PodGroup, Tightness, pack
 
 NODES = frozenset({"a", "b", "c"})
 
 
 def pods(count, size, nodes="ab", owner="qwen"):
-    return Pods(owner, size, count, frozenset(nodes))
+    return PodGroup(owner, size, count, frozenset(nodes))
 
 
 @pytest.mark.parametrize(
     ("free", "waiting", "verdict"),
     [
-        ({"a": 8, "b": 8}, [], Verdict.FITS),
-        ({"a": 8, "b": 8}, [pods(4, 4)], Verdict.FITS),
-        ({"a": 8, "b": 8}, [pods(5, 4)], Verdict.SHORT),
-        ({"a": 7, "b": 7}, [pods(3, 4)], Verdict.SHORT),
-        ({"a": 8, "b": 8}, [pods(1, 8), pods(8, 1, owner="bert")], Verdict.TIGHT),
-        ({"a": 8, "b": 8}, [pods(1, 8, "a"), pods(8, 1, "b", "bert")], Verdict.FITS),
-        ({"a": 8, "b": 0}, [pods(1, 4, "b")], Verdict.SHORT),
-        ({"a": 6, "b": 5}, [pods(2, 3), pods(2, 2, owner="bert")], Verdict.TIGHT),
-        ({"a": 9}, [pods(1, 5, "a"), pods(1, 3, "a", "m"), pods(1, 2, "a", "n")], Verdict.SHORT),
-        ({"a": 1000}, [pods(1000, 1, "a")], Verdict.FITS),
+        ({"a": 8, "b": 8}, [], Tightness.FITS),
+        ({"a": 8, "b": 8}, [pods(4, 4)], Tightness.FITS),
+        ({"a": 8, "b": 8}, [pods(5, 4)], Tightness.SHORT),
+        ({"a": 7, "b": 7}, [pods(3, 4)], Tightness.SHORT),
+        ({"a": 8, "b": 8}, [pods(1, 8), pods(8, 1, owner="bert")], Tightness.TIGHT),
+        ({"a": 8, "b": 8}, [pods(1, 8, "a"), pods(8, 1, "b", "bert")], Tightness.FITS),
+        ({"a": 8, "b": 0}, [pods(1, 4, "b")], Tightness.SHORT),
+        ({"a": 6, "b": 5}, [pods(2, 3), pods(2, 2, owner="bert")], Tightness.TIGHT),
+        ({"a": 9}, [pods(1, 5, "a"), pods(1, 3, "a", "m"), pods(1, 2, "a", "n")], Tightness.SHORT),
+        ({"a": 1000}, [pods(1000, 1, "a")], Tightness.FITS),
     ],
 )
 def test_pods_fit_a_cluster(free, waiting, verdict):
@@ -62,6 +62,6 @@ def test_the_verdict_is_that_of_trying_everything(seed):
     sizes = [(each.size, each.nodes) for each in waiting for _ in range(each.count)]
     ends = {end for order in set(permutations(sizes)) for end in outcomes(free, list(order))}
     verdict = pack(free, waiting).verdict
-    assert (verdict is Verdict.SHORT) is (ends == {False})
-    if verdict is Verdict.FITS:
+    assert (verdict is Tightness.SHORT) is (ends == {False})
+    if verdict is Tightness.FITS:
         assert ends == {True}

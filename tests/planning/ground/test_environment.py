@@ -21,7 +21,7 @@ VARIABLES = st.dictionaries(NAMES, TEXTS.map("".join), max_size=8)
 
 
 def names(generated, env):
-    return [variable.name for variable in environment.container_variables(generated, env)]
+    return [variable.name for variable in environment.container_variables(generated, env, Path())]
 
 
 def told(env, generated=None, reserved=None):
@@ -33,7 +33,8 @@ def in_clear(env):
 
 
 def test_the_users_value_takes_the_place_of_a_generated_one():
-    found = environment.container_variables({"HOME": "/home", "LEVEL": "info"}, {"NEW": "1", "HOME": FROM_SECRET})
+    named = {"NEW": "1", "HOME": FROM_SECRET}
+    found = environment.container_variables({"HOME": "/home", "LEVEL": "info"}, named, Path())
     assert [(variable.name, variable.value, variable.source) for variable in found] == [
         ("HOME", None, FROM_SECRET),
         ("LEVEL", "info", None),
@@ -62,7 +63,7 @@ def test_a_reference_behind_an_escape_is_one():
 
 @given(generated=VARIABLES, env=VARIABLES)
 def test_every_variable_is_there_once_with_the_users_value(generated, env):
-    found = environment.container_variables(generated, env)
+    found = environment.container_variables(generated, env, Path())
     assert {variable.name: variable.value for variable in found} == {**generated, **env}
     assert len(found) == len({variable.name for variable in found})
 
@@ -73,16 +74,16 @@ def test_what_is_accepted_is_resolved_by_kubernetes_in_order(generated, env):
     if environment.problems(AT, {}, everything, {}):
         return
     earlier = set()
-    for variable in environment.container_variables(generated, env):
+    for variable in environment.container_variables(generated, env, Path()):
         assert {name for name in replaced(variable.value) if name} <= earlier
         earlier.add(variable.name)
 
 
 @given(env=VARIABLES)
 def test_an_order_in_which_everything_is_resolved_stays(env):
-    found = environment.container_variables({}, env)
+    found = environment.container_variables({}, env, Path())
     again = {variable.name: variable.value for variable in found}
-    assert environment.container_variables({}, again) == found or told(env)
+    assert environment.container_variables({}, again, Path()) == found or told(env)
 
 
 def replaced(text):

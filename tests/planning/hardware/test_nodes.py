@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from judging.preflight import nodes
 from planning.ground.cluster_facts import NOTHING_READ, Unknown
 from planning.ground.inventory import LiveNode, Nodes, Requested, Slice, Slices, Taint
 from planning.hardware.nodes import ClassNode
 from planning.hardware.nodes import of_class as nodes_of_class
-from tests.support.stacks import lines, plan, tree
+from tests.support.stacks import plan, tree
 
 L40S = {"nvidia.com/gpu.product": "NVIDIA-L40S"}
 NODE = LiveNode("gpu-0", L40S, ready=True, cordoned=False, taints=(), devices={"nvidia.com/gpu": 8})
@@ -80,21 +79,6 @@ def test_a_class_without_devices_runs_on_every_node():
     assert [node.name for node in of_class(facts(replace(NODE, devices={})), stack)] == ["gpu-0"]
 
 
-def told(*found):
-    return lines(nodes.judge(plan(tree(qwen=SERVICE)), facts(*found), "strict"), "warning")
-
-
-def test_what_keeps_pods_away_is_told():
-    at = "services.qwen.accelerator:"
-    small, closed = replace(NODE, devices={"nvidia.com/gpu": 2}), replace(NODE, name="gpu-1", cordoned=True)
-    assert told(NODE, closed) == []
-    assert told() == [f"{at} no node has the labels and devices of this class, and pods wait until such a node joins"]
-    assert told(small) == [f"{at} a pod takes 4 devices, and no node of this class has more than 2"]
-    assert told(small, closed) == [f"{at} no node of this class takes pods (gpu-1: cordoned)"]
-
-
 def test_unknown_nodes_are_not_judged():
     assert of_class(NOTHING_READ) == NOTHING_READ.nodes
     assert of_class(replace(facts(NODE), requested=Unknown("no"))) == (ClassNode("gpu-0", 8, None, ()),)
-    assert list(nodes.judge(plan(tree(qwen=SERVICE)), NOTHING_READ, "strict")) == []
-    assert list(nodes.judge(plan(tree(qwen=SERVICE)), facts(), "skip")) == []

@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from models.problems import ConfigError
 from tests.support.stacks import find, lines, plan, rendered, tree
-from tests.support.stacks.varied_metering import METERED
 from tests.support.traffic.billing import table
 
 FLAG = "--enable-force-include-usage"
@@ -54,12 +52,6 @@ def test_an_engine_that_cannot_force_usage_is_told(version, is_told):
     text = f"serves streams of some requests without their usage, so that nobody pays for them ({version[1:]})"
     assert any(text in line for line in lines(plan(stack).warnings, "warning")) is is_told
     assert (FLAG in arguments(stack, "qwen-decode")) is not is_told
-
-
-def test_the_interceptor_keeps_idle_connections_longer_than_every_gateway():
-    """See defects U3."""
-    settings = [item for item in rendered(METERED["labelled"]) if "settings.yaml" in item.get("data", {})]
-    assert [yaml.safe_load(item["data"]["settings.yaml"])["idleTimeout"] for item in settings] == ["3630s"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -31,7 +31,7 @@ def rows(server):
     return [dataclasses.asdict(event) for event in server.events]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{each.name}{', forced' * each.forces_usage}" for each in CASES])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}, forced" if case.forces_usage else case.name)
 def test_the_stand_in_answers_forwards_and_bills_as_the_interceptor_does(case):
     """See defects U4, U1. See phoebe 1.2, 1.4, 1.5, 5.5."""
     with engine(case) as model, stand_in(URL, model.server_address) as server:
@@ -41,7 +41,7 @@ def test_the_stand_in_answers_forwards_and_bills_as_the_interceptor_does(case):
 @pytest.mark.parametrize("bills_partial", [True, False])
 def test_a_client_that_goes_is_billed_by_the_setting(bills_partial):
     """See phoebe 1.5."""
-    (case,) = (each for each in CASES if each.name == "a stream whose client goes" and not each.forces_usage)
+    (case,) = (item for item in CASES if item.name == "a stream whose client goes" and not item.forces_usage)
     with engine(case) as model, stand_in(URL, model.server_address, bills_partial=bills_partial) as server:
         bill = observed(server.server_port, model, case, lambda: rows(server))["bill"]
     assert bill == (case.verdict["bill"] if bills_partial else None)
@@ -59,7 +59,9 @@ class Searches:
     """A search that says what it is told to, counts, and has a clock."""
 
     def __init__(self, outcome):
-        self.outcome, self.count, self.now = outcome, 0, 1000.0
+        self.outcome = outcome
+        self.count = 0
+        self.now = 1000.0
 
     def __call__(self, _):
         self.count += 1
@@ -74,7 +76,8 @@ def test_what_was_found_is_kept_for_five_minutes():
     search = Searches(URL)
     cache = search.cache()
     assert [cache("a") for _ in range(5)] == [URL] * 5
-    search.outcome, search.now = "http://other", search.now + 300
+    search.outcome = "http://other"
+    search.now = search.now + 300
     assert (cache("a"), search.count) == (URL, 1)
     search.now += 0.001
     assert (cache("a"), search.count) == ("http://other", 2)
@@ -97,7 +100,8 @@ def test_an_error_is_an_unknown_model_that_is_searched_for_at_once(error):
     search = Searches(error)
     cache = search.cache()
     assert cache("a") is None
-    search.outcome, search.now = URL, search.now + 0.001
+    search.outcome = URL
+    search.now = search.now + 0.001
     assert (cache("a"), search.count) == (URL, 2)
 
 
@@ -106,7 +110,8 @@ def test_an_error_takes_the_place_of_what_was_found():
     search = Searches(URL)
     cache = search.cache()
     assert cache("a") == URL
-    search.outcome, search.now = 500, search.now + 301
+    search.outcome = 500
+    search.now = search.now + 301
     assert cache("a") is None
 
 

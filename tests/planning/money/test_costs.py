@@ -4,12 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from judging.report import bill
-from models.load import load
 from models.money import Prices
 from planning import money
 from planning.money import Cost, Devices
-from tests.support.stacks import plan, tree
+from tests.support.stacks import tree
 
 H100 = "nvidia-h100-80gb"
 PRICES = Prices.model_validate({"perDeviceHour": {H100: 4.10}})
@@ -26,10 +24,6 @@ def test_eight_devices_for_a_month_of_730_hours():
     assert money.cost([Devices(H100, 8, 8)], PRICES) == Cost(Decimal(23944), Decimal(23944))
 
 
-def test_a_stack_costs_a_range_and_classes_without_a_price_are_named():
-    assert bill.cost(plan(STACK), PRICES) == Cost(Decimal("4.1") * 730 * 7, Decimal("4.1") * 730 * 19, ("nvidia",))
-
-
 @pytest.mark.parametrize(
     ("amount", "currency", "text"),
     [
@@ -42,11 +36,3 @@ def test_a_stack_costs_a_range_and_classes_without_a_price_are_named():
 )
 def test_an_amount_is_whole_units_of_its_currency(amount, currency, text):
     assert money.text(Decimal(amount), currency) == text
-
-
-def test_the_share_in_a_budget_is_that_of_the_label():
-    limits = {"search": {"devices": {H100: 16}, "perMonth": 50000}}
-    stack = load(STACK | {"budgets": {"by": "team", "limits": limits}, "prices": {"perDeviceHour": {H100: 4.10}}}).stack
-    devices, amount = bill.usages(stack, plan(STACK))
-    assert (devices.total, devices.services) == (16, {"qwen": 16})
-    assert (amount.total, amount.services) == (Decimal(47888), {"qwen": Decimal(47888)})

@@ -132,18 +132,19 @@ def port(written):
 
 def peers(policy, known):
     """Return the ports of each peer of a policy, by direction and peer."""
-    found, namespace = {}, policy["metadata"]["namespace"]
+    result = {}
+    namespace = policy["metadata"]["namespace"]
     for direction, arrow, side in (("ingress", "<-", "from"), ("egress", "->", "to")):
         for rule in policy["spec"].get(direction, []):
             for peer in rule.get(side, [{"ipBlock": {"cidr": "any address"}}]):
-                ports = found.setdefault(f"{arrow} {named(peer, namespace, known)}", set())
+                ports = result.setdefault(f"{arrow} {named(peer, namespace, known)}", set())
                 ports.update(map(port, rule["ports"]))
-    return {peer: " ".join(sorted(ports)) for peer, ports in found.items()}
+    return {peer: " ".join(sorted(ports)) for peer, ports in result.items()}
 
 
 def flows(stack):
     """Return what the policies of the service let through, by the name of the pods that each is about."""
-    everything = [each for each in rendered(stack) if plain(each["metadata"]["name"]).startswith("qwen")]
+    everything = [manifest for manifest in rendered(stack) if plain(manifest["metadata"]["name"]).startswith("qwen")]
     known = pods(everything)
     return {
         named({"podSelector": policy["spec"]["podSelector"]}, "models", known): peers(policy, known)
@@ -167,8 +168,8 @@ def asked_for_tokens(name, direction, side):
 
 
 def test_a_picker_that_asks_for_tokens_still_reads_the_kv_events_of_decode_pods():
-    found = flows(stack(preset="precise-prefix-cache"))
-    assert found["qwen-epp"]["-> qwen-decode"] == found["qwen-decode"]["<- qwen-epp"] == "5556 8000"
+    edges = flows(stack(preset="precise-prefix-cache"))
+    assert edges["qwen-epp"]["-> qwen-decode"] == edges["qwen-decode"]["<- qwen-epp"] == "5556 8000"
 
 
 def test_a_picker_that_asks_for_tokens_and_decode_pods_reach_each_other_in_any_generation():

@@ -137,7 +137,8 @@ def test_the_operator_reads_the_picker_with_a_token_of_its_own():
 
 
 def test_who_reads_metrics_may_get_them_and_nothing_else():
-    everything, cluster = rendered(scraped(OPERATOR)), f"inference-stacks:models:{READER}"
+    everything = rendered(scraped(OPERATOR))
+    cluster = f"inference-stacks:models:{READER}"
     assert find(everything, "ClusterRole", cluster)["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     held = [
         (manifest["kind"], manifest["roleRef"]["name"])
@@ -240,11 +241,11 @@ def test_no_monitor_asks_anothers_pods():
     service = {"prefill": {}, "canary": {"weight": 10}}
     manifests = rendered(scraped(OPERATOR, qwen=service, bert=service))
     other = rendered(scraped(OPERATOR, qwen={**service, "kvCache": {"blockSize": 128}}, bert=service))
-    monitors = [each for each in manifests if each["kind"] == "PodMonitor"]
+    monitors = [manifest for manifest in manifests if manifest["kind"] == "PodMonitor"]
     pods = {
-        each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"]
-        for each in [*manifests, *other]
-        if each["kind"] == "Deployment"
+        manifest["metadata"]["name"]: manifest["spec"]["template"]["metadata"]["labels"]
+        for manifest in [*manifests, *other]
+        if manifest["kind"] == "Deployment"
     }
     assert len(monitors) == 8
     assert len(pods) == 18
@@ -256,12 +257,14 @@ def test_the_monitor_of_a_picker_finds_one_service():
     service = {"prefill": {}, "canary": {"weight": 10}}
     manifests = rendered(scraped(OPERATOR, qwen=service, bert={}))
     other = rendered(scraped(OPERATOR, qwen={**service, "kvCache": {"blockSize": 128}}, bert={}))
-    services = {each["metadata"]["name"]: each for each in [*manifests, *other] if each["kind"] == "Service"}
-    for monitor in (each for each in manifests if each["kind"] == "ServiceMonitor"):
-        found = [name for name, each in services.items() if selected(monitor, each["metadata"]["labels"])]
-        assert found == [monitor["metadata"]["name"]]
+    services = {
+        manifest["metadata"]["name"]: manifest for manifest in [*manifests, *other] if manifest["kind"] == "Service"
+    }
+    for monitor in (manifest for manifest in manifests if manifest["kind"] == "ServiceMonitor"):
+        result = [name for name, manifest in services.items() if selected(monitor, manifest["metadata"]["labels"])]
+        assert result == [monitor["metadata"]["name"]]
         (endpoint,) = monitor["spec"]["endpoints"]
-        assert endpoint["port"] in [port["name"] for port in services[found[0]]["spec"]["ports"]]
+        assert endpoint["port"] in [port["name"] for port in services[result[0]]["spec"]["ports"]]
 
 
 def test_no_two_services_share_a_token_or_what_is_cluster_scoped():
@@ -306,9 +309,10 @@ def test_a_canary_is_scraped_as_its_service_unless_it_says_otherwise():
 def test_what_is_scraped_makes_no_canary_another_model():
     """Nor does it change the pods: a monitor that comes or goes rolls nothing."""
     alone = {"canary": {"weight": 10, "metrics": {"decode": False}}}
-    (service,) = plan(scraped(OPERATOR, qwen=alone)).services
-    assert "services.qwen.canary: its pods run the same as the service's pods" in lines(service.warnings, "warning")
-    without, scraping = rendered(tree(qwen={"prefill": {}})), rendered(scraped(OPERATOR, qwen={"prefill": {}}))
+    planned = plan(scraped(OPERATOR, qwen=alone))
+    assert "services.qwen.canary: its pods run the same as the service's pods" in lines(planned.warnings, "warning")
+    without = rendered(tree(qwen={"prefill": {}}))
+    scraping = rendered(scraped(OPERATOR, qwen={"prefill": {}}))
     added = [manifest for manifest in scraping if manifest not in without]
     assert [manifest for manifest in without if manifest not in scraping] == []
     assert {manifest["kind"] for manifest in added} == {
@@ -330,57 +334,6 @@ def behind_gke(**services):
     stack = tree(**services)
     stack["gateway"]["provider"] = "gke"
     return stack
-
-
-def test_gke_is_told_when_a_pod_is_healthy_and_how_long_an_answer_may_take():
-    everything = rendered(behind_gke())
-    target = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "qwen"}
-    assert find(everything, "HealthCheckPolicy", "qwen") == {
-        "apiVersion": "networking.gke.io/v1",
-        "kind": "HealthCheckPolicy",
-        "metadata": {"name": "qwen", "namespace": "models", "labels": marks("qwen", "endpoint-picker")},
-        "spec": {
-            "default": {
-                "checkIntervalSec": 2,
-                "timeoutSec": 2,
-                "config": {"type": "HTTP", "httpHealthCheck": {"requestPath": "/health", "port": 8000}},
-            },
-            "targetRef": target,
-        },
-    }
-    policy = find(everything, "GCPBackendPolicy", "qwen")
-    assert policy["spec"] == {"default": {"timeoutSec": 300, "logging": {"enabled": True}}, "targetRef": target}
-    assert made(behind_gke(), "DestinationRule") == set()
-
-
-def test_gke_asks_where_the_pool_leads_and_where_a_pod_says_that_it_lives():
-    service = {"engine": {"port": 9000}, "health": {"livenessPath": "/live"}, "drainTimeout": "10m"}
-    everything = rendered(behind_gke(qwen=service))
-    default = find(everything, "HealthCheckPolicy", "qwen")["spec"]["default"]
-    assert default["config"]["httpHealthCheck"] == {"requestPath": "/live", "port": 9000}
-    assert find(everything, "GCPBackendPolicy", "qwen")["spec"]["default"]["timeoutSec"] == 600
-
-
-def test_every_pool_has_its_policies_and_requests_come_after_them():
-    service = {"prefill": {}, "canary": {"weight": 10}}
-    everything = list(objects(render(plan(behind_gke(qwen=service)))))
-    pools = {resource.manifest["metadata"]["name"] for resource in everything if resource.id.part is parts.POOL}
-    for part in (parts.HEALTH_CHECK_POLICY, parts.BACKEND_POLICY):
-        policies = [resource for resource in everything if resource.id.part is part]
-        assert {resource.manifest["spec"]["targetRef"]["name"] for resource in policies} == pools
-        assert {resource.manifest["metadata"]["name"] for resource in policies} == pools
-    (route,) = [resource for resource in everything if resource.id.part is parts.ROUTE]
-    assert {Id(owner, parts.BACKEND_POLICY) for owner in ("qwen", "qwen.canary")} <= set(route.after)
-
-
-@pytest.mark.parametrize("provider", ["istio", "agentgateway", "none", None])
-def test_no_other_gateway_gets_gkes_policies(provider):
-    stack = tree()
-    if provider is None:
-        del stack["gateway"]
-    else:
-        stack["gateway"]["provider"] = provider
-    assert made(stack, "HealthCheckPolicy", "GCPBackendPolicy") == set()
 
 
 STACKS = {"operator": scraped(OPERATOR), "google": scraped(GOOGLE), "gke": behind_gke()}

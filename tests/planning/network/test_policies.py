@@ -55,9 +55,11 @@ def test_every_kind_of_pods_has_a_policy_named_as_it_is():
 
 def test_a_policy_lies_in_the_namespace_of_its_pods():
     stack = guarded(qwen={}, bert={"namespace": "other", **KEPT})
-    found = {manifest["metadata"]["name"]: manifest["metadata"]["namespace"] for manifest in policies(rendered(stack))}
-    assert {found[name] for name in found if name.startswith("bert")} == {"other"}
-    assert {found[name] for name in found if name.startswith("qwen")} == {"models"}
+    namespaces = {
+        manifest["metadata"]["name"]: manifest["metadata"]["namespace"] for manifest in policies(rendered(stack))
+    }
+    assert {namespaces[name] for name in namespaces if name.startswith("bert")} == {"other"}
+    assert {namespaces[name] for name in namespaces if name.startswith("qwen")} == {"models"}
 
 
 def test_both_directions_are_closed_where_nothing_is_open():
@@ -96,8 +98,8 @@ def test_the_gateway_is_named_in_one_peer():
 def askers(stack, name):
     """Return the namespaces that a policy lets in, without the one it lies in."""
     peers = [peer for rule in written(stack, name)["spec"]["ingress"] for peer in rule["from"]]
-    found = (peer.get("namespaceSelector", {}).get("matchLabels", {}) for peer in peers)
-    return {labels["kubernetes.io/metadata.name"] for labels in found if labels}
+    label_sets = (peer.get("namespaceSelector", {}).get("matchLabels", {}) for peer in peers)
+    return {labels["kubernetes.io/metadata.name"] for labels in label_sets if labels}
 
 
 def test_a_service_with_a_gateway_of_its_own_lets_in_no_other():
@@ -151,8 +153,8 @@ def test_a_policy_is_registered_before_the_pods_that_it_is_about(pods, before):
 
 
 def test_a_canary_that_serves_its_services_claim_has_no_policy_for_a_job_that_is_not_its():
-    found = policies(rendered(guarded(qwen={**KEPT, "canary": {"weight": 1}})))
-    assert len([manifest for manifest in found if "weights" in manifest["metadata"]["name"]]) == 1
+    network_policies = policies(rendered(guarded(qwen={**KEPT, "canary": {"weight": 1}})))
+    assert len([manifest for manifest in network_policies if "weights" in manifest["metadata"]["name"]]) == 1
 
 
 def test_logical_names_of_policies_are_kept_through_generations():
@@ -162,7 +164,8 @@ def test_logical_names_of_policies_are_kept_through_generations():
         everything = objects(render(plan(guarded(qwen={**service, "engine": {"image": image}}))))
         return {resource.suffix for resource in everything if resource.manifest["kind"] == "NetworkPolicy"}
 
-    before, after = suffixes("registry.example/engine:v1"), suffixes("registry.example/engine:v2")
+    before = suffixes("registry.example/engine:v1")
+    after = suffixes("registry.example/engine:v2")
     assert len(before) == len(after) == 6
     assert len(before & after) == 1, "the Job's alone is not of a generation"
 
@@ -178,7 +181,8 @@ def test_what_autoscaling_follows_is_scraped_by_somebody():
 
 def test_what_follows_the_clock_or_the_processor_needs_nobody_that_scrapes():
     scaling = {"type": "hpa", "maxReplicas": 2, "metrics": [{"type": "cpu", "targetPercent": 80}]}
-    stack, quiet = guarded(qwen={"autoscaling": scaling}), guarded()
+    stack = guarded(qwen={"autoscaling": scaling})
+    quiet = guarded()
     assert ports(stack, "qwen-decode", "ingress") == ports(quiet, "qwen-decode", "ingress")
 
 
@@ -231,14 +235,14 @@ def test_a_job_behind_a_proxy_reaches_it():
             "HTTP_PROXY": {"secretKeyRef": {"name": "a", "key": "b"}},
         }
     }
-    found = ports(guarded(qwen={**KEPT, "storage": {"type": "dedicated", "fill": fill}}), "qwen-weights", "egress")
-    assert [{"protocol": "TCP", "port": port} for port in (443, 3128)] in found
+    open_ports = ports(guarded(qwen={**KEPT, "storage": {"type": "dedicated", "fill": fill}}), "qwen-weights", "egress")
+    assert [{"protocol": "TCP", "port": port} for port in (443, 3128)] in open_ports
 
 
 def test_an_endpoint_that_a_secret_holds_leaves_the_vendors_own():
     fill = {"env": {"AWS_ENDPOINT_URL": {"secretKeyRef": {"name": "a", "key": "b"}}}}
-    found = ports(guarded(qwen={**KEPT, "storage": {"type": "dedicated", "fill": fill}}), "qwen-weights", "egress")
-    assert [{"protocol": "TCP", "port": 443}] in found
+    open_ports = ports(guarded(qwen={**KEPT, "storage": {"type": "dedicated", "fill": fill}}), "qwen-weights", "egress")
+    assert [{"protocol": "TCP", "port": 443}] in open_ports
 
 
 def test_a_registry_over_plain_http_is_asked_on_its_own_port():
@@ -250,8 +254,8 @@ def test_a_registry_over_plain_http_is_asked_on_its_own_port():
 
 def test_weights_that_are_there_already_open_nothing():
     mounted = {"name": "org/m", "source": "pvc://weights/m"}
-    found = ports(guarded(qwen={"model": mounted}), "qwen-decode", "egress")
-    assert {port["port"] for rule in found for port in rule} == {53}
+    open_ports = ports(guarded(qwen={"model": mounted}), "qwen-decode", "egress")
+    assert {port["port"] for rule in open_ports for port in rule} == {53}
 
 
 def test_an_edge_that_is_known_twice_is_one_rule():

@@ -32,7 +32,8 @@ def test_a_scorer_that_the_preset_has_not_is_declared_and_stands_before_the_pick
 
 
 def test_weights_change_nothing_else():
-    before, after = config(), config(endpointPicker={"scorerWeights": {"queue-scorer": 5}})
+    before = config()
+    after = config(endpointPicker={"scorerWeights": {"queue-scorer": 5}})
     assert before["plugins"] == after["plugins"]
     assert weights(after) == [{**weights(before)[0], "queue-scorer": 5}]
 

@@ -9,10 +9,8 @@ from planning import outputs
 from planning.ground import lifecycle, parts
 from planning.releases import channel, channels
 from tests.support.stacks import SERVICE, find, lines, plan, rendered, tree
-from tests.support.stacks.shapes import told
 from tests.support.stacks.varied import POD
 
-AT = "services.qwen.endpointPicker"
 REASON = "one pod serves, and any is the right one"
 PROMETHEUS = {
     "observability": {
@@ -79,8 +77,8 @@ def pool(**picker):
 
 def rule(**picker):
     """Return what Istio is told of the picker's port; nothing where there is no rule."""
-    found = [manifest for manifest in everything(**picker) if manifest["kind"] == "DestinationRule"]
-    return found[0]["spec"] if found else None
+    rules = [manifest for manifest in everything(**picker) if manifest["kind"] == "DestinationRule"]
+    return rules[0]["spec"] if rules else None
 
 
 def new_arguments(**picker):
@@ -104,28 +102,6 @@ def test_one_picker_elects_nobody_and_is_waited_for_like_any_deployment():
     assert not any("leader" in argument for argument in container()["args"])
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_several_pickers_elect_a_leader(count):
-    assert new_arguments(replicas=count) == ["--ha-enable-leader-election=true"]
-    assert deployment(replicas=count)["spec"]["replicas"] == count
-
-
-@pytest.mark.parametrize("count", [2, 3])
-def test_several_pickers_are_replaced_all_at_once_as_those_without_the_lease_are_never_ready(count):
-    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": count}}
-    assert deployment(replicas=count)["spec"]["strategy"] == strategy
-
-
-def test_several_pickers_are_up_when_all_are_of_now_and_one_leads():
-    waits = json.loads(deployment(replicas=3)["metadata"]["annotations"]["pulumi.com/waitFor"])
-    assert waits == [
-        "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observedGeneration}",
-        "jsonpath={.status.updatedReplicas}=3",
-        "jsonpath={.status.replicas}=3",
-        "jsonpath={.status.readyReplicas}=1",
-    ]
-
-
 @pytest.mark.parametrize(
     ("release", "group", "lease"),
     [
@@ -143,7 +119,7 @@ def test_a_picker_may_read_its_pool_and_only_several_may_write_their_lease(relea
     groups = dict.fromkeys(["inference.networking.x-k8s.io", group])
     resources = {"resources": ["inferenceobjectives", "inferencemodelrewrites"], "verbs": ["get", "list", "watch"]}
     alone = find(everything(release), "Role", "qwen-epp")["rules"]
-    assert alone == [*PODS_AND_POOLS, *({"apiGroups": [each], **resources} for each in groups)]
+    assert alone == [*PODS_AND_POOLS, *({"apiGroups": [item], **resources} for item in groups)]
     several = find(everything(release, replicas=2), "Role", "qwen-epp")["rules"]
     leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
     assert several == [
@@ -234,10 +210,10 @@ def test_a_certificate_is_verified_where_its_authority_is_known_and_by_the_name_
 
 def test_the_name_on_the_certificate_has_the_clusters_domain():
     stack_with_tls = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"}) | {"cluster": {"domain": "example.org"}}
-    (found,) = [manifest["spec"] for manifest in rendered(stack_with_tls) if manifest["kind"] == "DestinationRule"]
-    (settings,) = found["trafficPolicy"]["portLevelSettings"]
-    assert found["host"] == "qwen-epp.models.svc.example.org"
-    assert settings["tls"]["subjectAltNames"] == [found["host"]]
+    (rules,) = [manifest["spec"] for manifest in rendered(stack_with_tls) if manifest["kind"] == "DestinationRule"]
+    (settings,) = rules["trafficPolicy"]["portLevelSettings"]
+    assert rules["host"] == "qwen-epp.models.svc.example.org"
+    assert settings["tls"]["subjectAltNames"] == [rules["host"]]
 
 
 def test_plain_text_needs_no_rule():
@@ -297,8 +273,10 @@ def test_a_picker_needs_no_node_with_devices_and_the_engine_does_not_run_where_t
 
 def test_labels_and_annotations_are_the_pods_alone():
     metadata = {"labels": {"cost-centre": "search"}, "annotations": {"sidecar.istio.io/inject": "false"}}
-    plain, wished = deployment(), deployment(pod=metadata)
-    about, before = wished["spec"]["template"]["metadata"], plain["spec"]["template"]["metadata"]
+    plain = deployment()
+    wished = deployment(pod=metadata)
+    about = wished["spec"]["template"]["metadata"]
+    before = plain["spec"]["template"]["metadata"]
     assert about["labels"] == {**before["labels"], **metadata["labels"]}
     assert about["annotations"] == {**before["annotations"], **metadata["annotations"]}
     assert wished["metadata"] == plain["metadata"]
@@ -341,8 +319,8 @@ def test_the_pool_says_its_protocol_where_its_parser_takes_one_only():
     for parser, protocol in (("openai-parser", None), ("vllmgrpc-parser", "kubernetes.io/h2c")):
         handler = {"requestHandler": {"parsers": [{"pluginRef": parser}]}}
         picker = {"preset": "custom", "config": {**written, **handler}}
-        found = find(rendered(tree(qwen={**service, "endpointPicker": picker})), "InferencePool", "qwen")
-        assert found["spec"].get("appProtocol") == protocol
+        manifest = find(rendered(tree(qwen={**service, "endpointPicker": picker})), "InferencePool", "qwen")
+        assert manifest["spec"].get("appProtocol") == protocol
 
 
 @pytest.mark.parametrize("size", [None, 128])
@@ -381,18 +359,18 @@ def test_what_is_sound_warns_of_nothing():
     ],
 )
 def test_a_role_that_wakes_slower_than_requests_wait_is_told(flow, warned):
-    found = warnings(endpointPicker={"flowControl": flow}, autoscaling=SLEEPS)
-    assert found == ([] if warned is None else [warned])
+    messages = warnings(endpointPicker={"flowControl": flow}, autoscaling=SLEEPS)
+    assert messages == ([] if warned is None else [warned])
 
 
 def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
     prefill = {"autoscaling": SLEEPS, "health": {"startupTimeout": "5m"}}
-    found = warnings(
+    messages = warnings(
         endpointPicker={"flowControl": {"defaultRequestTTL": "2m"}},
         autoscaling={**SLEEPS, "minReplicas": 1},
         prefill=prefill,
     )
-    assert found == ["autoscaling: prefill wakes in up to 300s, but requests wait only 2m (defaultRequestTTL)"]
+    assert messages == ["autoscaling: prefill wakes in up to 300s, but requests wait only 2m (defaultRequestTTL)"]
 
 
 @pytest.mark.parametrize(
@@ -437,32 +415,85 @@ def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_togeth
 @pytest.mark.parametrize("release", channels())
 def test_nobody_is_warned_of_what_a_preset_says(release):
     for service in ({}, {"prefill": {}}) if channel(release).sidecar is not None else ({},):
-        (planned,) = plan(stack(release, service)).services
-        assert planned.warnings == ()
+        assert plan(stack(release, service)).warnings_of("qwen") == ()
 
 
 # --- mistakes
 
 
-def test_a_mode_and_a_reason_without_each_other_are_refused_where_they_are_written():
-    (message,) = told(stack(failureMode="FailOpen"))
-    what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
-    assert message == f"{AT}.failOpenReason: {what}; write why requests may bypass the picker, or remove failureMode"
-    (message,) = told(stack(failOpenReason=REASON))
-    what = "has no effect with failureMode: FailClose"
-    assert message == f"{AT}.failOpenReason: {what}; remove it, or set failureMode: FailOpen"
+RENDER = {"image": "registry.example/render:v1"}
 
 
-def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
-    stack_with_tls = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"})
-    gateway = {"name": "gateway", "namespace": "gateways", "provider": "none"}
-    (message,) = told(stack_with_tls | {"gateway": gateway})
-    assert message == f"{AT}.tls.caSecret: has no effect with gateway.provider none (picker-ca); remove it"
-    (message,) = told({key: value for key, value in stack_with_tls.items() if key != "gateway"})
-    assert message == f"{AT}.tls.caSecret: has no effect without a gateway (picker-ca); remove it"
+def containers(**picker):
+    return {
+        container["name"]: container for container in deployment(**picker)["spec"]["template"]["spec"]["containers"]
+    }
 
 
-def test_several_pickers_are_told_to_look_changed_to_a_refresh():
-    line, _ = lines(plan(tree(qwen={"endpointPicker": {"replicas": 2}})).warnings, "warning")
-    assert line.startswith("services.qwen.endpointPicker.replicas: a refresh reports an update of the pickers")
-    assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).services[0].warnings == ()
+def test_variables_of_the_user_follow_the_generated_ones():
+    env = containers(env={"TOKEN": {"secretKeyRef": {"name": "one", "key": "two"}}, "ZONE": "$(NAMESPACE)"})["epp"][
+        "env"
+    ]
+    assert [variable["name"] for variable in env] == ["NAMESPACE", "POD_NAME", "TOKEN", "ZONE"]
+    assert env[2]["valueFrom"] == {"secretKeyRef": {"name": "one", "key": "two"}}
+
+
+def test_a_flag_may_refer_to_a_variable_that_the_picker_has():
+    arguments = containers(flags={"tls-min-version": "$(VERSION)"}, env={"VERSION": "1.3"})["epp"]["args"]
+    assert arguments[-1] == "--tls-min-version=$(VERSION)"
+
+
+def test_a_patch_is_the_last_word_on_the_pickers_deployment():
+    change = {"spec": {"template": {"spec": {"containers": [{"name": "epp", "tty": True}, {"name": "own", **RENDER}]}}}}
+    patched = deployment(patch=change)
+    plain = deployment()
+    assert [container["name"] for container in patched["spec"]["template"]["spec"]["containers"]] == ["epp", "own"]
+    patched["spec"]["template"]["spec"]["containers"].pop()
+    assert patched["spec"]["template"]["spec"]["containers"][0].pop("tty") is True
+    assert patched == plain
+
+
+READ = ["get", "list", "watch"]
+
+
+REQUESTS = ["inferenceobjectives", "inferencemodelrewrites"]
+
+
+LEGACY = "inference.networking.x-k8s.io"
+
+
+def picker(release="llm-d-0.10", **service):
+    """Return the rendered object of a picker's Deployment."""
+    stack = tree(qwen=service) | {"release": release}
+    (deployment,) = [item for item in objects(render(plan(stack))) if item.id.part is parts.PICKER]
+    return deployment
+
+
+@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
+def test_a_picker_may_watch_requests_in_the_group_that_the_cluster_serves(release):
+    """A picker watches the older group where a cluster serves no other. See defects A6."""
+    rules = find(rendered(tree() | {"release": release}), "Role", "qwen-epp")["rules"]
+    groups = [rule["apiGroups"] for rule in rules if rule["resources"] == REQUESTS and rule["verbs"] == READ]
+    assert groups == [[LEGACY], ["llm-d.ai"]]
+
+
+@pytest.mark.parametrize("release", channels())
+def test_a_picker_may_start_as_long_as_an_image_takes_to_a_new_node(release):
+    """The deadline lies a minute before the end of the wait, so that Kubernetes gives its reason. See defects A16."""
+    deployment = picker(release)
+    assert deployment.manifest["spec"]["progressDeadlineSeconds"] == deployment.wait.seconds - 60 == 540
+
+
+@pytest.mark.parametrize(
+    ("drain_timeout", "grace"),
+    [
+        ("45s", 130),
+        ("100s", 130),
+        ("101s", 131),
+        ("10m", 630),
+    ],
+)
+def test_a_picker_ends_no_earlier_than_the_pods_of_its_requests(drain_timeout, grace):
+    """A picker streams each request to its end, and a killed one cuts it. See defects A20."""
+    pod = picker(drainTimeout=drain_timeout).manifest["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] == grace

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from models.paths import Path
 from models.problems import errors
 from planning.picker import lint as picker_lint
-from planning.picker import shapes
 from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
 from tests.support.stacks import lines, plan, tree
@@ -88,30 +87,6 @@ def test_a_mistake_in_the_graph_is_named_where_it_is(written, expected):
     assert custom(written) == [f"config.{expected}"]
 
 
-@pytest.mark.parametrize("weight", [0, -1])
-def test_a_weight_is_above_zero(weight):
-    written = single()
-    written["schedulingProfiles"][0]["plugins"][0]["weight"] = weight
-    (line,) = custom(written)
-    assert line.startswith(f"config.schedulingProfiles[0].plugins[0].weight: is not above 0 ({weight})")
-
-
-@pytest.mark.parametrize("weight", ["2", True, [2]])
-def test_a_weight_is_a_number(weight):
-    written = single()
-    written["schedulingProfiles"][0]["plugins"][0]["weight"] = weight
-    assert custom(written) == [
-        "config.schedulingProfiles[0].plugins[0].weight: is not a number; write a number, such as 2"
-    ]
-
-
-def test_a_weight_stands_at_scorers_only():
-    written = single()
-    written["schedulingProfiles"][0]["plugins"][1]["weight"] = 2
-    (line,) = custom(written)
-    assert "has an effect on scorers only (max-score-picker is a picker)" in line
-
-
 def test_a_profile_takes_one_picker():
     (line,) = custom(single({"type": "random-picker"}, profile=[{"pluginRef": "random-picker"}]))
     assert line.startswith("config.schedulingProfiles[0].plugins[2]: is a second picker in one profile")
@@ -178,12 +153,6 @@ def test_a_filter_by_the_roles_label_is_as_good_as_the_roles_filter():
     by_label = {"type": "label-selector-filter", "parameters": {"matchLabels": {"llm-d.ai/role": "prefill"}}}
     written = apart(by_label, without=["prefill-filter"])
     written["schedulingProfiles"][0]["plugins"] = [{"pluginRef": "label-selector-filter"}]
-    assert custom(written, prefill={}) == []
-
-
-def test_prefill_is_asked_first_without_a_decider():
-    handler = {"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first"}}
-    written = apart(handler, without=["disagg-profile-handler", "always-disagg-pd-decider"])
     assert custom(written, prefill={}) == []
 
 
@@ -303,14 +272,6 @@ def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apar
     assert all(problem.remedy for problem in errors(verdict))
 
 
-@settings(deadline=None)
-@given(word=st.sampled_from(["boolean", "duration", "integer", "number", "quantity", "text"]), value=JSON)
-def test_a_value_that_does_not_fit_is_reported_without_being_shown(word, value):
-    found = list(shapes.problems(shapes.Reading(Path("here")), value, word))
-    assert bool(found) == (not shapes.fits(value, word))
-    assert all(repr(value) not in problem.what for problem in found if len(repr(value)) > 8)
-
-
 @pytest.mark.parametrize("release", ["llm-d-0.10", "llm-d-0.9", "llm-d-0.6"])
 def test_a_handler_that_sends_requests_to_another_port_is_refused_and_one_that_does_not_is_not(release):
     for port, refused in ((0, False), (8000, True), (8200, True)):
@@ -340,3 +301,30 @@ def test_a_producer_in_a_profile_is_passed_over_and_told(release):
         f"because it is a producer ({PRODUCER}); remove the entry; a declared producer works without one"
     )
     assert text in lines(planned_stack.warnings, "warning")
+
+
+def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
+    by_label = {"type": "by-label", "parameters": {"label": "tier", "allowsNoLabel": True}}
+    written = single(by_label, profile=[{"pluginRef": "by-label"}])
+    assert warned(endpointPicker={"preset": "custom", "config": written}) == [
+        (
+            "services.qwen.endpointPicker.config.plugins[2].type: is deprecated (by-label); "
+            "use label-selector-filter, because v0.11 removes by-label"
+        )
+    ]
+
+
+def test_a_deprecated_section_is_told():
+    written = single(saturationDetector={"pluginRef": "utilization-detector"})
+    assert warned(endpointPicker={"preset": "custom", "config": written}) == [
+        (
+            "services.qwen.endpointPicker.config.saturationDetector: is deprecated (saturationDetector); "
+            "use flowControl.saturationDetector"
+        )
+    ]
+
+
+def test_prefill_is_asked_first_without_a_decider():
+    handler = {"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first"}}
+    written = apart(handler, without=["disagg-profile-handler", "always-disagg-pd-decider"])
+    assert custom(written, prefill={}) == []

@@ -37,7 +37,7 @@ def configuration(stack):
 def test_a_picker_asks_pods_with_and_without_tls(release):
     """A source asks every pod by one scheme; what it cannot read, the other one reads. See defects A11."""
     config = configuration(stack(release))
-    plugins = {each.get("name", each["type"]): each for each in config["plugins"]}
+    plugins = {item.get("name", item["type"]): item for item in config["plugins"]}
     assert config["dataLayer"] == {"sources": SOURCES}
     assert plugins["tls-metrics-data-source"]["type"] == "metrics-data-source"
     assert plugins["tls-metrics-data-source"]["parameters"] == HTTPS
@@ -46,9 +46,9 @@ def test_a_picker_asks_pods_with_and_without_tls(release):
 
 def test_further_sources_of_a_preset_stay():
     sources = configuration(stack(preset="precise-prefix-cache"))["dataLayer"]["sources"]
-    assert [each["pluginRef"] for each in sources] == [
+    assert [item["pluginRef"] for item in sources] == [
         "endpoint-notification-source",
-        *(each["pluginRef"] for each in SOURCES),
+        *(item["pluginRef"] for item in SOURCES),
     ]
 
 

@@ -10,7 +10,6 @@ from models.problems import errors, warnings
 from planning.ground.names import names
 from planning.picker import config as picker_config
 from planning.picker import context
-from planning.picker import graph as picker_graph
 from planning.picker import lint as picker_lint
 from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
@@ -23,9 +22,9 @@ PREDICTOR = {"trainingServer": "http://training:8000", "predictionServers": ["ht
 
 def presets():
     for release in channels():
-        for name, found in channel(release).picker.presets.items():
+        for name, preset in channel(release).picker.presets.items():
             yield release, name, False
-            if found.disaggregated is not None:
+            if preset.disaggregated is not None:
                 yield release, name, True
 
 
@@ -169,15 +168,6 @@ def test_a_preset_that_a_release_lacks_is_none_and_is_not_built():
     spec = service(endpointPicker={"preset": "predicted-latency", "latencyPredictor": PREDICTOR})
     assert picker_config.preset("predicted-latency", release.picker, disaggregated=False) is None
     assert picker_config.build(spec, names("models", "qwen"), release, kv_cache.plan(spec, release)) is None
-
-
-def test_a_filter_by_the_roles_label_is_found_in_lists_of_parameters():
-    release = channel("llm-d-0.10")
-    parameters = {"label": "llm-d.ai/role", "validValues": ["prefill"]}
-    plugins = [{"type": "by-label", "parameters": parameters}, {"type": "max-score-picker"}]
-    profiles = [{"name": "prefill", "plugins": [{"pluginRef": plugin["type"]} for plugin in plugins]}]
-    parsed = picker_graph.parse(Path(), {"plugins": plugins, "schedulingProfiles": profiles}, release.picker)
-    assert [parsed.profiles[0].is_for(role) for role in ("prefill", "decode")] == [True, False]
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])

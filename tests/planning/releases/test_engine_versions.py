@@ -10,9 +10,9 @@ RELEASE = channel("llm-d-0.10")
 
 @pytest.mark.parametrize(("tag", "closest"), [("v0.6.0", "0.8.5"), ("v99.0.0", None)])
 def test_a_version_outside_the_table_gets_the_flags_of_the_closest(tag, closest):
-    found = of_image(f"vllm/vllm-openai:{tag}", "nvidia", RELEASE)
-    assert not found.is_known
-    assert closest in {None, found.number}
+    version = of_image(f"vllm/vllm-openai:{tag}", "nvidia", RELEASE)
+    assert not version.is_known
+    assert closest in {None, version.number}
 
 
 @pytest.mark.parametrize(

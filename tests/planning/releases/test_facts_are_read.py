@@ -14,7 +14,8 @@ PROVENANCE = {"source", "date", "proof"}
 @pytest.mark.parametrize("release", [name for name in channels() if name != "gie-1.3"])
 def test_every_series_of_the_picker_is_read(release, monkeypatch):
     """See defects C15."""
-    read, original = set(), PickerMetrics.__getattribute__
+    read = set()
+    original = PickerMetrics.__getattribute__
 
     def recording(self, name):
         read.add(name)

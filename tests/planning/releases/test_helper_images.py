@@ -14,13 +14,13 @@ PINNED = f"registry.example/{{}}@{DIGEST}"
 def helpers(release):
     """Return the images of a channel that are not engines, by name."""
     images = channel(release).images
-    found = {
+    result = {
         "picker": images.picker,
         "kit": images.kit,
         "kitVerify": images.kit_verify,
         "downloader": images.downloader,
     }
-    return found if images.sidecar is None else {**found, "sidecar": images.sidecar}
+    return result if images.sidecar is None else {**result, "sidecar": images.sidecar}
 
 
 @pytest.mark.parametrize("release", channels())
@@ -43,10 +43,10 @@ def test_every_helper_takes_a_digest():
         "endpointPicker": {"image": PINNED.format("picker")},
     }
     images = {"kit": PINNED.format("kit"), "downloader": PINNED.format("downloader")}
-    found = {
+    by_name = {
         container["image"]
         for template in templates(rendered(tree(qwen=service) | {"images": images}))
         for container in containers(template)
         if container["name"] != "vllm"
     }
-    assert found == {PINNED.format(name) for name in ("kit", "downloader", "sidecar", "picker")}
+    assert by_name == {PINNED.format(name) for name in ("kit", "downloader", "sidecar", "picker")}

@@ -8,7 +8,7 @@ import pytest
 from models.stack import Stack
 from planning.ground.labels import LLM_D_ROLE, serving
 from planning.picker import config as picker_config
-from planning.picker import shapes
+from planning.picker import value_shapes
 from planning.releases import (
     DEFAULT_PRESET,
     Release,
@@ -56,10 +56,10 @@ def test_a_channel_knows_its_name(release):
 
 
 def test_every_entry_says_where_and_when_it_was_read(release):
-    found = release.entries
+    entries = release.entries
     parts = {"engine", "line", "picker", "picker.config", "picker.flags", "picker.plugins", "picker.rbac"}
-    assert parts | {f"picker.presets.{DEFAULT_PRESET}", "requirements.istio"} <= {at for at, _ in found}
-    assert all(entry.source and entry.date.year >= 2025 for _, entry in found)
+    assert parts | {f"picker.presets.{DEFAULT_PRESET}", "requirements.istio"} <= {at for at, _ in entries}
+    assert all(entry.source and entry.date.year >= 2025 for _, entry in entries)
 
 
 def test_the_default_channel_leaves_nothing_unproven():
@@ -141,8 +141,8 @@ def test_every_shape_is_made_of_known_words(release):
     for plugin in facts.plugins.table.values():
         shaped += [shape for shape in (plugin.parameters, plugin.former_parameters, plugin.corrected) if shape]
     for word in words({str(index): shape for index, shape in enumerate(shaped)}):
-        leaf = shapes.leaf(word)
-        assert leaf.word in shapes.WORDS, word
+        leaf = value_shapes.leaf(word)
+        assert leaf.word in value_shapes.WORDS, word
         assert set(leaf.groups) <= GROUPS | {"syncer", "any"}, word
         assert word == word.strip()
         constraints = len(leaf.bounds) + leaf.nonempty + (leaf.choices is not None) + (leaf.folded is not None)
@@ -160,17 +160,18 @@ def paths(shape, prefix=""):
 
 def paths_of(condition):
     bounds = (condition.above, condition.at_least, condition.below, condition.at_most)
-    return {condition.at, condition.or_value_of, condition.differs, *(each for each in bounds if isinstance(each, str))}
+    return {condition.at, condition.or_value_of, condition.differs, *(item for item in bounds if isinstance(item, str))}
 
 
 def test_every_demand_is_about_parameters_that_there_are(release):
-    table, data = release.picker.plugins.table, release.picker.plugins.data
+    table = release.picker.plugins.table
+    data = release.picker.plugins.data
     for name, plugin in table.items():
         known = {None, *paths(plugin.parameters), *paths(plugin.former_parameters)}
         for rule in plugin.rules:
-            prefix = f"{rule.each}." if rule.each else ""
-            inner = {path for each in (*rule.when, rule.must) for path in paths_of(each) if path}
-            outer = {path for each in rule.parent for path in paths_of(each) if path}
+            prefix = f"{rule.items_of}." if rule.items_of else ""
+            inner = {path for item in (*rule.when, rule.must) for path in paths_of(item) if path}
+            outer = {path for item in rule.parent for path in paths_of(item) if path}
             assert {f"{prefix}{path}" for path in inner} | outer <= known, name
         for consumed in plugin.consumes:
             assert consumed.data in data, name
@@ -248,7 +249,7 @@ def test_the_filters_of_roles_read_the_label_that_pods_carry():
 def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):
     new = release.picker.objectives_group == "llm-d.ai"
     assert release.picker.headers.objective.startswith("x-llm-d-" if new else "x-gateway-")
-    names = [each.series for each in release.picker.metrics.series.values()]
+    names = [item.series for item in release.picker.metrics.series.values()]
     assert all(name.startswith("llm_d_epp_" if new else "inference_") for name in names)
     assert release.requirements.objectives.group == release.picker.objectives_group
 

@@ -23,21 +23,21 @@ def stack(release="llm-d-0.10", service=None, **tracing):
 
 def names(service):
     """Return the names that containers report under, by workload and container."""
-    found = {}
+    result = {}
     for manifest in rendered(stack(service=service)):
         pod = manifest["spec"]["template"]["spec"] if manifest["kind"] == "Deployment" else {}
         for container in [*pod.get("initContainers", ()), *pod.get("containers", ())]:
             env = {variable["name"]: variable.get("value") for variable in container.get("env", ())}
             if "OTEL_SERVICE_NAME" in env:
-                found[manifest["metadata"]["name"], container["name"]] = env["OTEL_SERVICE_NAME"]
-    return found
+                result[manifest["metadata"]["name"], container["name"]] = env["OTEL_SERVICE_NAME"]
+    return result
 
 
 def test_what_reports_is_called_alike_in_every_generation():
     first, second = (names({"prefill": {}, "kvCache": {"blockSize": size}}) for size in (64, 128))
     assert first.keys() & second.keys() == set()
-    for found in (first, second):
-        assert {(plain(workload), container): name for (workload, container), name in found.items()} == {
+    for result in (first, second):
+        assert {(plain(workload), container): name for (workload, container), name in result.items()} == {
             ("qwen-decode", "routing-proxy"): "qwen-sidecar",
             ("qwen-decode", "vllm"): "qwen-decode",
             ("qwen-prefill", "vllm"): "qwen-prefill",
@@ -46,8 +46,8 @@ def test_what_reports_is_called_alike_in_every_generation():
 
 
 def test_a_canary_reports_under_names_of_its_own():
-    found = names({"canary": {"weight": 1, "replicas": 2}})
-    assert sorted(found.values()) == ["qwen-canary-decode", "qwen-canary-epp", "qwen-decode", "qwen-epp"]
+    service_names = names({"canary": {"weight": 1, "replicas": 2}})
+    assert sorted(service_names.values()) == ["qwen-canary-decode", "qwen-canary-epp", "qwen-decode", "qwen-epp"]
 
 
 @pytest.mark.parametrize("release", channels())

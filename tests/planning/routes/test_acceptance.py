@@ -37,8 +37,8 @@ def route(awaited):
 
 
 def test_the_routes_of_a_gateway_that_a_controller_has_accepted_are_awaited():
-    found = decided(ACCEPTED, services=("a", "b"))
-    assert (found.routes, found.gateways, found.warnings) == ({"a", "b"}, (REF,), ())
+    waits = decided(ACCEPTED, services=("a", "b"))
+    assert (waits.routes, waits.gateways, waits.warnings) == ({"a", "b"}, (REF,), ())
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,8 @@ def test_a_route_that_is_awaited_says_of_which_gateway_and_generation():
 
 
 def test_a_route_that_is_not_awaited_is_as_it_was():
-    awaited, other = route({"qwen"}), route(set())
+    awaited = route({"qwen"})
+    other = route(set())
     assert other == route({"other"})
     assert other.wait == PROVIDER_DEFAULT
     assert "pulumi.com/waitFor" not in other.manifest["metadata"].get("annotations", {})
@@ -117,9 +118,9 @@ def test_a_route_that_is_not_awaited_is_as_it_was():
 
 
 def test_the_outputs_say_which_routes_are_awaited():
-    found = outputs.of_stack(plan(tree(a={}, b={})), None, {"b"})["services"]
-    assert found["a"]["awaited"] == ["endpointPicker", "pool", "replicas", "workload"]
-    assert found["b"]["awaited"] == ["endpointPicker", "pool", "replicas", "route", "workload"]
+    output = outputs.of_stack(plan(tree(a={}, b={})), None, {"b"})["services"]
+    assert output["a"]["awaited"] == ["endpointPicker", "pool", "replicas", "workload"]
+    assert output["b"]["awaited"] == ["endpointPicker", "pool", "replicas", "route", "workload"]
 
 
 def test_the_digest_of_facts_tells_whose_routes_are_awaited():

@@ -76,7 +76,8 @@ def test_each_generation_has_its_own_rewrite_and_objectives_move_from_one_to_the
             manifest["kind"]: (manifest["metadata"]["name"], manifest["spec"]["poolRef"]["name"]) for manifest in named
         }
 
-    before, after = told_of("v1"), told_of("v2")
+    before = told_of("v1")
+    after = told_of("v2")
     assert before["InferenceModelRewrite"][0] == before["InferenceModelRewrite"][1] == before["InferenceObjective"][1]
     assert before["InferenceModelRewrite"] != after["InferenceModelRewrite"]
     assert before["InferenceObjective"][0] == after["InferenceObjective"][0] == "qwen-batch"
@@ -109,10 +110,10 @@ def test_logical_names_of_objectives_never_meet():
         assert len(set(suffixes)) == len(suffixes)
 
     check()
-    found = [
+    result = [
         resource.suffix for resource in objects(render(plan(VARIED["routed"]))) if resource.id.part is parts.OBJECTIVE
     ]
-    assert found == ["qwen-objective.batch", "qwen-objective.chat"]
+    assert result == ["qwen-objective.batch", "qwen-objective.chat"]
 
 
 @pytest.mark.parametrize("release", ["gie-1.3", "llm-d-0.6", "llm-d-0.9", "llm-d-0.10"])

@@ -11,6 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planning.routes.templates import TemplateError, path
+from tests.support.stacks import find, rendered
+from tests.support.stacks.routed import (
+    paths,
+    route,
+    routed,
+)
 
 RECORD = {
     "metadata": {
@@ -209,3 +215,24 @@ def test_a_path_stays_as_it_is_when_it_is_a_template_itself(template):
     rendered = attempt(template)
     if rendered is not None:
         assert path(rendered, RECORD) == rendered
+
+
+def test_a_service_is_found_by_its_namespace_and_its_name():
+    """See aim-engine 9.6."""
+    assert paths(route()) == ["/models/qwen"]
+
+
+def test_a_service_is_found_by_its_name_and_not_by_its_key():
+    stack = routed(service={"name": "chat", "namespace": "search"})
+    assert paths(find(rendered(stack), "HTTPRoute", "chat")) == ["/search/chat"]
+
+
+def test_templates_read_the_service_as_merged():
+    stack = routed(matches=[{"path": "/{.metadata.labels['team']}/{.spec.engine.port}/{.spec.model.name}"}])
+    stack |= {"labels": {"team": "platform"}, "defaults": {"engine": {"port": 8001}}}
+    assert paths(find(rendered(stack), "HTTPRoute", "qwen")) == ["/platform/8001/org-m"]
+
+
+def test_a_services_label_is_over_the_stacks():
+    stack = routed(matches=[{"path": "/{.metadata.labels['team']}"}], service={"labels": {"team": "search"}})
+    assert paths(find(rendered(stack | {"labels": {"team": "x"}}), "HTTPRoute", "qwen")) == ["/search"]

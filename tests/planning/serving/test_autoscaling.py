@@ -1,6 +1,7 @@
 """Autoscaling of a role: what is said, what is rendered of it, and what zerfoo's and aim-engine's tables say of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -123,8 +124,8 @@ def test_what_is_ignored_reaches_the_engine(monkeypatch):
     seen = {}
     note = lambda name, _, opts: seen.setdefault(name, opts.ignore_changes)  # noqa: E731 - stands for a class
     monkeypatch.setattr(registration, "KubernetesObject", note)
-    alone = [each._replace(after=()) for each in objects(render(plan(stack(autoscaling=HPA))))]
-    registration.register("qwen", alone, registration.Registered({}), registration.pulumi.ResourceOptions())
+    alone = [replace(each, after=()) for each in objects(render(plan(stack(autoscaling=HPA))))]
+    registration.register("qwen", alone, registration.ResourcesById({}), registration.pulumi.ResourceOptions())
     assert seen.pop("qwen-decode") == ["spec.replicas"]
     assert set(map(bool, seen.values())) == {False}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.assembly import ComponentType, render
+from manifests.assembly import render
 from manifests.routing import routed_service
 from planning import outputs
 from planning.ground import parts
@@ -207,15 +207,15 @@ def test_a_pool_holds_its_variants_serving_pods_and_is_read_by_its_own_picker(ro
 
 def test_the_objects_of_a_canary_are_children_of_its_service_and_of_a_picker_of_its_own():
     components = {(component.type, component.name): component for component in render(plan(stack()))}
-    children = components[ComponentType.MODEL_SERVICE, "qwen"].objects
+    children = components["ModelServiceStack", "qwen"].objects
     assert {resource.suffix for resource in children if resource.id.owner == "qwen.canary"} == {
         "canary-decode",
         "canary-service",
     }
-    picker = components[ComponentType.EPP, "qwen-canary-epp"]
+    picker = components["EPPStack", "qwen-canary-epp"]
     assert {resource.id.owner for resource in picker.objects} == {"qwen.canary"}
     assert {resource.suffix for resource in picker.objects} == {
-        resource.suffix for resource in components[ComponentType.EPP, "qwen-epp"].objects
+        resource.suffix for resource in components["EPPStack", "qwen-epp"].objects
     }
 
 
@@ -257,7 +257,7 @@ def test_zerfoo_9_9_a_canarys_service_never_carries_the_interceptors_pair():
     primary = plan(tree() | {"interceptor": {"mode": "label", "namespace": "metering"}}).services[0].primary
     assert selects(pair, routed_service(primary).manifest["metadata"]["labels"])
     service = plan(stack()).services[0]
-    assert service.canary.resource_id is None
+    assert service.canary.search_id is None
     assert not pair.keys() & routed_service(service.canary).manifest["metadata"]["labels"].keys()
     for manifest in rendered(metered()):
         assert not pair.keys() & manifest["metadata"].get("labels", {}).keys()
@@ -356,8 +356,8 @@ def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, canary, 
 
 
 def test_a_service_without_a_canary_has_no_warnings():
-    service = plan(tree()).services[0]
-    assert (service.warnings, service.canary) == ((), None)
+    planned = plan(tree())
+    assert (planned.warnings, planned.services[0].canary) == ((), None)
 
 
 def test_the_outputs_say_who_gets_what_and_what_the_canary_is():

@@ -18,7 +18,8 @@ class Bucket:
 
     def __init__(self, endpoint: str, name: str) -> None:
         """Make the bucket on a server, `host:port`."""
-        self._endpoint, self._name = endpoint, name
+        self._endpoint = endpoint
+        self._name = name
         # These imports take a second, which tests without a bucket do not need.
         import boto3  # noqa: PLC0415
         from botocore.config import Config  # noqa: PLC0415

@@ -64,7 +64,8 @@ def _usage():
 
 
 def _builder(subject, issuer, key):
-    now, day = dt.datetime.now(tz=dt.UTC), dt.timedelta(days=1)
+    now = dt.datetime.now(tz=dt.UTC)
+    day = dt.timedelta(days=1)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -17,10 +17,9 @@ import yaml
 
 from local.backend import Backend
 from local.cluster import ControlPlane
-from local.engine import Engine
+from local.engine import PulumiEngine
 from local.report import Report
 from tests.support.cluster import rollouts
-from tests.support.cluster.plane import GO
 from tests.support.cluster.server import read, read_one
 from tests.support.stacks import tree
 
@@ -125,11 +124,11 @@ class Deployed:
                 (self.project / name).symlink_to(program / name)
         self.plane = plane
         # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
-        more = {**GO, "PULUMI_DEBUG_COMMANDS": "true"}
+        more = {"PULUMI_DEBUG_COMMANDS": "true"}
         if packages is not None:
             more["PULUMI_PYTHON_CMD"] = str(packages)
         settings = {"report": Report(), "environment": more, "backend": backend}
-        self.engine = Engine(directory / "engine", tools, plane.kubeconfig, self.project, called, **settings)
+        self.engine = PulumiEngine(directory / "engine", tools, plane.kubeconfig, self.project, called, **settings)
 
     @property
     def _log(self) -> Path:
@@ -141,7 +140,8 @@ class Deployed:
         To make a stack and to encrypt its kubeconfig takes the engine 1.2 seconds of a processor.
         """
         for name in BEGUN:
-            source, target = begun / name, self.engine.directory / name
+            source = begun / name
+            target = self.engine.directory / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if source.is_dir() else shutil.copy2)(source, target)
 
@@ -286,7 +286,8 @@ class Deployed:
 
 def _operations(log: Path) -> Operations:
     """Read the engine's log; a component has no operation of its own."""
-    begun, ended = list[tuple[int, Any]](), dict[tuple[str, str], int]()
+    begun = list[tuple[int, Any]]()
+    ended = dict[tuple[str, str], int]()
     for place, line in enumerate(log.read_text(encoding="utf-8").splitlines()):
         event = json.loads(line)
         if (step := event.get("resourcePreEvent")) is not None and _is_of_an_object(step["metadata"]):
@@ -408,5 +409,6 @@ def volume(name: str, size: str, class_name: str) -> dict[str, Any]:
 def weights(names: Collection[str]) -> tuple[str, str]:
     """Return the one claim of weights and the Job that fills it among logical names."""
     claims, fills = ([name for name in names if re.search(rf"-{part}-[0-9a-f]{{8}}$", name)] for part in WEIGHTS)
-    (claim,), (fill,) = claims, fills
+    (claim,) = claims
+    (fill,) = fills
     return claim, fill

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 MARK = "INFERENCE_STACKS_RUN"
-"""The variable that marks processes of a run (`local.engine.Engine.MARK`)."""
+"""The variable that marks processes of a run (`local.engine.PulumiEngine.MARK`)."""
 LONGEST_MARK = 1000
 """Bytes that the server's own environment has for the mark of a run."""
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from local.cluster import ControlPlane
 from local.cluster.parts import CONTROLLERS
-from local.gateway import Gateway, addresses, objects
-from local.gateway.objects import Listener, Manifest
+from local.gateway import LocalGateway, addresses, objects
+from local.gateway.objects import GatewayListener, Manifest
 from local.tools import Tool
 from tests.support.cluster.server import apply, read
 from tests.support.traffic.istio_routes import routes
@@ -40,7 +40,7 @@ class Judge:
 
     def __init__(self, directory: Path, tools: Mapping[str, Tool], plane: ControlPlane) -> None:
         self._plane = plane
-        self._gateway = Gateway(directory, tools, plane, tie_to_parent=True)
+        self._gateway = LocalGateway(directory, tools, plane, tie_to_parent=True)
 
     def start(self) -> None:
         """Start istiod."""
@@ -56,7 +56,8 @@ class Judge:
         Istio may accept a route before it sends the route to proxies. So the configuration is read again until it has
         routes with all names in `rules`.
         """
-        listeners, ports = objects.listeners(manifests), objects.service_ports(manifests)
+        listeners = objects.listeners(manifests)
+        ports = objects.service_ports(manifests)
         server = addresses.Server(lambda: addresses.read(self._plane.api()))
         deadline = time.monotonic() + SECONDS
         try:
@@ -125,7 +126,7 @@ def judged(manifests: Iterable[Manifest]) -> set[Place]:
 
 def gateways_for(manifests: Sequence[Manifest]) -> list[Manifest]:
     """Return the Gateways that the routes among objects name."""
-    found: list[Listener] = objects.listeners(manifests)
+    found: list[GatewayListener] = objects.listeners(manifests)
     return objects.gateways(found)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local import processes
-from local.engine import Engine
+from local.engine import PulumiEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ PAUSE = 0.5
 
 def find(directory: Path) -> set[processes.Process]:
     """Return the processes of all engines whose directories are below `directory`."""
-    marks = processes.find_marked(Engine.MARK)
+    marks = processes.find_marked(PulumiEngine.MARK)
     return {process for process, mark in marks.items() if mark.startswith(f"{directory.resolve()}/")}
 
 

@@ -79,9 +79,16 @@ def serve(answers, authorization="Bearer right", tls=None):
     or be silent; `reached` says that it is.
     """
     server = Server(("127.0.0.1", 0), Handler)
-    server.answers, server.authorization = answers, authorization
-    server.seen, server.refused, server.hang, server.connections = [], set(), None, 0
-    server.statuses, server.cut, server.mended, server.silent = {}, set(), False, set()
+    server.answers = answers
+    server.authorization = authorization
+    server.seen = []
+    server.refused = set()
+    server.hang = None
+    server.connections = 0
+    server.statuses = {}
+    server.cut = set()
+    server.mended = False
+    server.silent = set()
     server.reached = threading.Event()
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

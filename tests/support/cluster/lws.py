@@ -47,7 +47,9 @@ def lws_plane(
 @contextlib.contextmanager
 def controller(plane: ControlPlane, tools: dict[str, Tool], directory: Path) -> Iterator[None]:
     """Run the controller on the control plane, from when its webhooks are called on; raises LocalError with its log."""
-    home, log, port = directory / "home", directory / "log", free_ports(("webhooks",))["webhooks"]
+    home = directory / "home"
+    log = directory / "log"
+    port = free_ports(("webhooks",))["webhooks"]
     home.mkdir()
     authority = certify(tools, directory)
     configuration = directory / "configuration.yaml"

@@ -59,7 +59,8 @@ def counted(plane: ControlPlane, namespace: str, groups: Mapping[str, str]) -> I
     connection = http.client.HTTPSConnection(host, timeout=_SECONDS, context=context)
     path = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices?watch=1&timeoutSeconds={_SECONDS}"
     connection.request("GET", path, headers={"Authorization": f"Bearer {user}"})
-    response, series = connection.getresponse(), Series(groups)
+    response = connection.getresponse()
+    series = Series(groups)
 
     def follow() -> None:
         with contextlib.suppress(OSError, ValueError, http.client.HTTPException, AttributeError):

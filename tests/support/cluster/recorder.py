@@ -78,7 +78,8 @@ class Recorder(http.server.ThreadingHTTPServer):
     def take(self) -> tuple[dict[Asked, Request], set[Asked]]:
         """Return what was allowed since the last call, each with the first request of it, and what was refused."""
         found = self.asked, self.refused
-        self.asked, self.refused = {}, set()
+        self.asked = {}
+        self.refused = set()
         return found
 
     def handle_error(self, *_: object) -> None:
@@ -90,7 +91,9 @@ class Recorder(http.server.ThreadingHTTPServer):
         found = _PATH.fullmatch(url.path)
         if found is None:
             return
-        namespace, name, query = found["namespace"] or "", found["name"] or "", urllib.parse.parse_qs(url.query)
+        namespace = found["namespace"] or ""
+        name = found["name"] or ""
+        query = urllib.parse.parse_qs(url.query)
         watches = query.get("watch", ["false"])[-1] in {"true", "1"}
         verb = _VERBS.get(request.method) or ("get" if name else "watch" if watches else "list")
         resource = "/".join(filter(None, (found["resource"], found["subresource"])))

@@ -14,10 +14,12 @@ INTERVAL = 0.2
 
 def wait(plane: ControlPlane, places: Collection[tuple[str, str]]) -> None:
     """Wait until the rollouts of Deployments, given by namespace and name, have ended or make no progress."""
-    latest, until = list[Any](), 0.0
+    latest = list[Any]()
+    until = 0.0
     while going := _going(plane, places):
         if going != latest:
-            latest, until = going, time.monotonic() + STILL_SECONDS
+            latest = going
+            until = time.monotonic() + STILL_SECONDS
         elif time.monotonic() > until:
             return
         time.sleep(INTERVAL)
@@ -33,7 +35,8 @@ def _going(plane: ControlPlane, places: Collection[tuple[str, str]]) -> list[Any
 
 def is_ended(deployment: Mapping[str, Any]) -> bool:
     """Return whether the controller has seen the present spec, and all its pods are ready and no others are left."""
-    status, replicas = deployment.get("status", {}), deployment["spec"]["replicas"]
+    status = deployment.get("status", {})
+    replicas = deployment["spec"]["replicas"]
     if status.get("observedGeneration") != deployment["metadata"]["generation"]:
         return False
     return all(status.get(name, 0) == replicas for name in ("replicas", "updatedReplicas", "readyReplicas"))

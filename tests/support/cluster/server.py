@@ -76,7 +76,8 @@ def _applied(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]], query:
     with contextlib.closing(http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)) as connection:
         for manifest in manifests:
             group, _, version = manifest["apiVersion"].rpartition("/")
-            name, namespace = manifest["metadata"]["name"], manifest["metadata"].get("namespace")
+            name = manifest["metadata"]["name"]
+            namespace = manifest["metadata"].get("namespace")
             place = _place(group, version, served[group, version, manifest["kind"]], namespace)
             path = f"{place}/{urllib.parse.quote(name)}?fieldManager=test&force=true&fieldValidation=Strict{query}"
             connection.request("PATCH", path, _as_yaml(manifest), sent)

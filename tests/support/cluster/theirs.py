@@ -96,7 +96,8 @@ def _idle(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def _apart(manifest: dict[str, Any]) -> dict[str, Any]:
     """Keep an object of the stack's own namespace from meaning the stack's pods and identities."""
-    spec, annotations = manifest.get("spec", {}), manifest["metadata"].get("annotations", {})
+    spec = manifest.get("spec", {})
+    annotations = manifest["metadata"].get("annotations", {})
     if "matchLabels" in spec.get("selector", {}):
         spec["selector"] = {"matchLabels": dict(SELECTS)}
     elif "selector" in spec:

@@ -5,7 +5,7 @@ import copy
 import yaml
 
 from models.load import load
-from models.problems import ConfigError
+from models.problems import ConfigError, errors
 from models.service import Service
 from planning import rules
 from planning.resolve import resolve
@@ -43,7 +43,7 @@ def said(release="llm-d-0.10", **keys):
     """Return what is wrong with a service, below its picker."""
     loaded = load(tree(qwen=keys) | {"release": release})
     try:
-        loaded.finish(rules.problems(resolve(loaded.stack)))
+        loaded.finish(errors(judgement.problem for judgement in rules.judge(resolve(loaded.stack))))
     except ConfigError as error:
         return [str(problem).removeprefix(f"{AT}.") for problem in error.problems]
     return []

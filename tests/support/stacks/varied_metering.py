@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.stacks import tree
+from tests.support.stacks import lines, plan, tree
 
 DIGEST = f"sha256:{'0f' * 32}"
 LABEL_IMAGE, HEADER_IMAGE = (f"registry.example/phoebe:2026.02.01-{number}@{DIGEST}" for number in (1, 3))
@@ -63,3 +63,16 @@ def _addressed() -> dict[str, Any]:
 
 METERED = {"labelled": _labelled(), "addressed": _addressed()}
 """Valid stacks whose requests are metered."""
+
+
+def metered(mode="label", deploy=None, more=None, **services):
+    """Return a stack with an interceptor that it deploys."""
+    image = LABEL_IMAGE if mode == "label" else HEADER_IMAGE
+    spec = {"mode": mode, "namespace": "metering", "deploy": {"image": image, **(deploy or {})}}
+    services = services or {"qwen": {}, "bert": {}}
+    return tree(**services) | {"defaults": {"endpointPicker": {"enabled": False}}, "interceptor": spec} | (more or {})
+
+
+def warnings(stack):
+    """Return the warnings about a stack."""
+    return lines(plan(stack).warnings, "warning")

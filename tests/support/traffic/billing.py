@@ -78,7 +78,8 @@ def observed(port: int, engine: ModelServer, case: Case, rows: Callable[[], Sequ
     `rows` returns the rows of the bill once the interceptor is through with its requests.
     """
     before = len(rows())
-    engine.forces_usage, engine.compresses = case.forces_usage, case.request.get("compresses", False)
+    engine.forces_usage = case.forces_usage
+    engine.compresses = case.request.get("compresses", False)
     engine.seen.clear()
     leaves = case.request.get("leaves")
     # A client that leaves early has an engine that waits: before its answer, or after the first event.

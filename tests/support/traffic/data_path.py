@@ -19,7 +19,7 @@ import pytest
 
 from local.cluster import ControlPlane
 from local.tools import Tool
-from planning.serving.engine import FORCED_USAGE
+from planning.serving.engine_arguments import FORCED_USAGE
 from tests.support.cluster.deployments import Deploy, Deployed
 from tests.support.cluster.server import read, read_one
 from tests.support.traffic.gateway import Tree, is_ready
@@ -76,7 +76,8 @@ class DataPath:
         self.servers = dict[str, list[ModelServer]]()
         """The servers of each pod: one, or one for each copy of the model in it."""
         self.pickers = dict[str, Picker]()
-        self._tools, self._directory = tools, directory
+        self._tools = tools
+        self._directory = directory
         self._ends = dict[str, contextlib.ExitStack]()
 
     def start(self) -> None:
@@ -91,7 +92,8 @@ class DataPath:
         arguments = dict(argument.partition("=")[::2] for argument in pod["spec"]["containers"][0]["args"])
         copies = int(arguments["--data-parallel-size-local"]) if COPIES in arguments else 1
         ports = [int(arguments["--port"]) + rank for rank in range(copies)]
-        address, forces = pod["status"]["podIP"], FORCED_USAGE in arguments
+        address = pod["status"]["podIP"]
+        forces = FORCED_USAGE in arguments
         self.servers[name] = [ModelServer(name, address, port, forces_usage=forces) for port in ports]
 
     def start_pickers(self, *names: str) -> None:
@@ -132,7 +134,8 @@ class DataPath:
     @contextlib.contextmanager
     def through(self, gateway: Front) -> Iterator[None]:
         """Send requests through another gateway for the time of a `with` block."""
-        usual, self.gateway = self.gateway, gateway
+        usual = self.gateway
+        self.gateway = gateway
         self.sync()
         try:
             yield

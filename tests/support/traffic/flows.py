@@ -51,7 +51,8 @@ def pods(rendered: Iterable[Manifest], network: str = "10.1.0") -> dict[str, Pee
     for manifest in rendered:
         for number, node in enumerate(NODES.get(manifest["kind"], [])):
             spec = manifest["spec"].get("leaderWorkerTemplate", manifest["spec"])
-            metadata, name = manifest["metadata"], plain(manifest["metadata"]["name"])
+            metadata = manifest["metadata"]
+            name = plain(manifest["metadata"]["name"])
             labels = dict(spec[node]["metadata"]["labels"])
             if manifest["kind"] == "Job":
                 labels["batch.kubernetes.io/job-name"] = metadata["name"]

@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 PAGE = 30
 TOKEN = "t0ken-of-the-pipeline"
-ACCOUNT, STRANGER = 41898282, 666
+ACCOUNT = 41898282
+STRANGER = 666
 """Accounts of the token, and of whoever wrote what is there before: `github-actions[bot]`, and somebody."""
 
 
@@ -60,7 +61,8 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def handle_any(self):
-        server, url = self.server, urlsplit(self.path)
+        server = self.server
+        url = urlsplit(self.path)
         server.requests.append((self.command, url.path))
         name, value = server.header
         length = int(self.headers.get("Content-Length") or 0)
@@ -71,7 +73,8 @@ class Handler(BaseHTTPRequestHandler):
             self.page(int(parse_qs(url.query).get("page", ["1"])[0]))
         elif self.command == "POST" and url.path == server.list:
             number = len(server.comments) + 1
-            server.comments[number], server.authors[number] = content["body"], ACCOUNT
+            server.comments[number] = content["body"]
+            server.authors[number] = ACCOUNT
             self.answer(201, {})
         elif self.command == server.method and url.path.startswith(f"{server.item}/"):
             server.comments[int(url.path.rpartition("/")[2])] = content["body"]

@@ -62,7 +62,8 @@ class Entry:
 
     def precedence(self) -> tuple[Any, ...]:
         """Return what orders matches, as Gateway API does."""
-        path, about = self.match.get("path", {}), self.route["metadata"]
+        path = self.match.get("path", {})
+        about = self.route["metadata"]
         return (
             self.hostname.startswith(ANY_HOST),
             -len(self.hostname),
@@ -110,7 +111,8 @@ class Translation:
 
     def _filtered(self, entry: Entry) -> tuple[Tree, Tree]:
         """Return what a rule's filters add to the action of a route, and to the route."""
-        action, more = dict[str, Any](), dict[str, Any]()
+        action = dict[str, Any]()
+        more = dict[str, Any]()
         for rule_filter in entry.rule.get("filters", ()):
             match rule_filter["type"]:
                 case "RequestHeaderModifier":
@@ -136,7 +138,8 @@ class Translation:
 
     def _backend(self, ref: Tree, namespace: str) -> Tree:
         """Return a backend with its share; one that is not there, or not granted, answers 500."""
-        kind, target = ref.get("kind", "Service"), ref.get("namespace", namespace)
+        kind = ref.get("kind", "Service")
+        target = ref.get("namespace", namespace)
         more = dict[str, Any]()
         for rule_filter in ref.get("filters", ()):
             if rule_filter["type"] != "RequestHeaderModifier":
@@ -167,7 +170,8 @@ class Translation:
 
     def _pool(self, pool: Tree) -> str:
         """Return the cluster of a pool: its ready pods on its ports, of which the picker says one by its address."""
-        about, spec = pool["metadata"], pool["spec"]
+        about = pool["metadata"]
+        spec = pool["spec"]
         name = f"pool/{about['namespace']}/{about['name']}"
         pods = self._ready_pods(about["namespace"], spec["selector"]["matchLabels"])
         ports = [port["number"] for port in spec["targetPorts"]]
@@ -181,7 +185,8 @@ class Translation:
 
     def _picked_by(self, pool: Tree) -> Tree:
         """Return how the picker of a pool is asked."""
-        ref, namespace = pool["spec"]["endpointPickerRef"], pool["metadata"]["namespace"]
+        ref = pool["spec"]["endpointPickerRef"]
+        namespace = pool["metadata"]["namespace"]
         if (ref.get("group", ""), ref.get("kind", "Service")) != ("", "Service"):
             raise ValueError(f"a picker that this gateway does not play: {ref}")
         number = ref["port"]["number"]
@@ -228,7 +233,8 @@ class Translation:
 
     def _service(self, service: Tree, number: int) -> str:
         """Return the cluster of a Service's port: the ready pods that it selects."""
-        about, spec = service["metadata"], service["spec"]
+        about = service["metadata"]
+        spec = service["spec"]
         (port,) = (port for port in spec["ports"] if port["port"] == number)
         pods = self._ready_pods(about["namespace"], spec["selector"])
         addresses = [(pod["status"]["podIP"], _container_port(pod, port.get("targetPort", number))) for pod in pods]
@@ -327,7 +333,8 @@ def _rewrite(rewrite: Tree, match: Tree) -> Tree:
         return host | {"regex_rewrite": {"pattern": {"regex": ".*"}, "substitution": path["replaceFullPath"]}}
     if path["type"] != "ReplacePrefixMatch":
         raise ValueError(f"a rewrite that this gateway does not play: {path['type']}")
-    prefix, other = match["path"]["value"].rstrip("/"), path["replacePrefixMatch"].rstrip("/")
+    prefix = match["path"]["value"].rstrip("/")
+    other = path["replacePrefixMatch"].rstrip("/")
     if match["path"]["type"] != "PathPrefix":
         raise ValueError("only of a prefix the prefix can be replaced")
     # What follows the prefix begins with a slash, or is nothing; both become what begins with one.

@@ -14,7 +14,9 @@ class Hub:
     """Repositories by name; each has a commit, files with their bytes, and a configuration."""
 
     def __init__(self, server):
-        self.server, self.repositories, self.token = server, {}, None
+        self.server = server
+        self.repositories = {}
+        self.token = None
         server.answer = self.answer
 
     def push(self, name, commit, config=None, **files):

@@ -52,12 +52,15 @@ class StandIn(Server):
         bills_partial: bool = True,
     ) -> None:
         super().__init__(address, Handler)
-        self.search, self.reach, self.bills_partial = search, reach, bills_partial
+        self.search = search
+        self.reach = reach
+        self.bills_partial = bills_partial
         self.events = list[Event]()
         """Rows of the bill."""
         self.seen = list[dict[str, str]]()
         """Headers of the requests that came, with names in lower case."""
-        self.begun, self.ended = 0, 0
+        self.begun = 0
+        self.ended = 0
         """How many requests came, and how many came to their end."""
         self.begin()
 
@@ -66,7 +69,8 @@ class Watch:
     """Breaks a connection to an engine off when the client goes, as the context of a request does in Go."""
 
     def __init__(self, client: socket.socket, upstream: http.client.HTTPConnection) -> None:
-        self._client, self._upstream = client, upstream
+        self._client = client
+        self._upstream = upstream
         self._done = Signal()
         self.is_gone = False
         """Whether the client went before the end of its answer."""

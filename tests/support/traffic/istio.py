@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from local.cluster import ControlPlane
-from local.gateway import Gateway, addresses, objects
-from local.gateway.objects import Listener
+from local.gateway import LocalGateway, addresses, objects
+from local.gateway.objects import GatewayListener
 from local.tools import Tool
 from tests.support.traffic.pickers import Picker
 
@@ -25,10 +25,10 @@ class Istio:
 
     def __init__(self, tools: Mapping[str, Tool], directory: Path, plane: ControlPlane) -> None:
         self._plane = plane
-        self._gateway = Gateway(directory, tools, plane, tie_to_parent=True)
+        self._gateway = LocalGateway(directory, tools, plane, tie_to_parent=True)
         self._addresses = addresses.Server(lambda: addresses.read(plane.api()))
 
-    def start(self, listeners: Sequence[Listener], of_services: Collection[int]) -> None:
+    def start(self, listeners: Sequence[GatewayListener], of_services: Collection[int]) -> None:
         """Start the proxy of the Gateway with these listeners; returns when it serves, of no route yet."""
         names = {listener.namespace for listener in listeners}
         self._gateway.start()

@@ -23,7 +23,8 @@ class Backend:
 def backends(configuration: Tree, rule: str) -> list[Backend]:
     """Return where a rule of an HTTPRoute leads, by the name that Istio gives it: namespace, route, number."""
     (found,) = (route for route in routes(configuration) if route.get("name") == rule)
-    action, asked = found["route"], _picker(found)
+    action = found["route"]
+    asked = _picker(found)
     if "cluster" in action:
         return [Backend(action["cluster"], 1, asked)]
     clusters = action["weighted_clusters"]["clusters"]

@@ -50,7 +50,9 @@ class Cache:
     def __init__(
         self, search: Callable[[str], Found], memory: Memory, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._search, self._memory, self._clock = search, memory, clock
+        self._search = search
+        self._memory = memory
+        self._clock = clock
         self._known = OrderedDict[str, tuple[str | None, float]]()
         """URLs, or None where there is none, and until when they count; the one of longest ago first."""
 

@@ -82,7 +82,8 @@ class Tee:
     def __init__(self, *, is_stream: bool) -> None:
         self._is_stream = is_stream
         self._rest = b""
-        self._model, self._finish = "", ""
+        self._model = ""
+        self._finish = ""
         self._usage: _Usage | None = None
 
     def read(self, piece: bytes) -> None:

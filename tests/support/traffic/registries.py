@@ -54,13 +54,17 @@ class Registry:
     """Answers of a repository: manifests by tag and digest, and blobs."""
 
     def __init__(self, server, repository="org/kit"):
-        self.server, self.repository = server, repository
-        self.paths, self.token, self.password = {}, None, None
+        self.server = server
+        self.repository = repository
+        self.paths = {}
+        self.token = None
+        self.password = None
         server.answer = self.answer
 
     def push(self, tag, layers, kitfile=KITFILE, config=f"{KIT}.config.v1+json", **more):
         """Push a ModelKit, and return its digest."""
-        base, (body, blobs) = f"/v2/{self.repository}", modelkit(layers, kitfile, config, **more)
+        base = f"/v2/{self.repository}"
+        (body, blobs) = modelkit(layers, kitfile, config, **more)
         answer = (200, {"Content-Type": MANIFEST, "Docker-Content-Digest": sha256(body)}, body)
         self.paths |= {f"{base}/manifests/{tag}": answer, f"{base}/manifests/{sha256(body)}": answer}
         self.paths |= {f"{base}/blobs/{digest}": (200, {}, blob) for digest, blob in blobs.items()}

@@ -35,7 +35,8 @@ def files_of_clients():
     """Share what boto reads of its own files: each question has a session of its own, as each run of the program."""
     from botocore.loaders import JSONFileLoader, Loader  # noqa: PLC0415, few modules need it
 
-    read, services = cache(JSONFileLoader().load_file), cache(Loader().list_available_services)
+    read = cache(JSONFileLoader().load_file)
+    services = cache(Loader().list_available_services)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(JSONFileLoader, "load_file", lambda _loader, path: read(path))
         patch.setattr(Loader, "list_available_services", lambda _loader, type_name: [*services(type_name)])

@@ -8,7 +8,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 MODEL = "org/model"
-PROMPT, CACHED, WORDS = 7, 4, ("one", "two", "three")
+PROMPT = 7
+CACHED = 4
+WORDS = ("one", "two", "three")
 """Tokens of every prompt, how many of them the cache has, and the tokens of every completion."""
 COMPLETIONS = {"/v1/completions", "/v1/chat/completions"}
 _FLAG = TypeAdapter(bool | None)

@@ -24,9 +24,11 @@ class Watch:
     """Names, and the connections of this process."""
 
     def __init__(self, ports: Mapping[str, int], note: Callable[[str], None]) -> None:
-        self._ports, self._note = ports, note
+        self._ports = ports
+        self._note = note
         self._names = list[str]()
-        self._resolve, self._connect = socket.getaddrinfo, socket.socket.connect
+        self._resolve = socket.getaddrinfo
+        self._connect = socket.socket.connect
 
     def install(self) -> None:
         """Replace the functions by which Python resolves names and connects."""

@@ -44,7 +44,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def serve():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.seen, server.hang, server.answer = [], None, lambda *_: (404, {}, b"")
+    server.seen = []
+    server.hang = None
+    server.answer = lambda *_: (404, {}, b"")
     server.host = f"127.0.0.1:{server.server_port}"
     server.url = f"http://{server.host}"
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

@@ -1,0 +1,31 @@
+"""Engines of roles, with all that rules and plans both need of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from planning.fit.memory import Fit
+from planning.ground.cluster_facts import Unknown
+from planning.serving import device_memory, engine_arguments
+from planning.variant.context import RoleContext
+
+
+@dataclass(frozen=True)
+class EngineContext:
+    """The engine of a role. Each value is computed when it is read first, and only once."""
+
+    role: RoleContext
+
+    @cached_property
+    def fit(self) -> Fit | Unknown:
+        """Return the memory that the role needs on each device, or why that memory is unknown."""
+        return device_memory.fit(self.role)
+
+    @cached_property
+    def arguments(self) -> tuple[str, ...]:
+        """Return the generated arguments of a replica's first pod, or of its only pod."""
+        return engine_arguments.leader_arguments(self.role)
+
+    @cached_property
+    def worker_arguments(self) -> tuple[str, ...]:
+        """Return the generated arguments of a replica's other pods; empty if a replica is one pod."""
+        return engine_arguments.worker_arguments(self.role)

@@ -1,0 +1,205 @@
+"""Arguments of vLLM that this program generates, and the fields of the configuration that decide them."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+from models.service import Lora
+from models.source import served_name
+from models.vocabulary import amount
+from planning.ground import environment, labels, lifecycle
+from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
+from planning.variant import api_server
+from planning.variant.context import RoleContext
+
+KV_EVENTS = "--kv-events-config"
+FIELD_OF = {
+    "--block-size": "set kvCache.blockSize",
+    "--data-parallel-address": "it follows from parallelism",
+    "--data-parallel-multi-port-external-lb": "set parallelism.loadBalancing",
+    "--data-parallel-rank": "it follows from parallelism",
+    "--data-parallel-size": "set parallelism.data",
+    "--data-parallel-size-local": "set parallelism.dataLocal",
+    "--data-parallel-start-rank": "it follows from parallelism",
+    "--data-parallel-supervisor-port": "set parallelism.loadBalancing",
+    "--dp": "set parallelism.data",
+    "--dpa": "it follows from parallelism",
+    "--dpl": "set parallelism.dataLocal",
+    "--dpm": "set parallelism.loadBalancing",
+    "--dpn": "it follows from parallelism",
+    "--dpr": "it follows from parallelism",
+    "--enable-expert-parallel": "set parallelism.expert",
+    "--enable-lora": "set model.lora",
+    "--enable-prompt-tokens-details": "it is always on",
+    "--ep": "set parallelism.expert",
+    "--gpu-memory-utilization": "set engine.gpuMemoryUtilization",
+    "--headless": "it follows from parallelism",
+    "--host": "every address of the pod is served",
+    "--kv-offloading-size": "set kvCache.cpuOffload",
+    "--lora-modules": "set model.lora.adapters",
+    "--master-addr": "it follows from parallelism",
+    "--max-cpu-loras": "set model.lora.maxCpuAdapters",
+    "--max-lora-rank": "set model.lora.maxRank",
+    "--max-loras": "set model.lora.maxAdapters",
+    "--max-model-len": "set model.maxModelLen",
+    "--max-num-seqs": "set engine.maxNumSeqs",
+    "--model": "set model.source",
+    "--n": "it follows from parallelism",
+    "--nnodes": "it follows from parallelism",
+    "--node-rank": "it follows from parallelism",
+    "--otlp-traces-endpoint": "set observability.tracing.endpoint",
+    "--pipeline-parallel-size": "set parallelism.pipeline",
+    "--port": "set engine.port",
+    "--pp": "set parallelism.pipeline",
+    "--r": "it follows from parallelism",
+    "--served-model-name": "set model.name",
+    api_server.SHUTDOWN_TIMEOUT: "set drainTimeout",
+    "--ssl-certfile": "set sidecar.tls",
+    "--ssl-keyfile": "set sidecar.tls",
+    "--tensor-parallel-size": "set parallelism.tensor",
+    "--tp": "set parallelism.tensor",
+}
+"""vLLM's flags that the configuration decides, each with the advice to a user who sets the flag in `engine.args`."""
+_JOINING_TIMEOUT = "--distributed-timeout-seconds"
+FORCED_USAGE = "--enable-force-include-usage"
+"""Flag with which every part of a stream has the usage so far. The interceptor bills by the last one.
+
+The interceptor asks for usage only if it reads a JSON boolean in `stream`. The engine also streams for 1 and for "true"
+(vllm/entrypoints/openai of vLLM 0.9.2 and newer).
+"""
+_OPTIONAL = frozenset({_JOINING_TIMEOUT, FORCED_USAGE, "--enable-prompt-tokens-details"})
+"""Flags that are left out if the engine's version does not know them. The engine can serve without them."""
+
+
+def leader_arguments(context: RoleContext) -> tuple[str, ...]:
+    """Return the generated arguments of a replica's first pod, or of its only pod."""
+    return _known_to(context, chain(_arguments(context), _multi_pod_arguments(context, "POD_IP")))
+
+
+def worker_arguments(context: RoleContext) -> tuple[str, ...]:
+    """Return the generated arguments of a replica's other pods; empty if a replica is one pod."""
+    if context.layout.pods_per_replica == 1:
+        return ()
+    joining = _multi_pod_arguments(context, "LWS_LEADER_ADDRESS")
+    return _known_to(context, chain(_arguments(context), joining, ("--headless",)))
+
+
+def _known_to(context: RoleContext, arguments: Iterable[str]) -> tuple[str, ...]:
+    """Return arguments without optional flags that the engine's version does not know; none for a custom engine."""
+    if context.is_custom:
+        return ()
+    version = context.engine_version
+    unknown = {flag for flag in _OPTIONAL if version is not None and not version.knows_flag(flag)}
+    return tuple(argument for argument in arguments if argument.partition("=")[0] not in unknown)
+
+
+def certificate(context: RoleContext) -> str | None:
+    """Return the Secret with the server certificate of a role; None for decode, and for prefill without TLS."""
+    sidecar = context.variant.spec.sidecar
+    if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
+        return None
+    return sidecar.tls.certificate
+
+
+def _arguments(context: RoleContext) -> Iterator[str]:
+    """Yield vLLM's generated arguments: the model's folder, then the flags."""
+    spec = context.variant.spec
+    yield spec.storage.mount_path
+    for flag, value in _flag_values(context):
+        if value is not None:
+            yield f"--{flag}={value}"
+    yield "--enable-prompt-tokens-details"
+    if context.variant.metered_as is not None and context.name == labels.DECODE:
+        yield FORCED_USAGE
+    if context.layout.ports > 1:
+        yield "--data-parallel-multi-port-external-lb"
+    if context.layout.expert:
+        yield "--enable-expert-parallel"
+    if context.drain.engine is not None:
+        yield f"{api_server.SHUTDOWN_TIMEOUT}={context.drain.engine}"
+    if spec.prefill is not None:
+        yield from _disaggregation_arguments(context)
+    if context.variant.kv_cache.events is not None:
+        yield f"{KV_EVENTS}={_json(context.variant.kv_cache.events)}"
+    if spec.model.lora is not None:
+        yield from _lora_arguments(spec.model.lora)
+
+
+def _flag_values(context: RoleContext) -> Iterator[tuple[str, object]]:
+    """Yield the flags of the form `--flag=value`, each with its value; None for a flag that is left out."""
+    spec = context.variant.spec
+    role = context.role
+    layout = context.layout
+    yield "port", context.engine_port
+    name = served_name(spec.model.name, spec.model.source)
+    if name is not None:
+        yield "served-model-name", environment.literal(name)
+    for flag, size in (
+        ("tensor-parallel-size", layout.tensor),
+        ("pipeline-parallel-size", layout.pipeline),
+        ("data-parallel-size", layout.data),
+    ):
+        if size > 1:
+            yield flag, size
+    if layout.ports > 1:
+        yield "data-parallel-size-local", layout.data_local
+    yield "data-parallel-supervisor-port", context.supervisor_port
+    yield "max-model-len", spec.model.max_model_len
+    yield "max-num-seqs", role.engine.max_num_seqs
+    if layout.devices_per_pod:
+        yield "gpu-memory-utilization", f"{role.engine.gpu_memory_utilization:g}"
+    yield "block-size", context.variant.kv_cache.block_size
+    yield "kv-offloading-size", _offload(context)
+    traces = context.variant.stack.observability.tracing
+    if traces is not None:
+        yield "otlp-traces-endpoint", traces.endpoint
+
+
+def _offload(context: RoleContext) -> str | None:
+    """Return the host memory of the KV cache in GiB, the unit of vLLM; None if nothing is offloaded.
+
+    The flag is for one copy of the model. All copies in a pod therefore get equal shares of `kvCache.cpuOffload`
+    (vllm 0.27.0, OffloadingConnector of each engine core).
+    """
+    offload = context.variant.spec.kv_cache.cpu_offload
+    if offload is None:
+        return None
+    return f"{float(amount(offload) / context.layout.data_local / 2**30):g}"
+
+
+def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
+    """Yield the arguments for the transfer of the KV cache between roles, and for TLS of prefill."""
+    if context.variant.kv_cache.transfer is not None:
+        yield f"--kv-transfer-config={_json(context.variant.kv_cache.transfer)}"
+    if certificate(context) is not None:
+        yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
+        yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _lora_arguments(lora: Lora) -> Iterator[str]:
+    yield "--enable-lora"
+    yield f"--max-lora-rank={lora.max_rank}"
+    yield f"--max-loras={lora.max_adapters or len(lora.adapters)}"
+    if lora.max_cpu_adapters is not None:
+        yield f"--max-cpu-loras={lora.max_cpu_adapters}"
+    yield "--lora-modules"
+    yield from (f"{name}={ADAPTERS_MOUNT}/{name}" for name in sorted(lora.adapters))
+
+
+def _multi_pod_arguments(context: RoleContext, leader: str) -> Iterator[str]:
+    """Yield the arguments that connect the pods of a replica. `leader` is the variable with the leader's address.
+
+    The leader gets its own IP as the leader's address, which needs no DNS lookup. The pods wait for each other as long
+    as fetching and loading may take; by default, torch gives up after 600 s.
+    """
+    layout = context.layout
+    if layout.pods_per_replica == 1:
+        return
+    yield f"--nnodes={layout.pods_per_replica}"
+    yield "--node-rank=$(LWS_WORKER_INDEX)"
+    yield f"--master-addr=$({leader})"
+    yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"

@@ -1,0 +1,87 @@
+"""Commands need the standard library alone, and end with one line instead of a traceback."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local import files, main
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "local", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_the_entry_is_readable_by_an_old_python():
+    for name in ("__init__.py", "__main__.py"):
+        tree = ast.parse((ROOT / "local" / name).read_text(), feature_version=(3, 4))
+        assert not any(isinstance(node, ast.JoinedStr | ast.AnnAssign) for node in ast.walk(tree))
+
+
+def test_only_the_standard_library_is_imported():
+    for path in (ROOT / "local").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            roots = {name.partition(".")[0] for name in names}
+            assert roots <= {*sys.stdlib_module_names, "local"}, path
+
+
+def test_an_error_is_one_line_without_a_traceback(tmp_path):
+    result = run("env", INFERENCE_STACKS_STATE=str(tmp_path / "state"))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "error: there is nothing to use yet; run `make up` first\n"
+
+
+def test_down_may_be_called_without_and_after_up(tmp_path):
+    for _ in range(2):
+        result = run("down", INFERENCE_STACKS_STATE=str(tmp_path / "state"))
+        assert result.returncode == 0, result.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_second_up_at_the_same_time_is_refused(tmp_path):
+    state = tmp_path / "state"
+    state.mkdir()
+    with files.lock(state):
+        for command in ("up", "down"):
+            result = run(command, INFERENCE_STACKS_STATE=str(state))
+            assert result.returncode == 1
+            assert result.stderr == f"error: another `up` or `down` works on {state}; wait for it or end it\n"
+
+
+def test_ctrl_c_is_one_line(monkeypatch, capsys):
+    def interrupted(_report):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "COMMANDS", (("up", interrupted, ""),))
+    assert main.main(["up"]) == 130
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+IGNORING = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+
+
+HEEDING = "from local import processes; processes.heed_interrupts(); "
+
+
+INTERRUPTED = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+
+
+ASKING = f"import subprocess, sys; print(subprocess.run([sys.executable, '-c', {INTERRUPTED!r}]).returncode)"
+
+
+@pytest.mark.parametrize(("before", "code"), [(IGNORING, 0), (IGNORING + HEEDING, -signal.SIGINT)])
+def test_children_of_a_job_that_runs_in_the_background_can_be_interrupted(before, code):
+    """A child of a program that ignores interrupts ignores them, too, unless the program heeds them again."""
+    done = subprocess.run([sys.executable, "-c", before + ASKING], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == code
