@@ -60,7 +60,7 @@ REPEATED = {
     "planning.routes.request_claims.of_route",
     "planning.routes.rules._served_names",
     "planning.selection.fleet.Fleet.nodes",
-    "planning.selection.stages.Situation.nodes",
+    "planning.selection.stages.StageFacts.nodes",
     "planning.selection.stages.preferred_place",
     "planning.serving.engine.events_port",
     "planning.serving.engine_arguments._arguments",
