@@ -66,8 +66,10 @@ def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
 
     A failed read does not raise; its facts are `Unknown`.
     """
-    readers = {**_EVERY_PART, **({"secrets": inventory.all_secrets} if secrets else {})}
-    return _live(access, {"origin": partial(_origin, access=access), **readers})
+    readers: dict[str, Reader] = {"origin": partial(_origin, access=access), **_EVERY_PART}
+    if secrets:
+        readers["secrets"] = inventory.all_secrets
+    return _live(access, readers)
 
 
 def name(access: Access) -> str | None:
@@ -115,21 +117,21 @@ def objects(
     distinct = tuple(sorted(set(kinds)))
 
     def read_objects(api: Connection) -> LiveObjects:
-        found = dict[Place, LiveObject]()
+        live = dict[Place, LiveObject]()
         refused = dict[str, None]()
         lists = set[tuple[str, str, str]]()
         for kind, namespace in distinct:
             try:
                 for listed in items(api, live_objects.path(kind, namespace), selector=labels.PART_OF):
-                    found[live_objects.place(kind, listed)] = live_objects.live_object(listed)
+                    live[live_objects.place(kind, listed)] = live_objects.live_object(listed)
             except RefusedError as error:
                 # Status 404: the cluster does not serve the kind, so it has no objects of this kind.
                 if error.status != http.HTTPStatus.NOT_FOUND:
                     refused[kind] = None
                     continue
             lists.add(live_objects.named_place(kind, namespace, "")[:3])
-        marks_of_objects = _marks(api, found, names)
-        return LiveObjects(found, tuple(refused), *marks_of_objects, frozenset(lists), _uid(api))
+        marks_of_objects = _marks(api, live, names)
+        return LiveObjects(live, tuple(refused), *marks_of_objects, frozenset(lists), _uid(api))
 
     return _read_one(access, read_objects)
 
@@ -155,23 +157,22 @@ def _marks(
     `known` are objects that have been read. The objects of a kind are listed only if `known` lacks an object of
     that kind in `names`.
     """
-    found = dict[Place, Mark]()
+    marked = dict[Place, Mark]()
     refused = dict[str, None]()
     for (kind, namespace), listed in sorted(names.items()):
         places = {live_objects.named_place(kind, namespace, name) for name in listed}
-        found |= {place: marks.read(known[place].content["metadata"]) for place in places & known.keys()}
+        marked |= {place: marks.read(known[place].content["metadata"]) for place in places & known.keys()}
+        if places <= known.keys():
+            continue
         try:
-            path = live_objects.path(kind, namespace)
-            unknown = () if places <= known.keys() else items(api, path, inventory.METADATA_LIST)
-            found |= {
-                place: marks.read(each["metadata"])
-                for each in unknown
-                if (place := live_objects.place(kind, each)) in places
-            }
+            for item_of_list in items(api, live_objects.path(kind, namespace), inventory.METADATA_LIST):
+                place = live_objects.place(kind, item_of_list)
+                if place in places:
+                    marked[place] = marks.read(item_of_list["metadata"])
         except RefusedError as error:
             if error.status != http.HTTPStatus.NOT_FOUND:
                 refused[kind] = None
-    return found, tuple(refused)
+    return marked, tuple(refused)
 
 
 def _read_one(access: Access, reader: Callable[[Connection], Read]) -> Read | Unknown:
@@ -256,8 +257,8 @@ def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
     if used is None:
         return Gateways(tuple(map(gateways.gateway, items(api, f"{_GATEWAY_API}/gateways"))))
     refs = sorted(ref for ref in used if (ref.group, ref.kind) == (GATEWAY_GROUP, gateways.KIND))
-    found = (item(api, f"{_GATEWAY_API}/namespaces/{ref.namespace}/gateways/{ref.name}") for ref in refs)
-    return Gateways(tuple(gateways.gateway(each) for each in found if each is not None))
+    live = (item(api, f"{_GATEWAY_API}/namespaces/{ref.namespace}/gateways/{ref.name}") for ref in refs)
+    return Gateways(tuple(gateways.gateway(gateway) for gateway in live if gateway is not None))
 
 
 def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
@@ -300,7 +301,7 @@ def _kinds(groups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for group in groups:
         name = group.get("metadata", {}).get("name", "")
         for version in group["versions"]:
-            api = f"{name}/{version['version']}" if name else version["version"]
+            api = f"{name}/{version['version']}".removeprefix("/")
             for resource in version.get("resources", ()):
                 yield f"{api}/{resource['responseKind']['kind']}"
 

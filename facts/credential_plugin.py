@@ -36,12 +36,16 @@ def run(plugin: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> 
     if its `provideClusterInfo` is true. There is no time limit, because a plugin may wait for the user.
     """
     interactive = _is_interactive(plugin)
-    spec = {"interactive": interactive, **({"cluster": cluster} if plugin.get("provideClusterInfo") else {})}
+    spec = dict[str, Any](interactive=interactive)
+    if plugin.get("provideClusterInfo"):
+        spec["cluster"] = cluster
     request = json.dumps({"apiVersion": plugin["apiVersion"], "kind": _KIND, "spec": spec})
     variables = {item["name"]: str(item["value"]) for item in plugin.get("env") or ()}
     command = str(plugin["command"])
+    if os.sep in command:
+        command = str(folder / command)
     process = subprocess.run(
-        [str(folder / command) if os.sep in command else command, *map(str, plugin.get("args") or ())],
+        [command, *map(str, plugin.get("args") or ())],
         env={**os.environ, **variables, _REQUEST_VARIABLE: request},
         stdin=None if interactive else subprocess.DEVNULL,
         stdout=subprocess.PIPE,

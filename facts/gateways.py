@@ -29,7 +29,7 @@ def gateway(item: Mapping[str, Any]) -> LiveGateway:
         GatewayRef(GATEWAY_GROUP, KIND, metadata["namespace"], metadata["name"]),
         accepted,
         programmed,
-        reasons[0] if reasons else "",
+        "".join(reasons[:1]),
         tuple(map(_listener, item.get("spec", _EMPTY).get("listeners", ()))),
     )
 
@@ -45,15 +45,15 @@ def _listener(item: Mapping[str, Any]) -> Listener:
         namespaces.get("from", SAME),
         tuple(_requirements(namespaces.get("selector", _EMPTY))),
         # If an entry has no group, its kind belongs to the Gateway API.
-        tuple(each["kind"] for each in allowed.get("kinds", ()) if each.get("group", GATEWAY_GROUP) == GATEWAY_GROUP),
+        tuple(kind["kind"] for kind in allowed.get("kinds", ()) if kind.get("group", GATEWAY_GROUP) == GATEWAY_GROUP),
     )
 
 
 def _requirements(selector: Mapping[str, Any]) -> Iterator[Requirement]:
     for key, value in selector.get("matchLabels", _EMPTY).items():
         yield Requirement(key, "In", (value,))
-    for each in selector.get("matchExpressions", ()):
-        yield Requirement(each["key"], each["operator"], tuple(each.get("values", ())))
+    for expression in selector.get("matchExpressions", ()):
+        yield Requirement(expression["key"], expression["operator"], tuple(expression.get("values", ())))
 
 
 def route(item: Mapping[str, Any]) -> LiveRoute:

@@ -138,8 +138,9 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    translated = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
-    return address.ipv4_mapped or address.sixtofour or translated or address
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
 
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")

@@ -51,9 +51,12 @@ def ask(question: Wanted, transport: Transport) -> Content | Unusable | Unknown:
     if _COMMIT.fullmatch(commit) is None:
         return question.unknown("the hub names no commit")
     sizes = [size for path, size in files.items() if not _is_ignored(path, question.ignored)]
-    config = _config(f"{base}/{name}/resolve/{commit}/{_CONFIG}", transport) if _CONFIG in files else None
-    known = [size for size in sizes if size is not None]
-    total = sum(known) if len(known) == len(sizes) else 0
+    config = None
+    if _CONFIG in files:
+        config = _config(f"{base}/{name}/resolve/{commit}/{_CONFIG}", transport)
+    total = None
+    if None not in sizes:
+        total = sum(size or 0 for size in sizes)
     return Content(f"hf://{name}@{commit}", bytes=total or None, architecture=architecture(config), origin=base)
 
 
@@ -67,7 +70,7 @@ def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
 
     A pattern that ends with a slash matches all files in that folder, as in huggingface_hub (`filter_repo_objects`).
     """
-    return any(fnmatch.fnmatch(path, f"{pattern}*" if pattern.endswith("/") else pattern) for pattern in patterns)
+    return any(fnmatch.fnmatch(path, re.sub("/$", "/*", pattern)) for pattern in patterns)
 
 
 def _config(url: str, transport: Transport) -> object:

@@ -49,8 +49,8 @@ def namespaces(api: Connection, names: Collection[str]) -> Namespaces:
 
     The namespaces are read one by one. This requires fewer permissions than a list of all namespaces.
     """
-    found = ((name, item(api, f"/api/v1/namespaces/{name}", METADATA)) for name in sorted(names))
-    return Namespaces({name: _namespace(each) for name, each in found if each is not None})
+    read = ((name, item(api, f"/api/v1/namespaces/{name}", METADATA)) for name in sorted(names))
+    return Namespaces({name: _namespace(namespace) for name, namespace in read if namespace is not None})
 
 
 def secrets(api: Connection, places: Collection[tuple[str, str]]) -> Secrets:
@@ -59,8 +59,8 @@ def secrets(api: Connection, places: Collection[tuple[str, str]]) -> Secrets:
     The Secrets are read one by one, because the right to list Secrets includes the right to read all values.
     """
     paths = (f"/api/v1/namespaces/{namespace}/secrets/{name}" for namespace, name in sorted(places))
-    found = (item(api, path, METADATA) for path in paths)
-    return Secrets(tuple(_place(each) for each in found if each is not None))
+    read = (item(api, path, METADATA) for path in paths)
+    return Secrets(tuple(_place(secret) for secret in read if secret is not None))
 
 
 def all_secrets(api: Connection) -> Secrets:
@@ -70,28 +70,30 @@ def all_secrets(api: Connection) -> Secrets:
 
 def storage_classes(api: Connection) -> StorageClasses:
     """Read the StorageClasses."""
-    found = (each["metadata"] for each in items(api, "/apis/storage.k8s.io/v1/storageclasses", METADATA_LIST))
+    classes = items(api, "/apis/storage.k8s.io/v1/storageclasses", METADATA_LIST)
+    metadata = [storage_class["metadata"] for storage_class in classes]
     return StorageClasses(
-        {each["name"]: each.get("annotations", _NONE).get(_DEFAULT_CLASS) == "true" for each in found}
+        {entry["name"]: entry.get("annotations", _NONE).get(_DEFAULT_CLASS) == "true" for entry in metadata}
     )
 
 
 def priority_classes(api: Connection) -> PriorityClasses:
     """Read the PriorityClasses."""
-    found = items(api, "/apis/scheduling.k8s.io/v1/priorityclasses")
-    return PriorityClasses({each["metadata"]["name"]: bool(each.get("globalDefault")) for each in found})
+    classes = items(api, "/apis/scheduling.k8s.io/v1/priorityclasses")
+    return PriorityClasses({entry["metadata"]["name"]: bool(entry.get("globalDefault")) for entry in classes})
 
 
 def _all_namespaces(api: Connection) -> Namespaces:
-    return Namespaces({_place(each)[1]: _namespace(each) for each in items(api, "/api/v1/namespaces", METADATA_LIST)})
+    listed = items(api, "/api/v1/namespaces", METADATA_LIST)
+    return Namespaces({_place(namespace)[1]: _namespace(namespace) for namespace in listed})
 
 
 def some_nodes(api: Connection) -> Nodes | Unknown:
     """Read the nodes of a cluster. The result is `Unknown` if the cluster has more than `_MOST_NODES` nodes."""
-    found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
-    if len(found) > _MOST_NODES:
+    nodes = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
+    if len(nodes) > _MOST_NODES:
         return Unknown(f"a run reads at most {_MOST_NODES} nodes; use a facts file with all nodes")
-    return Nodes(found)
+    return Nodes(nodes)
 
 
 def _nodes(api: Connection) -> Nodes:
@@ -100,37 +102,39 @@ def _nodes(api: Connection) -> Nodes:
 
 def _device_requests(api: Connection) -> Requested:
     """Read how many devices the pods of each node have requested. Pods that wait for a node do not count."""
-    found = dict[str, dict[str, int]]()
+    requests = dict[str, dict[str, int]]()
     for pod in items(api, "/api/v1/pods", fields=_RUNNING):
         node = pod["spec"].get("nodeName")
-        for name, number in _pod_devices(pod["spec"]).items() if node else ():
-            devices = found.setdefault(node, {})
+        if not node:
+            continue
+        for name, number in _pod_devices(pod["spec"]).items():
+            devices = requests.setdefault(node, {})
             devices[name] = devices.get(name, 0) + number
-    return Requested(found)
+    return Requested(requests)
 
 
 def quotas(api: Connection, namespaces: Collection[str]) -> Quotas:
     """Read the quotas of some namespaces. This requires fewer permissions than a list of all quotas."""
     paths = (f"/api/v1/namespaces/{namespace}/resourcequotas" for namespace in sorted(namespaces))
-    return Quotas(tuple(_quota(each) for path in paths for each in items(api, path)))
+    return Quotas(tuple(_quota(quota) for path in paths for quota in items(api, path)))
 
 
 def _all_quotas(api: Connection) -> Quotas:
     return Quotas(tuple(map(_quota, items(api, "/api/v1/resourcequotas"))))
 
 
-def _quota(found: Mapping[str, Any]) -> Quota:
-    status = found.get("status", _NONE)
-    return Quota(*_place(found), dict(status.get("hard", _NONE)), dict(status.get("used", _NONE)))
+def _quota(manifest: Mapping[str, Any]) -> Quota:
+    status = manifest.get("status", _NONE)
+    return Quota(*_place(manifest), dict(status.get("hard", _NONE)), dict(status.get("used", _NONE)))
 
 
 def slices(api: Connection) -> Slices:
     """Read the devices that drivers offer on nodes."""
-    found = (each["spec"] for each in items(api, "/apis/resource.k8s.io/v1/resourceslices"))
+    specs = (entry["spec"] for entry in items(api, "/apis/resource.k8s.io/v1/resourceslices"))
     return Slices(
         tuple(
             Slice(spec["driver"], spec["pool"]["name"], spec.get("nodeName"), len(spec.get("devices") or ()))
-            for spec in found
+            for spec in specs
         )
     )
 
@@ -138,7 +142,7 @@ def slices(api: Connection) -> Slices:
 def metered_services(api: Connection, namespaces: Collection[str]) -> Metered:
     """Read the Services of some namespaces. Services without a resource id are left out."""
     paths = (f"/api/v1/namespaces/{namespace}/services" for namespace in sorted(namespaces))
-    return Metered(tuple(each for path in paths for each in _services_with_ids(api, path)))
+    return Metered(tuple(service for path in paths for service in _services_with_ids(api, path)))
 
 
 def _all_metered_services(api: Connection) -> Metered:
@@ -146,12 +150,14 @@ def _all_metered_services(api: Connection) -> Metered:
 
 
 def _services_with_ids(api: Connection, path: str) -> Iterator[MeteredService]:
-    for found in items(api, path, METADATA_LIST, {labels.RESOURCE_ID: ""}):
-        metadata: Mapping[str, Any] = found["metadata"]
-        given = metadata["labels"]
+    for manifest in items(api, path, METADATA_LIST, {labels.RESOURCE_ID: ""}):
+        metadata: Mapping[str, Any] = manifest["metadata"]
+        label_values = metadata["labels"]
         key = metadata.get("annotations", _NONE).get(labels.SERVICE_KEY)
         mark = marks.read(metadata)
-        yield MeteredService(*_place(found), given[labels.RESOURCE_ID], given.get(labels.SERVICE_TYPE), key, mark)
+        yield MeteredService(
+            *_place(manifest), label_values[labels.RESOURCE_ID], label_values.get(labels.SERVICE_TYPE), key, mark
+        )
 
 
 def _pools(api: Connection) -> LivePools:
@@ -172,33 +178,33 @@ READERS: Mapping[str, Reader] = {
 """Readers that read a whole cluster, by the name that their result has in `cluster_facts.PARTS`."""
 
 
-def _pool(found: Mapping[str, Any]) -> LivePool:
+def _pool(manifest: Mapping[str, Any]) -> LivePool:
     """Return an InferencePool, and whether the controllers of gateways accept it."""
-    selector = found["spec"].get("selector", _NONE).get("matchLabels", _NONE)
-    return LivePool(*_place(found), {str(key): str(value) for key, value in selector.items()}, *verdict(found))
+    selector = manifest["spec"].get("selector", _NONE).get("matchLabels", _NONE)
+    return LivePool(*_place(manifest), {str(key): str(value) for key, value in selector.items()}, *verdict(manifest))
 
 
-def _place(found: Mapping[str, Any]) -> tuple[str, str]:
+def _place(manifest: Mapping[str, Any]) -> tuple[str, str]:
     """Return namespace and name; the namespace of a cluster-scoped object is empty."""
-    return found["metadata"].get("namespace", ""), found["metadata"]["name"]
+    return manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"]
 
 
-def _namespace(found: Mapping[str, Any]) -> LiveNamespace:
-    metadata = found["metadata"]
+def _namespace(manifest: Mapping[str, Any]) -> LiveNamespace:
+    metadata = manifest["metadata"]
     annotations = {key: text for key, text in metadata.get("annotations", _NONE).items() if key.startswith(_OURS)}
     return LiveNamespace(dict(metadata.get("labels", _NONE)), annotations, "deletionTimestamp" in metadata)
 
 
-def _node(found: Mapping[str, Any]) -> LiveNode:
-    spec = found.get("spec", _NONE)
-    status = found.get("status", _NONE)
+def _node(manifest: Mapping[str, Any]) -> LiveNode:
+    spec = manifest.get("spec", _NONE)
+    status = manifest.get("status", _NONE)
     conditions = {each["type"]: each["status"] for each in status.get("conditions", ())}
     return LiveNode(
-        found["metadata"]["name"],
-        dict(found["metadata"].get("labels", _NONE)),
+        manifest["metadata"]["name"],
+        dict(manifest["metadata"].get("labels", _NONE)),
         conditions.get("Ready") == "True",
         bool(spec.get("unschedulable")),
-        tuple(Taint(each["key"], each.get("value", ""), each["effect"]) for each in spec.get("taints", ())),
+        tuple(Taint(taint["key"], taint.get("value", ""), taint["effect"]) for taint in spec.get("taints", ())),
         dict(_devices(status.get("allocatable", _NONE))),
     )
 

@@ -35,11 +35,11 @@ def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) 
     """
     named = {str(entry["digest"]): str(entry.get("path", "")) for entry in _entries(kitfile) if "digest" in entry}
     paths = [
-        (str(each.get("annotations", {}).get(_FILE_PATH) or named.get(each["digest"], "")), each) for each in layers
+        (str(layer.get("annotations", {}).get(_FILE_PATH) or named.get(layer["digest"], "")), layer) for layer in layers
     ]
-    if found := tuple(each for path, each in paths if posixpath.basename(path) == _NAME):
-        return found
-    sizes = sorted((int(each["size"]), index) for index, (_, each) in enumerate(paths))
+    if likely := tuple(layer for path, layer in paths if posixpath.basename(path) == _NAME):
+        return likely
+    sizes = sorted((int(layer["size"]), index) for index, (_, layer) in enumerate(paths))
     small = [index for size, index in sizes if size <= _SMALL][:_MOST_SMALL]
     large = [index for size, index in sizes if size > _SMALL]
     # Only one large layer is returned, the first: the layer of `model` precedes the layers of `model.parts`.
@@ -57,20 +57,22 @@ def _entries(kitfile: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def find(media_type: str, beginning: bytes) -> object:
     """Return the content of `config.json`; None if the beginning of the layer does not contain this file."""
-    data = _decompress(beginning) if media_type.endswith("+gzip") else beginning
+    data = beginning
+    if media_type.endswith("+gzip"):
+        data = _decompress(beginning)
     if ".raw" in media_type:
         return _json_value(data)
-    found = dict[str, object]()
+    configs = dict[str, object]()
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r|") as archive:
             for member in archive:
                 if posixpath.basename(member.name) == _NAME and member.isfile() and member.size <= _LARGEST_CONFIG:
                     file = archive.extractfile(member)
-                    found[posixpath.normpath(member.name)] = None if file is None else _json_value(file.read())
+                    configs[posixpath.normpath(member.name)] = file and _json_value(file.read())
     except (tarfile.TarError, OSError, EOFError):
         pass  # the beginning of an archive may end within an entry
-    outermost = min(found, key=lambda path: path.count("/"), default="")
-    return found.get(outermost)
+    outermost = min(configs, key=lambda path: path.count("/"), default="")
+    return configs.get(outermost)
 
 
 def _decompress(data: bytes) -> bytes:

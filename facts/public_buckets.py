@@ -46,8 +46,9 @@ class PublicBucket:
         token = ""
         while True:
             fields = {"list-type": "2", "prefix": prefix, "max-keys": str(length), "encoding-type": "url"}
-            query = urllib.parse.urlencode(fields | ({"continuation-token": token} if token else {}))
-            page = _page(self._read(f"{self._url}?{query}", _LARGEST))
+            if token:
+                fields["continuation-token"] = token
+            page = _page(self._read(f"{self._url}?{urllib.parse.urlencode(fields)}", _LARGEST))
             yield page
             token = page.get("NextContinuationToken", "")
             if not token:
@@ -91,7 +92,9 @@ def _page(body: bytes) -> dict[str, Any]:
         page["NextContinuationToken"] = fields.get("NextContinuationToken", "")
     for entry in (child for child in root if _name(child) == "Contents"):
         values = {_name(child): child.text or "" for child in entry}
-        key = urllib.parse.unquote_plus(values["Key"]) if is_encoded else values["Key"]
+        key = values["Key"]
+        if is_encoded:
+            key = urllib.parse.unquote_plus(key)
         page["Contents"].append({"Key": key, "Size": int(values["Size"]), "ETag": values.get("ETag", "")})
     return page
 
@@ -99,7 +102,9 @@ def _page(body: bytes) -> dict[str, Any]:
 def _response(error: urllib.error.HTTPError) -> Mapping[str, Any]:
     """Return an error in the form of boto3. Its code is the HTTP status if the body names no code."""
     root = _root(error.read(_LARGEST))
-    fields = dict[str, str]() if root is None else {_name(child): child.text or "" for child in root}
+    fields = dict[str, str]()
+    if root is not None:
+        fields = {_name(child): child.text or "" for child in root}
     headers = {name.lower(): value for name, value in error.headers.items()}
     meta = {"HTTPStatusCode": error.code, "HTTPHeaders": headers}
     return {"Error": {"Code": str(error.code), **fields}, "ResponseMetadata": meta}

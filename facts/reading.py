@@ -62,14 +62,15 @@ def items(
     """
     label_query = ",".join(f"{key}={value}" if value else key for key, value in selector.items())
     query = {name: text for name, text in (("labelSelector", label_query), ("fieldSelector", fields)) if text}
-    token = ""
+    query = {"limit": _PAGE, **query}
     while True:
-        page = api.get(path, accepted, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
+        page = api.get(path, accepted, query)
         # If a list of metadata is empty, the API server writes null for `items`.
         yield from page["items"] or ()
         token = page.get("metadata", {}).get("continue", "")
         if not token:
             return
+        query["continue"] = token
 
 
 def item(api: Connection, path: str, accepted: str = _JSON) -> Mapping[str, Any] | None:
@@ -105,7 +106,9 @@ def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> I
                 time.sleep(_PAUSE_SECONDS)
                 continue
             is_general = not is_connected or isinstance(error, UnreachableError) or len(pending) == len(readers)
-            failed = pending if is_general else pending[:1]
+            failed = pending[:1]
+            if is_general:
+                failed = pending
             yield from ((name, Unknown(f"the cluster could not be read ({_reason(error)})")) for name in failed)
             pending = pending[len(failed) :]
             attempts = 0

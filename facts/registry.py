@@ -127,7 +127,9 @@ def _kits(question: Wanted, transport: Transport) -> "list[_Kit]":
                 Unusable("source", what, "give one of these ModelKits a model.path that names its own files")
             )
         kits[reference] = kit = _Kit.read(_Repository(reference, question, transport))
-        reference = kit.parent() if len(kits) > 1 or "model" in question.layers else None
+        reference = None
+        if len(kits) > 1 or "model" in question.layers:
+            reference = kit.parent()
     return list(kits.values())
 
 
@@ -182,8 +184,9 @@ class _Repository:
         self._url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}"
         self._server = hosts.origin(self._url)
         self._authorization: str | None = None
-        is_confidential = self._server is not None and self._server.is_confidential
-        self._credentials = docker_config.credentials(self._host) if is_confidential else None
+        self._credentials = None
+        if self._server is not None and self._server.is_confidential:
+            self._credentials = docker_config.credentials(self._host)
 
     def manifest(self) -> tuple[bytes, str]:
         """Return the manifest's text and digest.
@@ -198,8 +201,11 @@ class _Repository:
                 raise
             raise self._absence_error(error) from None
         digest = f"sha256:{hashlib.sha256(body).hexdigest()}"
-        announced = claimed if (claimed or "").startswith("sha256:") else digest
-        expected = self._tag_or_digest if self._has_digest else announced
+        expected = digest
+        if self._has_digest:
+            expected = self._tag_or_digest
+        elif claimed is not None and claimed.startswith("sha256:"):
+            expected = claimed
         if digest != expected:
             what = f"has a manifest with another digest ({digest}) than expected"
             raise _UnusableError(Unusable("source", what, f"push the manifest with the digest {expected} again"))
@@ -260,7 +266,9 @@ class _Repository:
         if kind.lower() != "bearer" or not realm.startswith(protocols):
             raise _UnknownSizeError("access was denied to an anonymous request; the pods may have other rights")
         query = {"service": fields.get("service", ""), "scope": fields.get("scope") or f"repository:{self._name}:pull"}
-        basic = f"Basic {self._credentials}" if self._credentials and self._trusts(realm) else None
+        basic = None
+        if self._credentials and self._trusts(realm):
+            basic = f"Basic {self._credentials}"
         url = f"{realm}{'&' if '?' in realm else '?'}{urllib.parse.urlencode(query)}"
         return f"Bearer {self._token(url, basic)}"
 

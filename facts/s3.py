@@ -95,7 +95,9 @@ class Clients:
         if self._session is None:
             self._session = importlib.import_module("boto3.session").Session()
         botocore = importlib.import_module("botocore")
-        signature = {} if self._session.get_credentials() else {"signature_version": botocore.UNSIGNED}
+        signature = dict[str, Any]()
+        if not self._session.get_credentials():
+            signature["signature_version"] = botocore.UNSIGNED
         seconds = max(_SHORTEST_SECONDS, self._run.seconds_left())
         settings = importlib.import_module("botocore.config").Config(
             connect_timeout=min(CONNECT_SECONDS, seconds),
@@ -150,13 +152,17 @@ def content(question: Wanted, clients: Clients, transport: Transport) -> Content
     listing = _listing(question, bucket)
     if not isinstance(listing, dict):
         return listing
-    size, (_, prefix) = _size(listing), _address(question)
+    size = _size(listing)
+    numbers = None
+    if _CONFIG in listing:
+        _, prefix = _address(question)
+        numbers = architecture(_config(bucket, prefix))
     return Content(
         question.source,
         digest=listing_digest(listing),
         bytes=size.bytes,
         packed=size.packed,
-        architecture=architecture(_config(bucket, prefix)) if _CONFIG in listing else None,
+        architecture=numbers,
         origin=question.endpoint or _VENDOR,
     )
 
@@ -231,9 +237,10 @@ def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Unus
         return Unusable("source", f"is in a bucket that does not exist ({bucket})", remedy)
     if code in _OTHER_REGION:
         actual = error.get("Region") or meta.get("HTTPHeaders", {}).get("x-amz-bucket-region")
-        region = question.region
-        what = f"is not the region of the bucket ({region})" if region else f"is missing for bucket {bucket}"
-        return Unusable("region", what, f"write {actual}" if actual else "write the region of the bucket")
+        what = f"is missing for bucket {bucket}"
+        if question.region:
+            what = f"is not the region of the bucket ({question.region})"
+        return Unusable("region", what, f"write {actual or 'the region of the bucket'}")
     if code in _DENIED or meta.get("HTTPStatusCode") in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
         reason = f"access was denied to the user of this program ({code}); the pods may have other rights"
         return question.unknown(reason)

@@ -40,8 +40,12 @@ def add_sizes(
     Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
     from which no pod can fetch adds an error to the returned configuration.
     """
-    asked = [each for each in questions(loaded).values() if each not in known and scheme(each.source) in ASKED]
-    return with_answers(loaded, {**sizes(asked, deadline), **known})
+    open_questions = [
+        question
+        for question in questions(loaded).values()
+        if question not in known and scheme(question.source) in ASKED
+    ]
+    return with_answers(loaded, {**sizes(open_questions, deadline), **known})
 
 
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
@@ -150,8 +154,9 @@ def _ask_content(question: Wanted, clients: s3.Clients, transport: Transport) ->
 
 def _reason(error: Exception) -> str:
     """Return the class name of an error or of its cause. The error's text may contain a credential."""
-    reason = getattr(error, "reason", None)
-    cause = reason if isinstance(reason, Exception) else error
+    cause = getattr(error, "reason", None)
+    if not isinstance(cause, Exception):
+        cause = error
     if isinstance(cause, RefusedAddressError):
         return "link-local addresses and those of clouds' metadata are never asked"
     return type(cause).__name__

@@ -98,8 +98,8 @@ class Transport:
         may_tell = self.is_telling
         self.is_telling = may_tell and self._asks_known
         host, port = address
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(place[0]) for *_, place in entries))
         self.is_telling = may_tell and (self._asks_known or all(map(hosts.is_public, addresses)))
         if any(map(hosts.is_refused, addresses)):
             raise RefusedAddressError

@@ -217,8 +217,8 @@ class PulumiEngine:
         key = f"{self._project_name()}:kubeconfig"
         digests = [_digest(key, kubeconfig), _digest(original, json.dumps(self._settings))]
         stamp = self.directory / "configured"
-        known = files.text(stamp).split()
-        if known == digests:
+        configured = files.text(stamp).split()
+        if configured == digests:
             return
         stamp.unlink(missing_ok=True)
         copy = self.workspace / self._stack_file_path().name
@@ -228,7 +228,7 @@ class PulumiEngine:
         encrypted = None
         if salt is not None:
             text = f"{text}{salt[0]}\n".lstrip("\n")
-            if known[:1] == digests[:1]:
+            if configured[:1] == digests[:1]:
                 encrypted = _with_secret(text, key, former)
         files.write(copy, encrypted or text)
         for name, value in self._settings.items():

@@ -49,8 +49,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     for key, problems in resolved.routing.of_services.items():
         yield from about(key, problems)
     yield from about("", resolved.routing.between_services)
-    yield from about("", money.problems(stack, resolved.classes, resolved.contexts))
-    yield from about("", money.warnings(stack))
+    yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
     yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
@@ -64,7 +63,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
     yield from interceptor.judge(stack)
-    yield from hardware.problems(stack.accelerators)
+    yield from hardware.judge(stack.accelerators)
     for key, profile in stack.catalogue.profiles.items():
         at = Path("catalogue", "profiles", key, "service")
         yield from hardware.check_class(at, profile.service.accelerator, resolved.classes)

@@ -7,7 +7,7 @@
         models = pulumi.StackReference("organization/inference-stacks/prod")
         details = {name: await models.get_output_details(name) for name in outputs.NAMES}
         prod = outputs.read({name: detail.value for name, detail in details.items()}, "prod")
-        return {"path": found["services"]["qwen"]["paths"][0]}
+        return {"path": prod["services"]["qwen"]["paths"][0]}
 
     pulumi.run(main)
 

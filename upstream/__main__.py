@@ -18,17 +18,17 @@ _RANGES = "# `0.18.0..`: known to 0.18.0 and later; `0.9.0..0.11.2`: known to th
 
 def main() -> None:
     """Read all versions, and write the tables."""
-    known = dict[str, Knowledge]()
+    by_version = dict[str, Knowledge]()
     sources = list[str]()
     for version in VERSIONS:
         wheel = wheels.find(vllm.PACKAGE, version)
         files = wheels.files(wheel, vllm.FILES)
-        known[version] = vllm.read(files)
+        by_version[version] = vllm.read(files)
         sources += _source(version, wheel, files)
-        print(f"vllm {version}: {len(known[version].flags)} flags", file=sys.stderr)
+        print(f"vllm {version}: {len(by_version[version].flags)} flags", file=sys.stderr)
     today = datetime.now(tz=UTC).date()
     _write("vllm-sources.yaml", [f"date: {today}", "wheels:", *sources])
-    _write("vllm.yaml", _table(known), _RANGES)
+    _write("vllm.yaml", _table(by_version), _RANGES)
 
 
 def _table(known: dict[str, Knowledge]) -> list[str]:

@@ -72,11 +72,13 @@ def read(sources: dict[str, bytes]) -> Knowledge:
     flags |= {flag for tree in frontend for flag in _fields_as_flags(tree)}
     values = {value for path in CONFIGURATIONS if path in trees for value in _json_values(trees[path])}
     values |= {f"--kv-transfer-config.kv_connector={name}" for name in _connectors(trees[CONNECTORS])}
-    known = Knowledge(frozenset(flags), frozenset(_variables(trees[VARIABLES])), frozenset(values))
-    is_whole = flags >= _EVERYWHERE and "VLLM_API_KEY" in known.variables and "--kv-transfer-config.kv_role" in values
+    knowledge = Knowledge(frozenset(flags), frozenset(_variables(trees[VARIABLES])), frozenset(values))
+    is_whole = (
+        flags >= _EVERYWHERE and "VLLM_API_KEY" in knowledge.variables and "--kv-transfer-config.kv_role" in values
+    )
     if not is_whole:
         raise ValueError("the files lack flags, variables or JSON keys that the files of every earlier version have")
-    return known
+    return knowledge
 
 
 def _options(tree: ast.Module) -> Iterator[str]:

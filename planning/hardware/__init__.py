@@ -1,5 +1,5 @@
 """Accelerator classes, the layout of replicas over devices, and the placement of pods."""
 
-from planning.hardware.rules import check_class, layout_problems, problems
+from planning.hardware.rules import check_class, judge, layout_problems
 
-__all__ = ["check_class", "layout_problems", "problems"]
+__all__ = ["check_class", "judge", "layout_problems"]

@@ -30,6 +30,9 @@ from models.kubernetes import Toleration
 from models.vocabulary import Items, LabelKey, LabelValue, Text, amount
 from planning.ground import tables
 
+_FALLBACK = "nvidia"
+"""Class whose vendor a new class gets if neither its spec nor its name tells a vendor."""
+
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorClass:
@@ -101,7 +104,9 @@ def classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
     If a new class lacks a vendor, the vendor is guessed, so that the other checks can proceed. The rules reject such a
     class.
     """
-    return _classes(user) if user else _default_classes()
+    if not user:
+        return _default_classes()
+    return _classes(user)
 
 
 @cache
@@ -135,11 +140,11 @@ def vendor_classes() -> dict[str, list[str]]:
 
     Intel has one such class for each driver. Every other vendor has one such class.
     """
-    found = dict[str, list[str]]()
+    names = dict[str, list[str]]()
     for name, shipped in shipped_classes().items():
         if shipped.product is None:
-            found.setdefault(shipped.vendor, []).append(name)
-    return found
+            names.setdefault(shipped.vendor, []).append(name)
+    return names
 
 
 def _draft(shipped: ShippedClass) -> _Draft:
@@ -157,8 +162,8 @@ def _draft(shipped: ShippedClass) -> _Draft:
 
 
 def _new_draft(name: str, spec: UserClass) -> _Draft:
-    near = nearest(name, shipped_classes())
-    vendor = spec.vendor or (shipped_classes()[near].vendor if near is not None else "nvidia")
+    near = nearest(name, shipped_classes()) or _FALLBACK
+    vendor = spec.vendor or shipped_classes()[near].vendor
     return _Draft(vendor, None, None, None, 1, (), {}, None, None)
 
 
@@ -185,10 +190,13 @@ def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
     tolerations = draft.tolerations
     if tolerations is None:
         tolerations = tuple(toleration for cls in vendor for toleration in cls.tolerations or ())
+    memory = None
+    if draft.memory is not None:
+        memory = int(amount(draft.memory))
     return AcceleratorClass(
         vendor=draft.vendor,
         product=draft.product,
-        memory=None if draft.memory is None else int(amount(draft.memory)),
+        memory=memory,
         devices_per_node=draft.devices_per_node,
         devices_per_chip=draft.devices_per_chip,
         device_files=vendor[0].device_files,

@@ -67,12 +67,20 @@ class Spread:
         stages.
         """
         if self.has_no_devices:
-            room = self.pipeline
-        else:
-            room = 1 if self.devices_per_node is None else self.devices_per_node // self.devices_per_stage
+            return self.pipeline
+        if self.devices_per_node is None:
+            return 1
+        room = self.devices_per_node // self.devices_per_stage
         if room >= self.pipeline:
             return self.pipeline
         return next((stages for stages in range(room, 0, -1) if self.pipeline % stages == 0), 1)
+
+    @property
+    def devices_per_pod(self) -> int:
+        """Return the number of devices of a pod."""
+        if self.has_no_devices:
+            return 0
+        return self.devices_per_stage * self.stages
 
     @property
     def fits(self) -> bool:
@@ -91,17 +99,19 @@ class Spread:
 def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: AcceleratorClass) -> Layout:
     """Return the layout of a replica. `planning.hardware.rules` must have accepted `parallelism`."""
     spread = spread_of(parallelism, accelerator_memory, cls)
-    devices = 0 if spread.has_no_devices else spread.devices_per_stage * spread.stages
+    ports = 1
+    if parallelism.load_balancing == "external":
+        ports = spread.data_local
     return Layout(
-        devices_per_pod=devices,
-        chips_per_pod=-(-devices // cls.devices_per_chip),
+        devices_per_pod=spread.devices_per_pod,
+        chips_per_pod=-(-spread.devices_per_pod // cls.devices_per_chip),
         pods_per_replica=spread.data // spread.data_local * (spread.pipeline // spread.stages),
         stages_per_pod=spread.stages,
         tensor=spread.tensor,
         pipeline=spread.pipeline,
         data=spread.data,
         data_local=spread.data_local,
-        ports=spread.data_local if parallelism.load_balancing == "external" else 1,
+        ports=ports,
         expert=parallelism.expert,
         reasons=tuple(_reasons(spread, parallelism, accelerator_memory, cls)),
     )
@@ -141,13 +151,16 @@ def smallest_tensor(memory: str, per_device: int, pipeline: int) -> int:
 def _reasons(spread: Spread, parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> Iterator[str]:
     """Yield an explanation of each number that the user did not write."""
     if cls.memory is not None and is_tensor_chosen(parallelism, memory, cls):
-        basis = f"{gibibytes(cls.memory)} each" + (f", {spread.pipeline} stages" if spread.pipeline > 1 else "")
+        basis = f"{gibibytes(cls.memory)} each"
+        if spread.pipeline > 1:
+            basis += f", {spread.pipeline} stages"
         yield f"tensor {spread.tensor}: the smallest power of two that holds {memory} ({basis})"
     if spread.data_local < spread.data:
         yield f"{spread.data_local} of {spread.data} copies in a pod: dataLocal"
     if spread.pipeline > 1 and not spread.has_no_devices:
-        devices = spread.devices_per_node
-        node = "the devices of a node are unknown" if devices is None else f"a node has {devices} devices"
+        node = f"a node has {spread.devices_per_node} devices"
+        if spread.devices_per_node is None:
+            node = "the devices of a node are unknown"
         yield f"{spread.stages} of {spread.pipeline} pipeline stages in a pod: {node}"
 
 

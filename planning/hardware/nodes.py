@@ -1,5 +1,6 @@
 """The nodes of a cluster on which the pods of a role may run: their devices, and reasons that keep pods away."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -41,12 +42,11 @@ def of_class(
     devices = _devices(accelerator, facts)
     if isinstance(devices, Unknown):
         return devices
-    requested = None if isinstance(facts.requested, Unknown) else facts.requested.requested
     return tuple(
         ClassNode(
             node.name,
             devices.get(node.name, 0),
-            _requested_devices(accelerator, node, requested),
+            _requested_devices(accelerator, node, facts),
             tuple(_obstacles(node, placement.tolerations)),
         )
         for node in facts.nodes.nodes
@@ -57,35 +57,34 @@ def of_class(
 def _devices(accelerator: AcceleratorClass, facts: ClusterFacts) -> Mapping[str, int] | Unknown:
     """Return the number of devices of each node."""
     allocation = accelerator.allocation
-    found = dict[str, int]()
+    if allocation is None:
+        return {}
     if isinstance(allocation, ExtendedResource):
         if isinstance(facts.nodes, Unknown):
             return facts.nodes
         return {node.name: node.devices.get(allocation.resource_name, 0) for node in facts.nodes.nodes}
-    if allocation is not None:
-        if isinstance(facts.slices, Unknown):
-            return facts.slices
-        for each in facts.slices.slices:
-            if each.node is not None:
-                found[each.node] = found.get(each.node, 0) + each.devices
-    return found
+    if isinstance(facts.slices, Unknown):
+        return facts.slices
+    numbers = Counter[str]()
+    for published in facts.slices.slices:
+        if published.node is not None:
+            numbers[published.node] += published.devices
+    return numbers
 
 
-def _requested_devices(
-    accelerator: AcceleratorClass, node: LiveNode, requested: Mapping[str, Mapping[str, int]] | None
-) -> int | None:
+def _requested_devices(accelerator: AcceleratorClass, node: LiveNode, facts: ClusterFacts) -> int | None:
     """Return the number of requested devices of a node; None if this number is unknown.
 
     The number is always unknown for device claims, because pods do not say which devices their claims got.
     """
-    if requested is None or not isinstance(accelerator.allocation, ExtendedResource):
+    if isinstance(facts.requested, Unknown) or not isinstance(accelerator.allocation, ExtendedResource):
         return None
-    return requested.get(node.name, _NONE).get(accelerator.allocation.resource_name, 0)
+    return facts.requested.requested.get(node.name, _NONE).get(accelerator.allocation.resource_name, 0)
 
 
-def _has_labels(found: Mapping[str, str], placement: Placement) -> bool:
-    return placement.node_selector.items() <= found.items() and all(
-        found.get(key) in values for key, values in placement.node_labels.items()
+def _has_labels(labels: Mapping[str, str], placement: Placement) -> bool:
+    return placement.node_selector.items() <= labels.items() and all(
+        labels.get(key) in values for key, values in placement.node_labels.items()
     )
 
 
@@ -96,7 +95,7 @@ def _obstacles(node: LiveNode, tolerations: Iterable[Mapping[str, Any]]) -> Iter
         yield "cordoned"
     tolerated = tuple(tolerations)
     for taint in node.taints:
-        if taint.effect in _REPELLING and not any(_tolerates(each, taint) for each in tolerated):
+        if taint.effect in _REPELLING and not any(_tolerates(toleration, taint) for toleration in tolerated):
             yield f"taint {taint.key}"
 
 

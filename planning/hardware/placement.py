@@ -35,11 +35,15 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
 
     If `accelerator` is given, the pods run only on nodes of that class.
     """
+    node_labels: Mapping[str, tuple[str, ...]] = {}
     tolerations = tuple(toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pod.tolerations)
+    if accelerator is not None:
+        node_labels = accelerator.node_labels
+        tolerations = (*accelerator.tolerations, *tolerations)
     return Placement(
-        node_labels={} if accelerator is None else accelerator.node_labels,
+        node_labels=node_labels,
         node_selector=dict(sorted(pod.node_selector.items())),
-        tolerations=tolerations if accelerator is None else (*accelerator.tolerations, *tolerations),
+        tolerations=tolerations,
         affinity=pod.affinity,
         topology_spread=tuple(_topology_spread(constraint, selector) for constraint in pod.topology_spread_constraints),
         priority_class=pod.priority_class_name,

@@ -23,9 +23,10 @@ _SERVICE_PATH_LENGTH = 2
 """Number of segments in the path of a service, such as `services.qwen`."""
 
 
-def problems(user: Mapping[str, UserClass]) -> list[Problem]:
-    """Check the classes that a user adds or changes."""
-    return [problem for name, spec in user.items() for problem in _class_problems(name, spec)]
+def judge(user: Mapping[str, UserClass]) -> Iterator[Problem]:
+    """Yield the problems of the classes that a user adds or changes."""
+    for name, spec in user.items():
+        yield from _class_problems(name, spec)
 
 
 def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) -> list[Problem]:
@@ -42,12 +43,11 @@ def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) 
 def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
     path = Path("accelerators", name)
     shipped = accelerators.shipped_classes().get(name)
-    vendor = spec.vendor or (shipped.vendor if shipped is not None else None)
+    vendor = spec.vendor
+    if vendor is None and shipped is not None:
+        vendor = shipped.vendor
     if vendor is None:
-        near = accelerators.nearest(name, accelerators.shipped_classes())
-        remedy = f"add it ({', '.join(accelerators.vendor_classes())})" + (f", or amend {near}" if near else "")
-        at = path / "vendor"
-        yield Problem(at, f"is missing and {name} is no shipped class", remedy, depends_on=(at,))
+        yield _missing_vendor(path / "vendor", name)
     elif shipped is not None and vendor != shipped.vendor:
         what = f"differs from the vendor of the shipped class ({vendor}, {shipped.vendor})"
         yield Problem(path / "vendor", what, "remove it, or choose another name")
@@ -55,6 +55,14 @@ def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
         yield from _check_cpu(path, spec)
     elif shipped is None and spec.allocation is None and len(accelerators.vendor_classes()[vendor]) > 1:
         yield _missing_allocation(path / "allocation", vendor)
+
+
+def _missing_vendor(at: Path, name: str) -> Problem:
+    remedy = f"add it ({', '.join(accelerators.vendor_classes())})"
+    near = accelerators.nearest(name, accelerators.shipped_classes())
+    if near is not None:
+        remedy = f"{remedy}, or amend {near}"
+    return Problem(at, f"is missing and {name} is no shipped class", remedy, depends_on=(at,))
 
 
 def _check_cpu(path: Path, spec: UserClass) -> Iterator[Problem]:
@@ -113,11 +121,11 @@ def _check_memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread)
 
 
 def _memory_remedy(name: str, vendor: str) -> str:
-    shipped = accelerators.classes({})
-    products = (product for product, cls in shipped.items() if cls.vendor == vendor and cls.memory is not None)
-    product = next(products, None)
-    use = f"use a product class such as {product}, or " if product is not None else ""
-    return f"{use}set accelerators.{name}.memory"
+    remedy = f"set accelerators.{name}.memory"
+    for product, cls in accelerators.classes({}).items():
+        if cls.vendor == vendor and cls.memory is not None:
+            return f"use a product class such as {product}, or {remedy}"
+    return remedy
 
 
 def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spread: Spread) -> Iterator[Problem]:
@@ -130,17 +138,18 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
         return
     name = role.accelerator
     memory = role.accelerator_memory or ""
-    is_known = spread.devices_per_node is not None
-    local = f", dataLocal {spread.data_local}" if spread.data_local > 1 else ""
-    what = (
-        f"would need {spread.devices_per_stage} devices in a pod ({memory}, {gibibytes(per_device)} a device{local}), "
-        f"but nodes of {name} {'have' if is_known else 'are assumed to have'} {node_devices}"
-    )
+    sizes = f"{memory}, {gibibytes(per_device)} a device"
+    if spread.data_local > 1:
+        sizes = f"{sizes}, dataLocal {spread.data_local}"
     remedy = _whole_node_remedy(memory, per_device, spread) or _enlarge_remedy(
         memory, per_device, spread, explicit_tensor=False
     )
-    more = "" if is_known else f", or set accelerators.{name}.devicesPerNode"
-    yield Problem(at, what, remedy + more, _dependencies(path, role))
+    nodes = f"nodes of {name} have"
+    if spread.devices_per_node is None:
+        nodes = f"nodes of {name} are assumed to have"
+        remedy = f"{remedy}, or set accelerators.{name}.devicesPerNode"
+    what = f"would need {spread.devices_per_stage} devices in a pod ({sizes}), but {nodes} {node_devices}"
+    yield Problem(at, what, remedy, _dependencies(path, role))
 
 
 def _whole_node_remedy(memory: str, per_device: int, spread: Spread) -> str | None:
@@ -172,7 +181,9 @@ def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_te
     if spread.data == 1:
         return larger_class
     single = _enlarge_remedy(memory, per_device, replace(spread, data=1, data_local=1), explicit_tensor=explicit_tensor)
-    return single if single == larger_class else f"{single}, data: 1, dataLocal: 1 and more replicas"
+    if single == larger_class:
+        return larger_class
+    return f"{single}, data: 1, dataLocal: 1 and more replicas"
 
 
 def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
@@ -190,7 +201,9 @@ def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spre
         pods = f"data {spread.data} over {spread.data // spread.data_local} pods"
         stages = f"pipeline {spread.pipeline} over {spread.pipeline // spread.stages} pods"
         together = replace(spread, data_local=spread.data)
-        remedy = _changes(spread, together) if together.fits else f"data: {spread.data_local} and more replicas"
+        remedy = f"data: {spread.data_local} and more replicas"
+        if together.fits:
+            remedy = _changes(spread, together)
         yield Problem(
             at, f"data and pipeline would both span pods ({pods}, {stages})", f"use {remedy}", _dependencies(path, role)
         )
@@ -214,10 +227,12 @@ def _changes(old: Spread, new: Spread, *, tensor: bool = True) -> str:
     If the parameter `tensor` is false, the user does not set the field `tensor`, and the result leaves the field out.
     """
     fields = {
-        "tensor": (old.tensor, new.tensor if tensor else old.tensor),
+        "tensor": (old.tensor, new.tensor),
         "pipeline": (old.pipeline, new.pipeline),
         "dataLocal": (old.data_local, new.data_local),
     }
+    if not tensor:
+        del fields["tensor"]
     return ", ".join(f"{name}: {value}" for name, (old_value, value) in fields.items() if value != old_value)
 
 
@@ -239,7 +254,9 @@ def _data_local_choices(data: int, local: int) -> str:
         above = [choice for choice in choices if choice > local]
         choices = [*below[-1:], *above[:1]]
     *first, last = map(str, choices)
-    return f"{', '.join(first)} or {last}" if first else last
+    if not first:
+        return last
+    return f"{', '.join(first)} or {last}"
 
 
 def _dependencies(path: Path, role: Role) -> tuple[Path, ...]:

@@ -1,6 +1,9 @@
-"""Prices of devices, and budgets for services."""
+"""Prices of devices, and budgets for services: limits on devices and on money.
 
-from planning.money.budgets import Usage, problems, usages, warnings
+`judging/report/bill.py` compares the costs and budgets of two plans with these records.
+"""
+
+from planning.money.budgets import Usage, judge, usages
 from planning.money.costs import Cost, Devices, cost, text
 
-__all__ = ["Cost", "Devices", "Usage", "cost", "problems", "text", "usages", "warnings"]
+__all__ = ["Cost", "Devices", "Usage", "cost", "judge", "text", "usages"]

@@ -1,6 +1,6 @@
 """Costs of devices in a month: hourly prices, multiplied by the hours of a month."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -38,24 +38,28 @@ def cost(devices: Iterable[Devices], prices: Prices) -> Cost:
     low = Decimal(0)
     high = Decimal(0)
     unpriced = set[str]()
-    for each in devices:
-        price = monthly(each.accelerator, prices)
-        if price is None:
-            unpriced |= {each.accelerator} if each.high else set()
-        else:
-            low = low + price * each.low
-            high = high + price * each.high
+    for part in devices:
+        price = monthly(part.accelerator, prices)
+        if price is not None:
+            low += price * part.low
+            high += price * part.high
+        elif part.high:
+            unpriced.add(part.accelerator)
     return Cost(low, high, tuple(sorted(unpriced)))
 
 
 def monthly(accelerator: str, prices: Prices) -> Decimal | None:
     """Return the price of a device for a month; None if its class has no price."""
-    found: Mapping[str, float] = prices.per_device_hour
-    return Decimal(str(found[accelerator])) * HOURS if accelerator in found else None
+    price = prices.per_device_hour.get(accelerator)
+    if price is None:
+        return None
+    return Decimal(str(price)) * HOURS
 
 
 def text(amount: Decimal, currency: str) -> str:
     """Return an amount in whole units of a currency, such as `$23,944` or `23,944 EUR`."""
     number = f"{abs(amount):,.0f}"
     sign = "-" if amount < 0 and number != "0" else ""
-    return f"{sign}${number}" if currency == "USD" else f"{sign}{number} {currency}"
+    if currency == "USD":
+        return f"{sign}${number}"
+    return f"{sign}{number} {currency}"

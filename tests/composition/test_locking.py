@@ -213,7 +213,7 @@ def test_a_cluster_that_cannot_be_asked_is_told_and_the_digest_is_fetched(tmp_pa
     assert pin.deployed is False
 
 
-def test_who_may_not_list_jobs_is_told_and_pods_stay_as_they_are(tmp_path, monkeypatch):
+def test_a_caller_without_the_right_to_list_jobs_is_warned_and_pods_stay(tmp_path, monkeypatch):
     """The rights of a preview do not have them."""
     stack = serving("hf")
     stack["services"]["claimed"] = serving("hf", "dedicated")["services"]["qwen"]

@@ -274,6 +274,6 @@ def test_one_refused_read_leaves_the_others_known(server, part):
     assert getattr(found, part) == Unknown("the cluster could not be read (it answered 403)")
 
 
-def test_where_nothing_can_be_read_nothing_is_known(server):
+def test_a_cluster_that_cannot_be_read_is_unknown(server):
     found = live(server, USED, token="wrong")
     assert {type(part) for part in (found.apis, found.gateways, found.routes)} == {Unknown}

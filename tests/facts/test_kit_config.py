@@ -84,7 +84,7 @@ def test_the_model_of_another_modelkit_has_the_file(registry):
     ],
     ids=["no blob", "no archive", "no JSON", "no numbers", "too long", "no file"],
 )
-def test_where_it_cannot_be_read_there_are_no_numbers_and_the_digest_is_known(registry, layer):
+def test_an_unreadable_configuration_gives_no_numbers_and_the_digest(registry, layer):
     digest = registry.push("v1", [(TAR, layer)])
     content = reader.content(registry.wanted(), transport())
     assert isinstance(content, Content)

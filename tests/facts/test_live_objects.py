@@ -128,7 +128,7 @@ def test_kinds_whose_marks_are_refused_are_named(server):
     )
 
 
-def test_who_set_a_field_last_is_known():
+def test_the_last_manager_of_a_field_is_known():
     found = LiveObject(QWEN, (FieldOwner("a", "", {"f:metadata": {}}), FieldOwner("kubectl", "", REPLICAS)))
     assert found.writer("spec", "replicas") == "kubectl"
     assert found.writer("spec") == "kubectl"

@@ -45,7 +45,7 @@ def secrets(found):
     return {(*each[:1], *each[3:]) for each in found if each[2] == "secrets"}
 
 
-def test_who_looks_reads_what_the_stack_needs_and_nothing_else():
+def test_an_inspection_reads_only_what_the_stack_needs():
     found = granted(Purpose.STATUS)
     assert verbs(found) == {"get", "list"}
     assert ("", "", "namespaces", ("kube-system", "models"), "get") in found
@@ -100,7 +100,7 @@ def test_a_preview_writes_nothing_unless_it_asks_the_server():
     assert "delete" not in verbs(granted(Purpose.PREVIEW, dry_run=True))
 
 
-def test_who_deploys_holds_what_the_stack_gives_away():
+def test_a_deployer_holds_the_rights_that_the_stack_gives():
     found = granted(Purpose.DEPLOY, STACK | SCRAPED)
     assert ("", "rbac.authorization.k8s.io", "clusterroles", ("system:auth-delegator",), "bind") in found
     assert ("", "URL", "/metrics", (), "get") in found
@@ -168,7 +168,7 @@ def lacking(whole, models, *, is_complete=True):
         ((NAMESPACES,), (DEPLOYMENTS | {"verbs": ["list"]}, DEPLOYMENTS | {"verbs": ["patch"]})),
     ],
 )
-def test_who_has_the_rights_is_told_nothing(whole, models):
+def test_a_user_with_all_rights_gets_no_warning(whole, models):
     assert lacking(whole, models) == []
 
 
@@ -182,7 +182,7 @@ def test_who_has_the_rights_is_told_nothing(whole, models):
         ((NAMESPACES | {"resourceNames": ["other"]},), (DEPLOYMENTS,), "to get namespaces in the whole cluster"),
     ],
 )
-def test_who_lacks_a_right_is_told_which(whole, models, text):
+def test_a_missing_right_is_named(whole, models, text):
     (found,) = lacking(whole, models)
     assert text in found
     assert "rights STACK --for deploy" in found

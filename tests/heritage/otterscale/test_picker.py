@@ -9,7 +9,7 @@ import json
 import pytest
 import yaml
 
-from judging import preflight
+from judging.preflight.kinds import kinds
 from manifests.assembly import objects, render
 from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Served
@@ -304,7 +304,7 @@ def test_e12_a_kind_that_is_missing_is_told_before_anything_is_made(mode):
     needed = kinds_of(scraped(qwen={"prefill": {}}))
     without = {kind_name for kind_name in needed if "DestinationRule" in kind_name or "Monitor" in kind_name}
     assert len(without) == 3
-    verdict = preflight.kinds(needed, ClusterFacts(apis=Served(frozenset(needed - without))), mode)
+    verdict = kinds(needed, ClusterFacts(apis=Served(frozenset(needed - without))), mode)
     assert len(lines(verdict, "error")) == (3 if mode == "strict" else 0)
     assert len(lines(verdict, "warning")) == (3 if mode == "warn" else 0)
     assert all("; install " in problem for problem in map(str, verdict))

@@ -185,7 +185,7 @@ def scraped(collector, **services):
 
 
 @pytest.mark.parametrize("collector", ["prometheus-operator", "gmp"])
-def test_who_scrapes_may_get_metrics(collector):
+def test_a_scraper_may_get_metrics(collector):
     """See upstream picker-13."""
     everything = rendered(scraped(collector))
     (secret,) = kind(everything, "Secret")

@@ -81,7 +81,7 @@ def test_what_an_object_says_of_its_owner_is_read(found, expected):
         (Mark(), (), Verdict.FOREIGN),
     ],
 )
-def test_whose_an_object_is(mark, formerly, expected):
+def test_an_object_belongs_to_the_stack_of_its_mark(mark, formerly, expected):
     assert Identity(US, formerly).verdict(mark) is expected
 
 

@@ -9,7 +9,7 @@ from models.problems import ConfigError
 from models.vocabulary import LabelKey
 from planning.hardware import accelerators
 from planning.hardware.accelerators import classes, resource_names
-from planning.hardware.rules import check_class, problems
+from planning.hardware.rules import check_class, judge
 from tests.support.stacks import tree
 from tests.support.stacks.accelerators import SHIPPED, a_class, layout, refused, user
 
@@ -30,7 +30,7 @@ MIG = {
 
 
 def refused_classes(**given):
-    return [str(problem) for problem in problems(user(**given))]
+    return [str(problem) for problem in judge(user(**given))]
 
 
 def loaded(given):

@@ -23,7 +23,7 @@ def test_an_unknown_image_is_told_with_the_check_that_did_not_run():
     assert not [line for line in warnings(metered()) if "image" in line]
 
 
-def test_who_sets_the_identity_is_told_until_every_route_sets_it():
+def test_a_missing_identity_is_a_warning_until_every_route_sets_it():
     """See phoebe 1.3."""
     assert [line for line in warnings(metered()) if "X-Saturn-Auth-Id" in line and "gateways/gateway" in line]
     fixed = {"route": {"setHeaders": {"x-saturn-auth-id": "house"}}}

@@ -136,7 +136,7 @@ def test_the_operator_reads_the_picker_with_a_token_of_its_own():
     assert find(everything, "Secret", READER) == reader_token()
 
 
-def test_who_reads_metrics_may_get_them_and_nothing_else():
+def test_a_reader_of_metrics_may_only_get_them():
     everything = rendered(scraped(OPERATOR))
     cluster = f"inference-stacks:models:{READER}"
     assert find(everything, "ClusterRole", cluster)["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]

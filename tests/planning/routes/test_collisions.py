@@ -76,7 +76,7 @@ def test_hosts_meet_where_one_is_the_other_or_a_wildcard_above_it(hosts, others,
         ({"section_name": "https"}, {"port": 443}, True),
     ],
 )
-def test_who_names_no_listener_or_port_claims_all_of_them(parent, other, meet):
+def test_a_route_without_listener_or_port_claims_all_of_them(parent, other, meet):
     for first, second in ((parent, other), (other, parent)):
         assert bool(found(route("a", **first), route("b", **second))) is meet
 

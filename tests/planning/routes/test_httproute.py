@@ -128,7 +128,7 @@ def test_a_route_that_is_off_is_granted_nothing():
     ]
 
 
-def test_who_gets_copies_exists_before_the_route_and_is_not_waited_for():
+def test_the_target_of_copies_exists_before_the_route_and_is_not_waited_for():
     after = {resource.id: resource.after for resource in objects(render(plan(mirrored(namespace="trials"))))}
     before = after[Id("qwen", parts.ROUTE)]
     assert {Id("next", parts.SERVICE), Id("next", parts.MIRROR_GRANT)} <= set(before)
@@ -143,7 +143,7 @@ def test_two_services_may_copy_to_each_other():
         seen.add(resource.id)
 
 
-def test_who_gets_the_copies_of_all_others_copies_nothing_to_itself():
+def test_the_target_of_all_copies_copies_nothing_to_itself():
     stack = tree(qwen={"model": MODEL}, next={"model": MODEL}) | {
         "defaults": {"route": {"mirror": {"service": "next"}}}
     }

@@ -331,13 +331,18 @@ def test_what_the_user_wrote_is_found_again_in_the_patched_object():
     origins = patch.origins(PATCH, change, patch.apply(DEPLOYMENT, change))
     assert {place: str(path) for place, path in origins.items()} == {
         (): "services.qwen.patch",
-        (*inside, "volumes", 2): f"{at_pod}.volumes[0]",
-        (*inside, "volumes", 1): f"{at_pod}.volumes[1]",
-        (*inside, "containers", 1): f"{at_pod}.containers[0]",
-        (*inside, "containers", 0): f"{at_pod}.containers[1]",
-        (*inside, "containers", 0, "env", 1): f"{at_pod}.containers[1].env[0]",
-        (*inside, "tolerations", 0): f"{at_pod}.tolerations[0]",
+        **leaves((*inside, "volumes", 2), f"{at_pod}.volumes[0]", "name"),
+        **leaves((*inside, "volumes", 1), f"{at_pod}.volumes[1]", "name"),
+        **leaves((*inside, "containers", 1), f"{at_pod}.containers[0]", "name", "image"),
+        **leaves((*inside, "containers", 0), f"{at_pod}.containers[1]", "name"),
+        **leaves((*inside, "containers", 0, "env", 1), f"{at_pod}.containers[1].env[0]", "name", "value"),
+        **leaves((*inside, "tolerations", 0), f"{at_pod}.tolerations[0]", "key"),
     }
+
+
+def leaves(place, path, *keys):
+    """Return the origins of an item and of its fields that are no mappings and no lists."""
+    return {place: path, **{(*place, key): f"{path}.{key}" for key in keys}}
 
 
 WORDS = st.sampled_from(["qwen", "vllm", "model", "home", "HOME", "other", "inference-stacks.io/service"])
