@@ -54,7 +54,6 @@ REPEATED = {
     "planning.picker.value_combinations._fits",
     "planning.picker.value_combinations._values",
     "planning.picker.value_shapes.without_constraints",
-    "planning.plans.StackPlan.sections",
     "planning.refusals.values.one_of",
     "planning.releases.engine_versions.of_image",
     "planning.routes.request_claims.of_route",

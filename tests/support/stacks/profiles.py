@@ -22,7 +22,7 @@ from planning.selection.catalogue import Catalogue, Declared
 from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
 from planning.selection.records import Candidate, Evaluation, Scope
-from planning.selection.stages import STAGES, StageFacts, Stage
+from planning.selection.stages import STAGES, Stage, StageFacts
 from planning.weights.contents import Content
 from tests.support.stacks import NAME
 
