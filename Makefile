@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up try down setup tools test test-fast prove bench check format pins facts
+.PHONY: help up try down setup tools test test-fast prove mutants bench check format pins facts
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -37,6 +37,10 @@ prove: tools ## Compare capacity with the real scheduler in 200 random clusters 
 	@MUTANTS=10000 $(VENV)/python -m pytest tests/contracts/test_mutations.py
 	@$(VENV)/python -m pytest -m prove
 
+mutants: setup ## Change each line of the modules that differ from origin/main, or of MODULES, and list what no test noticed
+	@$(VENV)/python -m pip install --quiet --no-compile --require-hashes -r requirements-mutants.txt
+	@$(VENV)/python -m tests.mutants $(MODULES)
+
 bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr
 	@for module in deciding preview checking deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
@@ -46,13 +50,17 @@ check: setup ## Lint, types, import contracts, names and docstrings
 format: setup ## Format the code
 	@$(VENV)/ruff format . && $(VENV)/ruff check --fix .
 
-# The second file begins with the first and adds what tests and linters need, so that each package is pinned once.
+# The second file begins with the first and adds what tests and linters need, the third adds what mutation needs; each
+# package is pinned once.
 COMPILE := $(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11
 pins: setup ## Pin every dependency, transitive ones included, with hashes
 	@$(COMPILE) pyproject.toml --output-file requirements.txt
 	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt \
 		$$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.txt)
 	@sed -i -e '1i -r requirements.txt' -e '/^# The following packages were excluded/,$$d' requirements-dev.txt
+	@$(COMPILE) pyproject.toml --extra dev --extra mutants --constraint requirements-dev.txt --output-file requirements-mutants.txt \
+		$$(cat requirements.txt requirements-dev.txt | sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p')
+	@sed -i -e '1i -r requirements-dev.txt' -e '/^# The following packages were excluded/,$$d' requirements-mutants.txt
 
 facts: setup ## Read what each version of vLLM knows from its wheels, and write the tables of planning/releases/engines
 	@$(VENV)/python -m upstream

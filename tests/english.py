@@ -80,7 +80,7 @@ def findings_of_documents(text: str) -> Iterator[tuple[int, str]]:
     """Yield line and finding, in the order of a Markdown document."""
     prose = re.sub(r"^```.*?^```", lambda code: "\n" * code[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     for number, line in enumerate(prose.split("\n"), 1):
-        if len(line) > WIDTH and not line.startswith("|") and " " in line[:WIDTH].strip(" *-"):
+        if len(line) > WIDTH and not line.startswith("|") and " " in _LABEL.sub("", line)[:WIDTH].strip(" *-"):
             yield number, f"a line of {len(line)} characters"
         heading = re.match(r"#+ (?:\d+\. )?(.*)", line)
         if heading is not None and f"{heading[1]} ".startswith(OPENINGS):
@@ -91,6 +91,8 @@ def findings_of_documents(text: str) -> Iterator[tuple[int, str]]:
             yield prose.count("\n", 0, match.start(1) - 1) + 1, f"the sentence '{sentence[:40]} …'"
 
 
+_LABEL = re.compile(r"\[[^\]]*\]")
+"""Text of a link, whose spaces are no place for a line break."""
 _OPENING = r"\n[ >]*\n *|\n *(?:[-*>]|\d+\.) +|[.:!?][*)]*(?: +|\n *)|\| +"
 """Beginning of a paragraph, an item, a further sentence or a cell of a table."""
 _SENTENCE = re.compile(rf"(?:\A\n|{_OPENING})[*]*(?=(\w[^.!?|\n]*(?:\n[^.!?|\n]+)*[.!?|]?))")
