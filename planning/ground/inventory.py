@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from planning.ground import labels
 from planning.ground.marks import NO_MARK, Mark
 
-SAME, EVERY, SELECTED, NONE = "Same", "All", "Selector", "None"
+SAME = "Same"
+EVERY = "All"
+SELECTED = "Selector"
+NONE = "None"
 """Namespaces from which a listener admits routes (Gateway API, FromNamespaces)."""
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"

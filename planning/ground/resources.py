@@ -6,8 +6,14 @@ from decimal import ROUND_CEILING, Decimal
 from models.role import Resources
 from models.vocabulary import amount
 
-_CPU, _MEMORY, _MEMORY_LIMIT, _SHARED_MEMORY = 4, 32, 48, 8
-"""Defaults per device: cores, requested memory, memory limit and shared memory. All amounts of memory are in Gi."""
+_CPU = 4
+"""Cores per device by default."""
+_MEMORY = 32
+"""Requested memory per device by default, in Gi."""
+_MEMORY_LIMIT = 48
+"""Limit of memory per device by default, in Gi."""
+_SHARED_MEMORY = 8
+"""Shared memory per device by default, in Gi."""
 _GI = 2**30
 
 

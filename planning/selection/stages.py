@@ -33,7 +33,9 @@ class StageFacts:
     @cached_property
     def image(self) -> ImageReference | None:
         """Return the image by which the question names the model; None if the question contains no image."""
-        return None if self.question.image is None else image_references.parse(self.question.image)
+        if self.question.image is None:
+            return None
+        return image_references.parse(self.question.image)
 
     def nodes(self, candidate: Candidate) -> tuple[ClassNode, ...] | None:
         """Return the nodes on which a candidate could run; None if nodes are unknown, or come on demand."""
@@ -41,8 +43,8 @@ class StageFacts:
         if accelerator is None or accelerator.provisioned:
             return None
         selector = {**candidate.profile.service.pod.node_selector, **self.node_selector}
-        found = self.fleet.nodes(candidate.class_name, accelerator, selector)
-        return None if isinstance(found, Unknown) else found
+        nodes = self.fleet.nodes(candidate.class_name, accelerator, selector)
+        return None if isinstance(nodes, Unknown) else nodes
 
 
 class Stage(NamedTuple):
@@ -56,8 +58,11 @@ def images_of(candidate: Candidate) -> frozenset[ImageReference]:
     """Return the images by which a service may name the model of a candidate's profile."""
     service = candidate.profile.service
     source = service.model.source
-    texts = (service.engine.image, place(source) if source is not None and scheme(source) == "image" else None)
-    return frozenset(found for text in texts if text is not None and (found := _parse(text)) is not None)
+    texts = [service.engine.image]
+    if source is not None and scheme(source) == "image":
+        texts.append(place(source))
+    images = map(_parse, filter(None, texts))
+    return frozenset(image for image in images if image is not None)
 
 
 def covers(wide: AcceleratorClass, narrow: AcceleratorClass) -> bool:
@@ -88,44 +93,47 @@ def _image(candidate: Candidate, situation: StageFacts) -> Verdict | None:
 def _type(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     question = situation.question
     places = preferences().types
-    minimum = question.minimum_type or ("optimized" if question.profile is None else "unoptimized")
-    found = candidate.profile.type
-    if places[found] <= places[minimum]:
+    default = "optimized" if question.profile is None else "unoptimized"
+    minimum = question.minimum_type or default
+    maturity = candidate.profile.type
+    if places[maturity] <= places[minimum]:
         return None
-    return Verdict(Reason.TYPE, f"its type is {found}, below the minimum {minimum}")
+    return Verdict(Reason.TYPE, f"its type is {maturity}, below the minimum {minimum}")
 
 
 def _metric(candidate: Candidate, situation: StageFacts) -> Verdict | None:
-    found = candidate.profile.metric
-    return _mismatch(Reason.METRIC, situation.question.metric, found, found or "no metric")
+    metric = candidate.profile.metric
+    return _mismatch(Reason.METRIC, situation.question.metric, metric, metric or "no metric")
 
 
 def _precision(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     requested = situation.question.precision
-    found = candidate.profile.precision
-    return None if requested == "auto" else _mismatch(Reason.PRECISION, requested, found, found or "no precision")
+    if requested == "auto":
+        return None
+    precision = candidate.profile.precision
+    return _mismatch(Reason.PRECISION, requested, precision, precision or "no precision")
 
 
 def _device_count(candidate: Candidate, situation: StageFacts) -> Verdict | None:
-    found = candidate.profile.device_count
-    return _mismatch(Reason.DEVICE_COUNT, situation.question.device_count, found, f"{found} devices")
+    count = candidate.profile.device_count
+    return _mismatch(Reason.DEVICE_COUNT, situation.question.device_count, count, f"{count} devices")
 
 
-def _mismatch(reason: Reason, requested: object, found: object, words: str) -> Verdict | None:
+def _mismatch(reason: Reason, requested: object, value: object, words: str) -> Verdict | None:
     """Return a verdict with `reason` if a value is requested and the candidate has another value, else None."""
-    if requested is None or found == requested:
+    if requested is None or value == requested:
         return None
     return Verdict(reason, f"{words} instead of {requested}")
 
 
 def _accelerator(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     question = situation.question
-    found = candidate.accelerator
-    if found is None:
+    accelerator = candidate.accelerator
+    if accelerator is None:
         return Verdict(Reason.UNKNOWN_CLASS, f"no class is called {candidate.class_name}")
     if question.accelerator is not None:
         explicit = situation.classes.get(question.accelerator)
-        if candidate.class_name == question.accelerator or (explicit is not None and covers(found, explicit)):
+        if candidate.class_name == question.accelerator or (explicit is not None and covers(accelerator, explicit)):
             return None
         return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} instead of accelerator {question.accelerator}")
     if not question.accelerators or preferred_place(candidate, situation) is not None:
@@ -162,33 +170,33 @@ def _fit(candidate: Candidate, situation: StageFacts) -> Verdict | None:  # noqa
 
     The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
     """
-    found = profile_memory.fit(candidate.profile, candidate.accelerator)
-    if isinstance(found, Unknown) or found.longest:
+    fit = profile_memory.fit(candidate.profile, candidate.accelerator)
+    if isinstance(fit, Unknown) or fit.longest:
         return None
-    taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"
-    usable = f"the engine may use {gibibytes(found.usable)} of a device of {candidate.class_name}"
+    taken = f"weights take {gibibytes(fit.weights)}, overhead {gibibytes(fit.overhead)}"
+    usable = f"the engine may use {gibibytes(fit.usable)} of a device of {candidate.class_name}"
     return Verdict(Reason.FIT, f"{taken}; {usable}")
 
 
 def _cluster(candidate: Candidate, situation: StageFacts) -> Verdict | None:
-    found = situation.nodes(candidate)
-    if found is None or found:
+    nodes = situation.nodes(candidate)
+    if nodes is None or nodes:
         return None
     return Verdict(Reason.ABSENT, f"no node has the labels and devices of {candidate.class_name}")
 
 
 def _nodes(candidate: Candidate, situation: StageFacts) -> Verdict | None:
-    found = situation.nodes(candidate)
+    nodes = situation.nodes(candidate)
     chips = candidate.chips_per_pod
     pods = candidate.pods_per_replica
-    if found is None or not chips:
+    if nodes is None or not chips:
         return None
-    room = sum(node.allocatable // chips for node in found)
+    room = sum(node.allocatable // chips for node in nodes)
     if room >= pods:
         return None
     if room:
         return Verdict(Reason.NODES, f"a replica needs {pods} pods of {chips} devices, but nodes have room for {room}")
-    largest = max((node.allocatable for node in found), default=0)
+    largest = max((node.allocatable for node in nodes), default=0)
     replica = f"{chips} devices in a pod" if pods == 1 else f"{pods} pods of {chips} devices"
     return Verdict(Reason.NODES, f"a replica needs {replica}, but the largest node has {largest}")
 

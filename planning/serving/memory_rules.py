@@ -104,9 +104,8 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
             return None
         larger = memory.fits(memory.with_layout(found.request, tensor=tensor, pipeline=pipeline))
         if isinstance(larger, Fit) and larger.is_sufficient:
-            sizes = [f"tensor: {tensor}"] * (tensor != layout.tensor) + [f"pipeline: {pipeline}"] * (
-                pipeline != layout.pipeline
-            )
+            numbers = {"tensor": tensor, "pipeline": pipeline}
+            sizes = [f"{name}: {number}" for name, number in numbers.items() if number != getattr(layout, name)]
             room = f"{larger.most_sequences} × {found.request.tokens} tokens"
             return f"under parallelism, set {', '.join(sizes)} ({room})"
     return None

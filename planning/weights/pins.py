@@ -114,7 +114,8 @@ def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
 
 
 def _by_name(at: Path, source: str) -> Iterator[Problem]:
-    tag, (name, revision) = kit_tag(source), hub(source)
+    tag = kit_tag(source)
+    name, revision = hub(source)
     if tag is not None:
         untagged = source.removesuffix(f":{tag}")
         what = f"is a tag, so the files may change under it ({tag})"
