@@ -47,7 +47,7 @@ mutants: setup ## Change each line of the modules that differ from origin/main, 
 bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr
 	@for module in deciding preview checking deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
-check: setup ## Lint, types, import contracts, names and docstrings
+check: setup ## Lint, types, import contracts, names, docstrings and documents
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright && $(VENV)/python -m tests.english
 
 format: setup ## Format the code

@@ -1,8 +1,9 @@
 """The catalogue of a stack: profiles of all scopes, by model. Only profiles of requested models are validated."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -12,6 +13,7 @@ from models.layers import Layer
 from models.profile import Profile
 from models.role import Parallelism
 from models.source import place, scheme
+from models.trees import at, mapping
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.selection.records import SCOPES, Candidate, Scope
@@ -29,13 +31,15 @@ class Declared:
     @property
     def model(self) -> str | None:
         """Return the name of the profile's model; None if the file has no valid name."""
-        found = _mapping(self.layer.tree).get("model")
-        return found if isinstance(found, str) else None
+        model = at(self.layer.tree, "model")
+        if not isinstance(model, str):
+            return None
+        return model
 
     @property
     def service(self) -> Mapping[str, Any]:
         """Return the keys that a service gets from the profile."""
-        return _mapping(_mapping(self.layer.tree).get("service"))
+        return mapping(at(self.layer.tree, "service"))
 
 
 class Catalogue:
@@ -44,16 +48,16 @@ class Catalogue:
     def __init__(self, declared: Iterable[Declared], classes: Mapping[str, AcceleratorClass]) -> None:
         nearest = dict[str, Declared]()
         replaced = dict[str, list[str]]()
-        for each in sorted(declared, key=lambda found: SCOPES.index(found.scope)):
-            if nearest.setdefault(each.id, each) is not each:
-                replaced.setdefault(each.id, []).append(each.layer.origin.file or str(each.scope))
+        for profile in sorted(declared, key=lambda profile: SCOPES.index(profile.scope)):
+            if nearest.setdefault(profile.id, profile) is not profile:
+                replaced.setdefault(profile.id, []).append(profile.layer.origin.file or str(profile.scope))
         self.declared: Mapping[str, Declared] = nearest
         self._replaced = replaced
         self.classes = classes
         self._ids = dict[str, list[str]]()
-        for each in nearest.values():
-            if each.model is not None:
-                self._ids.setdefault(each.model, []).append(each.id)
+        for profile in nearest.values():
+            if profile.model is not None:
+                self._ids.setdefault(profile.model, []).append(profile.id)
         self._candidates = dict[str, tuple[Candidate, ...]]()
         self.mistaken = set[str]()
         """Models with an invalid profile, among the models whose candidates were requested.
@@ -72,15 +76,16 @@ class Catalogue:
 
     def of_image(self, image: ImageReference) -> tuple[str, ...]:
         """Return the sorted names of the models that have a profile with this image."""
-        return tuple(sorted({str(each.model) for each in self.declared.values() if image in _images(each.service)}))
+        profiles = self.declared.values()
+        return tuple(sorted({str(profile.model) for profile in profiles if image in _images(profile.service)}))
 
     def candidates(self, model: str) -> tuple[Candidate, ...]:
         """Return the profiles of a model. Invalid profiles are left out."""
         if model not in self._candidates:
-            found = [self._candidate(self.declared[name]) for name in self._ids.get(model, ())]
-            if None in found:
+            candidates = [self._candidate(self.declared[name]) for name in self._ids.get(model, ())]
+            if None in candidates:
                 self.mistaken.add(model)
-            self._candidates[model] = tuple(each for each in found if each is not None)
+            self._candidates[model] = tuple(candidate for candidate in candidates if candidate is not None)
         return self._candidates[model]
 
     def _candidate(self, declared: Declared) -> Candidate | None:
@@ -92,7 +97,12 @@ class Catalogue:
             return None
         accelerator = self.classes.get(profile.service.accelerator)
         parallelism = _parallelism(profile)
-        layout = None if accelerator is None else devices.layout(parallelism, None, accelerator)
+        chips_per_pod = 0
+        pods_per_replica = 1
+        if accelerator is not None:
+            layout = devices.layout(parallelism, None, accelerator)
+            chips_per_pod = layout.chips_per_pod
+            pods_per_replica = layout.pods_per_replica
         return Candidate(
             id=declared.id,
             scope=declared.scope,
@@ -100,8 +110,8 @@ class Catalogue:
             profile=profile,
             service=_complete_keys(declared.service, profile, parallelism),
             accelerator=accelerator,
-            chips_per_pod=0 if layout is None else layout.chips_per_pod,
-            pods_per_replica=1 if layout is None else layout.pods_per_replica,
+            chips_per_pod=chips_per_pod,
+            pods_per_replica=pods_per_replica,
             replaces=tuple(self._replaced.get(declared.id, ())),
         )
 
@@ -121,25 +131,21 @@ def _parallelism(profile: Profile) -> Parallelism:
 
 def _complete_keys(service: Mapping[str, Any], profile: Profile, parallelism: Parallelism) -> dict[str, Any]:
     """Return the keys that a service gets from a profile, with the name of the model and the computed `tensor`."""
-    found = {**service, "model": {"name": profile.model, **_mapping(service.get("model"))}}
+    keys = {**service, "model": {"name": profile.model, **mapping(service.get("model"))}}
     if parallelism.tensor is not None and parallelism.tensor > 1:
-        found["parallelism"] = {**_mapping(service.get("parallelism")), "tensor": parallelism.tensor}
-    return found
+        keys["parallelism"] = {**mapping(service.get("parallelism")), "tensor": parallelism.tensor}
+    return keys
 
 
 def _images(service: Mapping[str, Any]) -> frozenset[ImageReference]:
     """Return the images that a profile names: the image of the engine, and an image that holds the weights."""
-    source = _mapping(service.get("model")).get("source")
-    texts = [_mapping(service.get("engine")).get("image")]
-    texts += [place(source)] if isinstance(source, str) and scheme(source) == "image" else []
-    found = set[ImageReference]()
+    texts = [at(service, "engine", "image")]
+    source = at(service, "model", "source")
+    if isinstance(source, str) and scheme(source) == "image":
+        texts.append(place(source))
+    images = set[ImageReference]()
     for text in texts:
-        try:
-            found |= {image_references.parse(text)} if isinstance(text, str) else set()
-        except ImageReferenceError:
-            continue
-    return frozenset(found)
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        with suppress(ImageReferenceError):
+            if isinstance(text, str):
+                images.add(image_references.parse(text))
+    return frozenset(images)

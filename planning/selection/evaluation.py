@@ -8,14 +8,14 @@ from itertools import groupby
 
 from planning.selection.preferences import preferences
 from planning.selection.records import SCOPES, Candidate, Evaluation, Reason, Row
-from planning.selection.stages import COMPARISON, SCOPE, STAGES, Situation, Stage, preferred_place
+from planning.selection.stages import COMPARISON, SCOPE, STAGES, Stage, StageFacts, preferred_place
 
 SCORES = ("selection.accelerators", "type", "accelerator", "metric", "precision", "default")
 """Names of the scores, the most important first."""
 _Scores = tuple[int, int, tuple[int, int, str], int, int, int]
 
 
-def evaluate(candidates: Iterable[Candidate], situation: Situation, stages: tuple[Stage, ...] = STAGES) -> Evaluation:
+def evaluate(candidates: Iterable[Candidate], situation: StageFacts, stages: tuple[Stage, ...] = STAGES) -> Evaluation:
     """Return the table of a selection among the profiles of a model, with the selected profile, if there is one."""
     ordered = sorted(candidates, key=_identity)
     remaining = ordered
@@ -29,11 +29,15 @@ def evaluate(candidates: Iterable[Candidate], situation: Situation, stages: tupl
     dropped.append(rows)
     counts[SCOPE] = len(remaining)
     compared, best = _compare(remaining, situation)
+    chosen = None
+    if len(best) == 1:
+        chosen = best[0]
+        best = ()
     return Evaluation(
         question=situation.question,
         rows=(*compared, *(row for rows in reversed(dropped) for row in rows)),
-        chosen=best[0] if len(best) == 1 else None,
-        tied=best if len(best) > 1 else (),
+        chosen=chosen,
+        tied=best,
         remaining=counts,
         unchecked=situation.fleet.unknown,
     )
@@ -43,7 +47,7 @@ def _identity(candidate: Candidate) -> tuple[int, str]:
     return SCOPES.index(candidate.scope), candidate.id
 
 
-def _filter(candidates: list[Candidate], stage: Stage, situation: Situation) -> tuple[list[Candidate], list[Row]]:
+def _filter(candidates: list[Candidate], stage: Stage, situation: StageFacts) -> tuple[list[Candidate], list[Row]]:
     passed = list[Candidate]()
     rows = list[Row]()
     for candidate in candidates:
@@ -67,11 +71,16 @@ def _nearest(candidates: list[Candidate]) -> tuple[list[Candidate], list[Row]]:
     return [candidate for candidate in candidates if candidate.scope is nearest], rows
 
 
-def _compare(candidates: list[Candidate], situation: Situation) -> tuple[list[Row], tuple[Candidate, ...]]:
+def _compare(candidates: list[Candidate], situation: StageFacts) -> tuple[list[Row], tuple[Candidate, ...]]:
     """Return rows by rank, and the candidates of the first rank."""
-    scored = sorted(((_scores(each, situation), each) for each in candidates), key=lambda pair: (pair[0], pair[1].id))
-    groups = [(scores, [each for _, each in group]) for scores, group in groupby(scored, key=lambda pair: pair[0])]
-    best = tuple(groups[0][1]) if groups else ()
+    if not candidates:
+        return [], ()
+    scores_of = {candidate.id: _scores(candidate, situation) for candidate in candidates}
+    ordered = sorted(candidates, key=lambda candidate: (scores_of[candidate.id], candidate.id))
+    groups = [
+        (scores, list(group)) for scores, group in groupby(ordered, key=lambda candidate: scores_of[candidate.id])
+    ]
+    best = tuple(groups[0][1])
     rows = list[Row]()
     rank = 1
     for scores, group in groups:
@@ -91,14 +100,14 @@ def _rows(
         detail = f"{best[0].id} is preferred by its score `{decisive}`"
     elif len(group) > 1:
         reason = Reason.TIE
-        detail = f"{', '.join(each.id for each in group)} have the same scores"
+        detail = f"{', '.join(candidate.id for candidate in group)} have the same scores"
     else:
         reason = Reason.BEST
         detail = ""
     yield from (Row(candidate, COMPARISON, reason, detail, named, rank) for candidate in group)
 
 
-def _scores(candidate: Candidate, situation: Situation) -> _Scores:
+def _scores(candidate: Candidate, situation: StageFacts) -> _Scores:
     """Return the scores of a candidate; lower scores are better."""
     orders = preferences()
     profile = candidate.profile
@@ -108,7 +117,7 @@ def _scores(candidate: Candidate, situation: Situation) -> _Scores:
         _tier(candidate),
         orders.metrics.get(profile.metric or "", len(orders.metrics)),
         orders.precisions[profile.precision or "auto"],
-        0 if profile.is_default else 1,
+        int(not profile.is_default),
     )
 
 
@@ -121,5 +130,7 @@ def _tier(candidate: Candidate) -> tuple[int, int, str]:
     place = places.get(candidate.class_name)
     if place is not None:
         return place, 0, ""
-    memory = None if candidate.accelerator is None else candidate.accelerator.memory
-    return len(places), -(memory or 0), candidate.class_name
+    memory = 0
+    if candidate.accelerator is not None:
+        memory = candidate.accelerator.memory or 0
+    return len(places), -memory, candidate.class_name

@@ -32,4 +32,6 @@ class Fleet:
     @property
     def unknown(self) -> str:
         """Return why the nodes of the cluster are unknown; empty if they are known."""
-        return self._facts.nodes.reason if isinstance(self._facts.nodes, Unknown) else ""
+        if isinstance(self._facts.nodes, Unknown):
+            return self._facts.nodes.reason
+        return ""

@@ -50,7 +50,9 @@ class Lead:
     def __str__(self) -> str:
         """Return path and value, and what the catalogue has. Values that may be credentials are left out."""
         shown = echo(self.at, self.value or "nothing")[2:-1]
-        return f"{self.at} {shown} instead of {', '.join(self.known) or 'nothing'}" if shown else str(self.at)
+        if not shown:
+            return str(self.at)
+        return f"{self.at} {shown} instead of {', '.join(self.known) or 'nothing'}"
 
 
 def leads(locked: LockedProfile, candidates: Iterable[Candidate]) -> tuple[Lead, ...]:
@@ -59,8 +61,9 @@ def leads(locked: LockedProfile, candidates: Iterable[Candidate]) -> tuple[Lead,
     They are those of the candidate that has the fewest, which is the profile of the same name if that has no more.
     """
     ordered = sorted(candidates, key=lambda candidate: candidate.id != locked.id)
-    found = [tuple(_leads(locked.service, candidate.service)) for candidate in ordered]
-    return min(found, key=len) if found else tuple(_leads(locked.service, {}))
+    if not ordered:
+        return tuple(_leads(locked.service, {}))
+    return min((tuple(_leads(locked.service, candidate.service)) for candidate in ordered), key=len)
 
 
 def _leads(locked: Mapping[str, Any], reviewed: Mapping[str, Any]) -> Iterator[Lead]:
@@ -95,9 +98,9 @@ def _is_known(at: Path, value: object, values: Collection[object]) -> bool:
     if at.parent == _ENV:
         return bool(_NUMBER.fullmatch(text) or (values and _WORD.fullmatch(text)))
     if at == _IMAGE:
-        return bare(f"image://{text}") in {bare(f"image://{each}") for each in values}
+        return bare(f"image://{text}") in {bare(f"image://{value}") for value in values}
     is_versioned = at[-1] == "source" and scheme(text) in _OWNED
-    return is_versioned and bare(text) in {bare(str(each)) for each in values}
+    return is_versioned and bare(text) in {bare(str(value)) for value in values}
 
 
 def _is_guard(at: Path) -> bool:

@@ -25,8 +25,10 @@ def failure(seat: Seat, evaluation: Evaluation) -> Iterator[Problem]:
 def row_text(row: Row) -> str:
     """Return a row as one line of text. The line does not contain the row's detail."""
     place = row.candidate.file or row.candidate.scope
-    rank = "" if row.rank is None else f"rank {row.rank}, "
-    return f"{row.candidate.id} ({place}): {rank}{row.stage}, {row.reason}"
+    stage = row.stage
+    if row.rank is not None:
+        stage = f"rank {row.rank}, {stage}"
+    return f"{row.candidate.id} ({place}): {stage}, {row.reason}"
 
 
 def remedy(evaluation: Evaluation) -> str:
@@ -47,7 +49,9 @@ def remedy(evaluation: Evaluation) -> str:
 def _nothing_left(evaluation: Evaluation) -> str:
     count = len(evaluation.rows)
     model = evaluation.question.model
-    return f"all {count} profiles of {model} were dropped" if count != 1 else f"the only profile of {model} was dropped"
+    if count == 1:
+        return f"the only profile of {model} was dropped"
+    return f"all {count} profiles of {model} were dropped"
 
 
 def _fields_that_differ(tied: Iterable[Candidate]) -> Iterator[str]:

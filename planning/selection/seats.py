@@ -60,8 +60,10 @@ class Questions:
 
     def other_seat(self, seat: Seat) -> Seat | None:
         """Return the seat of the parent of `seat`, if both have the same question; else None."""
-        parent = self.seats.get(seat.parent) if seat.parent is not None else None
-        return parent if parent is not None and parent.has_question_of(seat) else None
+        if seat.parent is None or seat.parent not in self.seats:
+            return None
+        parent = self.seats[seat.parent]
+        return parent if parent.has_question_of(seat) else None
 
 
 def questions(merged: Layer, outline: Outline, catalogue: Catalogue) -> Questions:
@@ -213,7 +215,9 @@ class _Collector:
         """
         if self._has_mistaken_source(at, model, variant.storage):
             return None
-        source = self._source_of_cache(variant.storage) if model.source is None else model.source
+        source = model.source
+        if source is None:
+            source = self._source_of_cache(variant.storage)
         if source is not None and scheme(source) == "image":
             return _of_image(at, source, model.name, self._catalogue, is_explicit=is_explicit)
         named = model.name if source is None else served_name(model.name, source)
@@ -295,5 +299,7 @@ def _unknown_model(at: Path, name: str, source: str | None, catalogue: Catalogue
     shown = echo(path, name)
     if source is not None:
         return Problem(path, what, f"{nearest}remove selection")
-    is_hub_name = name.count("/") == 1 and bool(shown)
-    return Problem(path, what, f"{nearest}add model.source{f': hf://{name}' if is_hub_name else _EXAMPLE}")
+    example = _EXAMPLE
+    if name.count("/") == 1 and shown:
+        example = f": hf://{name}"
+    return Problem(path, what, f"{nearest}add model.source{example}")

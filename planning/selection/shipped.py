@@ -35,5 +35,5 @@ def files(folder: File = FOLDER) -> tuple[ShippedFile, ...]:
 @cache
 def profiles(model: str) -> Mapping[str, Profile]:
     """Return the shipped profiles of a model by id."""
-    found = {key: each for file in files() for key, each in file.tree["profiles"].items() if each["model"] == model}
-    return MappingProxyType({key: Profile.model_validate(each) for key, each in found.items()})
+    profiles = (item for file in files() for item in file.tree["profiles"].items())
+    return MappingProxyType({key: Profile.model_validate(tree) for key, tree in profiles if tree["model"] == model})

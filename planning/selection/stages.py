@@ -21,7 +21,7 @@ from planning.selection.records import Candidate, Reason, Verdict
 
 
 @dataclass(frozen=True)
-class Situation:
+class StageFacts:
     """All that a stage needs besides a candidate: the question, the accelerator classes and the nodes."""
 
     question: Question
@@ -33,7 +33,9 @@ class Situation:
     @cached_property
     def image(self) -> ImageReference | None:
         """Return the image by which the question names the model; None if the question contains no image."""
-        return None if self.question.image is None else image_references.parse(self.question.image)
+        if self.question.image is None:
+            return None
+        return image_references.parse(self.question.image)
 
     def nodes(self, candidate: Candidate) -> tuple[ClassNode, ...] | None:
         """Return the nodes on which a candidate could run; None if nodes are unknown, or come on demand."""
@@ -41,23 +43,26 @@ class Situation:
         if accelerator is None or accelerator.provisioned:
             return None
         selector = {**candidate.profile.service.pod.node_selector, **self.node_selector}
-        found = self.fleet.nodes(candidate.class_name, accelerator, selector)
-        return None if isinstance(found, Unknown) else found
+        nodes = self.fleet.nodes(candidate.class_name, accelerator, selector)
+        return None if isinstance(nodes, Unknown) else nodes
 
 
 class Stage(NamedTuple):
     """One filter: its name, and a function that returns why a candidate is dropped, or None if the candidate stays."""
 
     name: str
-    judge: Callable[[Candidate, Situation], Verdict | None]
+    judge: Callable[[Candidate, StageFacts], Verdict | None]
 
 
 def images_of(candidate: Candidate) -> frozenset[ImageReference]:
     """Return the images by which a service may name the model of a candidate's profile."""
     service = candidate.profile.service
     source = service.model.source
-    texts = (service.engine.image, place(source) if source is not None and scheme(source) == "image" else None)
-    return frozenset(found for text in texts if text is not None and (found := _parse(text)) is not None)
+    texts = [service.engine.image]
+    if source is not None and scheme(source) == "image":
+        texts.append(place(source))
+    images = map(_parse, filter(None, texts))
+    return frozenset(image for image in images if image is not None)
 
 
 def covers(wide: AcceleratorClass, narrow: AcceleratorClass) -> bool:
@@ -72,60 +77,63 @@ def _parse(text: str) -> ImageReference | None:
         return None
 
 
-def _name(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _name(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     named = situation.question.profile
     if named is None or candidate.id == named:
         return None
     return Verdict(Reason.NAME, f"selection.profile is {named}")
 
 
-def _image(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _image(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     if situation.image is None or situation.image in images_of(candidate):
         return None
     return Verdict(Reason.IMAGE, f"its image is not {situation.question.image}")
 
 
-def _type(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _type(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     question = situation.question
     places = preferences().types
-    minimum = question.minimum_type or ("optimized" if question.profile is None else "unoptimized")
-    found = candidate.profile.type
-    if places[found] <= places[minimum]:
+    default = "optimized" if question.profile is None else "unoptimized"
+    minimum = question.minimum_type or default
+    maturity = candidate.profile.type
+    if places[maturity] <= places[minimum]:
         return None
-    return Verdict(Reason.TYPE, f"its type is {found}, below the minimum {minimum}")
+    return Verdict(Reason.TYPE, f"its type is {maturity}, below the minimum {minimum}")
 
 
-def _metric(candidate: Candidate, situation: Situation) -> Verdict | None:
-    found = candidate.profile.metric
-    return _mismatch(Reason.METRIC, situation.question.metric, found, found or "no metric")
+def _metric(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+    metric = candidate.profile.metric
+    return _mismatch(Reason.METRIC, situation.question.metric, metric, metric or "no metric")
 
 
-def _precision(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _precision(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     requested = situation.question.precision
-    found = candidate.profile.precision
-    return None if requested == "auto" else _mismatch(Reason.PRECISION, requested, found, found or "no precision")
+    if requested == "auto":
+        return None
+    precision = candidate.profile.precision
+    return _mismatch(Reason.PRECISION, requested, precision, precision or "no precision")
 
 
-def _device_count(candidate: Candidate, situation: Situation) -> Verdict | None:
-    found = candidate.profile.device_count
-    return _mismatch(Reason.DEVICE_COUNT, situation.question.device_count, found, f"{found} devices")
+def _device_count(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+    count = candidate.profile.device_count
+    return _mismatch(Reason.DEVICE_COUNT, situation.question.device_count, count, f"{count} devices")
 
 
-def _mismatch(reason: Reason, requested: object, found: object, words: str) -> Verdict | None:
+def _mismatch(reason: Reason, requested: object, value: object, words: str) -> Verdict | None:
     """Return a verdict with `reason` if a value is requested and the candidate has another value, else None."""
-    if requested is None or found == requested:
+    if requested is None or value == requested:
         return None
     return Verdict(reason, f"{words} instead of {requested}")
 
 
-def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _accelerator(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     question = situation.question
-    found = candidate.accelerator
-    if found is None:
+    accelerator = candidate.accelerator
+    if accelerator is None:
         return Verdict(Reason.UNKNOWN_CLASS, f"no class is called {candidate.class_name}")
     if question.accelerator is not None:
         explicit = situation.classes.get(question.accelerator)
-        if candidate.class_name == question.accelerator or (explicit is not None and covers(found, explicit)):
+        if candidate.class_name == question.accelerator or (explicit is not None and covers(accelerator, explicit)):
             return None
         return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} instead of accelerator {question.accelerator}")
     if not question.accelerators or preferred_place(candidate, situation) is not None:
@@ -134,7 +142,7 @@ def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
     return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} is not in selection.accelerators: {listed}")
 
 
-def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
+def preferred_place(candidate: Candidate, situation: StageFacts) -> int | None:
     """Return the index in `selection.accelerators` of a candidate's class, or of a class that covers it; else None."""
     for index, name in enumerate(situation.question.accelerators):
         listed = situation.classes.get(name)
@@ -145,7 +153,7 @@ def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
     return None
 
 
-def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _device_memory(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     requested = situation.question.min_device_memory
     accelerator = candidate.accelerator
     if requested is None or accelerator is None:
@@ -157,38 +165,38 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
     return Verdict(Reason.DEVICE_MEMORY, f"a device has {gibibytes(accelerator.memory)}, less than {requested}")
 
 
-def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
+def _fit(candidate: Candidate, situation: StageFacts) -> Verdict | None:  # noqa: ARG001, as every stage
     """Return a verdict if the devices of a candidate are too small even for the shortest sequence, else None.
 
     The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
     """
-    found = profile_memory.fit(candidate.profile, candidate.accelerator)
-    if isinstance(found, Unknown) or found.longest:
+    fit = profile_memory.fit(candidate.profile, candidate.accelerator)
+    if isinstance(fit, Unknown) or fit.longest:
         return None
-    taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"
-    usable = f"the engine may use {gibibytes(found.usable)} of a device of {candidate.class_name}"
+    taken = f"weights take {gibibytes(fit.weights)}, overhead {gibibytes(fit.overhead)}"
+    usable = f"the engine may use {gibibytes(fit.usable)} of a device of {candidate.class_name}"
     return Verdict(Reason.FIT, f"{taken}; {usable}")
 
 
-def _cluster(candidate: Candidate, situation: Situation) -> Verdict | None:
-    found = situation.nodes(candidate)
-    if found is None or found:
+def _cluster(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+    nodes = situation.nodes(candidate)
+    if nodes is None or nodes:
         return None
     return Verdict(Reason.ABSENT, f"no node has the labels and devices of {candidate.class_name}")
 
 
-def _nodes(candidate: Candidate, situation: Situation) -> Verdict | None:
-    found = situation.nodes(candidate)
+def _nodes(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+    nodes = situation.nodes(candidate)
     chips = candidate.chips_per_pod
     pods = candidate.pods_per_replica
-    if found is None or not chips:
+    if nodes is None or not chips:
         return None
-    room = sum(node.allocatable // chips for node in found)
+    room = sum(node.allocatable // chips for node in nodes)
     if room >= pods:
         return None
     if room:
         return Verdict(Reason.NODES, f"a replica needs {pods} pods of {chips} devices, but nodes have room for {room}")
-    largest = max((node.allocatable for node in found), default=0)
+    largest = max((node.allocatable for node in nodes), default=0)
     replica = f"{chips} devices in a pod" if pods == 1 else f"{pods} pods of {chips} devices"
     return Verdict(Reason.NODES, f"a replica needs {replica}, but the largest node has {largest}")
 
