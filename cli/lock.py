@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cli import named_stack
 from composition import LockFile, locking
-from composition.locking import Locking, Request
+from composition.locking import LockReport, Request
 from composition.sources import Configuration
 from models import lock
 from models.problems import Problem
@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
     stack = named_stack.of(options)
     file = LockFile(Path.cwd(), options.file, must_exist=options.check)
 
-    def work(tree: object) -> Locking:
+    def work(tree: object) -> LockReport:
         request = Request(Configuration(tree), stack.name, stack.target, file, stack.outputs, tuple(options.update))
         if options.check:
             return locking.check(request)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import planning
 from composition import selecting, sources
@@ -14,12 +14,13 @@ from facts.live_objects import named_place
 from facts.lock_file import LockFile
 from judging import needs
 from manifests.assembly import objects, render
+from models import trees
 from models.load import Loaded, load
 from models.lock import Lock, LockedCluster, block_of
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo, warning
 from models.selection import LockedProfile
-from planning.ground.cluster_facts import LiveObjects, Unknown
+from planning.ground.cluster_facts import Unknown
 from planning.ground.marks import Identity, StackName
 from planning.plans import StackPlan
 from planning.routes import acceptance
@@ -40,7 +41,7 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass(frozen=True, slots=True)
-class GivenLock:
+class LockReading:
     """The lock of a stack, or the problems of the lock's file."""
 
     lock: Lock | None
@@ -61,19 +62,19 @@ class GivenLock:
 
 def read(
     lock: LockFile | None, configuration: Configuration, name: StackName, outputs: "Outputs | None" = None
-) -> GivenLock:
+) -> LockReading:
     """Read the lock of the stack called `name`. `configuration` has its earlier names under `formerly`.
 
     `outputs` are the outputs of the platform, which the lock is compared with; None if they were not read.
     """
     if lock is None:
-        return GivenLock(None, is_used=False)
+        return LockReading(None, is_used=False)
     try:
         found = lock.read(Identity(name, _earlier_names(configuration.tree)))
     except ConfigError as error:
-        return GivenLock(None, error.problems)
+        return LockReading(None, error.problems)
     problems = _platform_problems(configuration, outputs, found, f"python -m cli lock {name.stack}")
-    return GivenLock(found, outdated=tuple(problems))
+    return LockReading(found, outdated=tuple(problems))
 
 
 def _platform_problems(
@@ -116,33 +117,31 @@ def _leaves(value: object, at: Path) -> Iterator[tuple[Path, object]]:
 
 
 def _earlier_names(tree: object) -> tuple[str, ...]:
-    names = cast("dict[str, Any]", tree).get("formerly") if isinstance(tree, dict) else None
-    listed = cast("list[object]", names) if isinstance(names, list) else []
-    return tuple(each for each in listed if isinstance(each, str))
+    return tuple(name for name in trees.sequence(trees.at(tree, "formerly")) if isinstance(name, str))
 
 
 def with_contents(
-    loaded: Loaded, given: GivenLock, name: StackName, target: Target
+    loaded: Loaded, reading: LockReading, name: StackName, target: Target
 ) -> tuple[Loaded, tuple[Problem, ...]]:
     """Return the stack with the pins of its lock and the sizes of its sources, and warnings about both."""
-    locked = apply(loaded, given, name, target)
+    locked = apply(loaded, reading, name, target)
     sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
     return sized, (*locked.warnings, *warnings)
 
 
-def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> Locked:
+def apply(loaded: Loaded, reading: LockReading, name: StackName, target: Target) -> Locked:
     """Return the stack with the pins of its lock. A cluster without a name in the configuration gets the locked name.
 
     If the lock has mistakes, a later step refuses the stack. Until then, all sources have a placeholder size, so that
     no source is asked for its size, and no size is reported as missing.
     """
-    if not given.is_used:
+    if not reading.is_used:
         return Locked(loaded, {}, ())
-    if given.problems:
+    if reading.problems:
         stand_ins = dict.fromkeys(sizes.questions(loaded).values(), _STAND_IN)
         return Locked(sizes.with_answers(loaded, stand_ins)[0], {}, ())
-    locked = _with_problems(locks.apply(loaded, given.lock, name.stack), given.outdated)
-    cluster = None if given.lock is None else given.lock.cluster
+    locked = _with_problems(locks.apply(loaded, reading.lock, name.stack), reading.outdated)
+    cluster = reading.lock and reading.lock.cluster
     spec = locked.loaded.stack.cluster
     if cluster is None or cluster.name is None or spec.name is not None:
         return locked
@@ -184,9 +183,9 @@ def platform(configuration: Configuration, outputs: "Outputs | None", lock: Lock
         return outputs
     from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
 
-    values = dict[str, object]() if outputs is None else outputs.values
-    secrets = frozenset[str]() if outputs is None else outputs.secrets
-    return Outputs({**values, named.output: lock.cluster.platform}, secrets - {named.output})
+    outputs = outputs or Outputs({}, frozenset())
+    values = {**outputs.values, named.output: lock.cluster.platform}
+    return Outputs(values, outputs.secrets - {named.output})
 
 
 def _locked_platform(configuration: Configuration, lock: Lock | None) -> "Reference | None":
@@ -198,7 +197,7 @@ def _locked_platform(configuration: Configuration, lock: Lock | None) -> "Refere
 
 
 @dataclass(frozen=True, slots=True)
-class Locking:
+class LockReport:
     """The lock that a command makes or checks."""
 
     lock: Lock
@@ -228,67 +227,68 @@ class Request:
         return f"python -m cli lock {self.name.stack}"
 
 
-def check(request: Request) -> Locking:
+def check(request: Request) -> LockReport:
     """Ask all sources, and return their differences from the lock. Raises `ConfigError` if there is no lock."""
-    loaded, given, _ = _load(request)
-    if given.lock is None:
+    loaded, reading, _ = _load(request)
+    if reading.lock is None:
         raise ConfigError([Problem(Path("--check"), "has no lock to compare with", f"run `{request.command}`")])
     lockables = tuple(locks.lockables(loaded.stack))
     answers = _ask(lockables)
-    differences = contents.differences(lockables, given.lock, answers, request.command)
-    return Locking(given.lock, (*given.outdated, *differences))
+    differences = contents.differences(lockables, reading.lock, answers, request.command)
+    return LockReport(reading.lock, (*reading.outdated, *differences))
 
 
-def make(request: Request) -> Locking:
+def make(request: Request) -> LockReport:
     """Return the lock of a stack. Sources with a pin are asked only if their block is to be updated.
 
     Raises `ConfigError` with all mistakes of the stack and of its earlier lock.
     """
-    loaded, given, profiles = _load(request)
-    earlier = given.lock
+    loaded, reading, profiles = _load(request)
+    earlier = reading.lock
     lockables = tuple(locks.lockables(loaded.stack))
-    _refuse_unknown_blocks(request, [*(each.at for each in lockables), *profiles], loaded)
+    _refuse_unknown_blocks(request, [*(lockable.at for lockable in lockables), *profiles], loaded)
     answers = _ask(tuple(contents.stale(lockables, earlier, request.updated)))
     now = datetime.now(UTC).strftime(_TIME)
     stack = str(request.name)
     pins = contents.pins(lockables, earlier, answers, (), now)
     failures = tuple(contents.failures(answers))
     if failures:
-        return Locking(Lock(stack, pins, None if earlier is None else earlier.cluster, profiles=profiles), failures)
+        return LockReport(Lock(stack, pins, earlier and earlier.cluster, profiles=profiles), failures)
     locked = locks.apply(loaded, Lock(stack, pins), request.name.stack).loaded
     plan = planning.plan(locked, request.name)
-    fresh = [each for each in lockables if contents.current_pin(each, earlier) is None]
+    fresh = [lockable for lockable in lockables if contents.current_pin(lockable, earlier) is None]
     running, warnings = _running(request, locked, plan, fresh)
     pins = contents.pins(lockables, earlier, answers, running, now)
     cluster = _cluster(request, locked, plan, earlier, now)
-    outdated = () if CLUSTER in request.updated else _as_warnings(given.outdated)
-    return Locking(Lock(stack, pins, cluster, profiles=profiles), (), (*outdated, *warnings))
+    if CLUSTER not in request.updated:
+        warnings = (*_as_warnings(reading.outdated), *warnings)
+    return LockReport(Lock(stack, pins, cluster, profiles=profiles), (), warnings)
 
 
-def _load(request: Request) -> tuple[Loaded, GivenLock, Mapping[Path, LockedProfile]]:
+def _load(request: Request) -> tuple[Loaded, LockReading, Mapping[Path, LockedProfile]]:
     """Return the stack, its earlier lock, and the profiles to write into its new lock."""
-    given = read(request.file, request.configuration, request.name, request.platform)
+    reading = read(request.file, request.configuration, request.name, request.platform)
     tree = request.configuration.tree
     outputs = request.platform
     if CLUSTER not in request.updated:
-        outputs = platform(request.configuration, outputs, given.lock)
-    files = sources.read(request.configuration, given.problems, outputs)
+        outputs = platform(request.configuration, outputs, reading.lock)
+    files = sources.read(request.configuration, reading.problems, outputs)
     try:
         selection = selecting.select(
-            tree, files, given.lock, request.name.stack, request.target, given.problems, request.updated
+            tree, files, reading.lock, request.name.stack, request.target, reading.problems, request.updated
         )
         files = selection.with_documents(files)
-        loaded = load(tree, given.problems, files.sources, selection.layers)
+        loaded = load(tree, reading.problems, files.sources, selection.layers)
         loaded.finish()
         files.refuse_ambiguities()
     except ConfigError as error:
         raise files.complete(error) from None
-    return loaded, given, selection.profiles_of_lock
+    return loaded, reading, selection.profiles_of_lock
 
 
 def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:
-    answers = source_sizes.contents(each.question for each in lockables)
-    return {each.at: answers[each.question] for each in lockables}
+    answers = source_sizes.contents(lockable.question for lockable in lockables)
+    return {lockable.at: answers[lockable.question] for lockable in lockables}
 
 
 def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loaded) -> None:
@@ -298,12 +298,10 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
         if name in known:
             continue
         service = loaded.stack.services.get(name)
-        cache = None if service is None else cache_of(service)
-        remedy = (
-            f"write --update caches.{cache}, the cache with the weights of {name}"
-            if cache
-            else f"known: {', '.join(known)}"
-        )
+        cache = service and cache_of(service)
+        remedy = f"known: {', '.join(known)}"
+        if cache:
+            remedy = f"write --update caches.{cache}, the cache with the weights of {name}"
         raise ConfigError([Problem(Path("--update"), f"names no block of the lock ({name})", remedy)])
 
 
@@ -317,18 +315,17 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
         return earlier.cluster
     spec = loaded.stack.cluster
     needed = needs.of(objects(render(plan)), plan)
-    live = request.target.facts(spec, needed).gateways if needed.gateways else Unknown("nobody asks")
     accepted = None
-    if not isinstance(live, Unknown):
-        accepted = sorted(str(each.ref) for each in live.gateways if each.accepted and acceptance.is_gateway(each.ref))
-    named = None if request.platform is None else request.configuration.platform
-    values = None if named is None or request.platform is None else request.platform.values.get(named.output)
-    return LockedCluster.default(
-        name=spec.name or request.target.name(spec),
-        gateways=None if accepted is None else tuple(accepted),
-        platform=values or {},
-        asked=now,
-    )
+    if needed.gateways:
+        live = request.target.facts(spec, needed).gateways
+        if not isinstance(live, Unknown):
+            refs = (gateway.ref for gateway in live.gateways if gateway.accepted)
+            accepted = tuple(sorted(str(ref) for ref in refs if acceptance.is_gateway(ref)))
+    values = None
+    if request.platform is not None and (named := request.configuration.platform) is not None:
+        values = request.platform.values.get(named.output)
+    name = spec.name or request.target.name(spec)
+    return LockedCluster.default(name=name, gateways=accepted, platform=values or {}, asked=now)
 
 
 def _running(
@@ -340,23 +337,29 @@ def _running(
     The warnings are about workloads and Jobs that could not be read.
     """
     requested = set(map(_fetched_by, lockables))
-    fetchers = [each for each in _fetchers(plan) if (each.block, each.by_pods) in requested]
-    kinds = {(each.kind, each.namespace) for each in fetchers}
-    live = request.target.objects(loaded.stack.cluster, kinds, {}) if kinds else LiveObjects({})
+    fetchers = [fetcher for fetcher in _fetchers(plan) if (fetcher.block, fetcher.by_pods) in requested]
+    if not fetchers:
+        return frozenset(), ()
+    kinds = {(fetcher.kind, fetcher.namespace) for fetcher in fetchers}
+    live = request.target.objects(loaded.stack.cluster, kinds, {})
     if isinstance(live, Unknown):
-        return frozenset(), (_unknown_pods(live.reason),) if any(each.by_pods for each in fetchers) else ()
+        if any(fetcher.by_pods for fetcher in fetchers):
+            return frozenset(), (_unknown_pods(live.reason),)
+        return frozenset(), ()
     texts = dict[tuple[str, bool], set[str]]()
-    for each in fetchers:
-        found = live.objects.get(named_place(each.kind, each.namespace, each.name))
-        if found is not None:
-            texts.setdefault((each.block, each.by_pods), set()).update(_texts(found.content.get("spec")))
-    places = (each.at for each in lockables if fetched_text(each.source) in texts.get(_fetched_by(each), ()))
+    for fetcher in fetchers:
+        live_object = live.objects.get(named_place(fetcher.kind, fetcher.namespace, fetcher.name))
+        if live_object is not None:
+            texts.setdefault((fetcher.block, fetcher.by_pods), set()).update(_texts(live_object.content.get("spec")))
+    places = (
+        lockable.at for lockable in lockables if fetched_text(lockable.source) in texts.get(_fetched_by(lockable), ())
+    )
     return frozenset(places), tuple(map(_refused_kind, live.refused))
 
 
-def _fetched_by(each: Lockable) -> tuple[str, bool]:
+def _fetched_by(lockable: Lockable) -> tuple[str, bool]:
     """Return the name of the block, and whether serving pods fetch the source."""
-    return block_of(each.at), each.by_pods
+    return block_of(lockable.at), lockable.by_pods
 
 
 def _unknown_pods(reason: str) -> Problem:

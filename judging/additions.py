@@ -16,13 +16,13 @@ from manifests.assembly import Component
 from manifests.objects import Manifest, Rendered
 from models.paths import Path
 from models.problems import Problem, warning
+from models.trees import EMPTY
 from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Unknown
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
 """Kinds that are not read from the cluster. Some hold secrets. The others have no list or map that writers set as a
 whole and that somebody could change."""
-_NONE: Mapping[str, str] = {}
 _Tree = Mapping[str, Any]
 
 
@@ -91,11 +91,11 @@ def _annotate(rendered: Rendered, live: LiveObjects) -> Rendered:
     if current is None:
         return rendered
     names = "; ".join(map(str, additions(rendered.manifest, current)))
-    text = names or current.content["metadata"].get("annotations", _NONE).get(labels.TAKEN_BACK)
+    text = names or current.content["metadata"].get("annotations", EMPTY).get(labels.TAKEN_BACK)
     if text is None:
         return rendered
     metadata = rendered.manifest["metadata"]
-    annotations = {**metadata.get("annotations", _NONE), labels.TAKEN_BACK: text}
+    annotations = {**metadata.get("annotations", EMPTY), labels.TAKEN_BACK: text}
     return replace(rendered, manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
 
 

@@ -206,6 +206,8 @@ class StackPlan:
     """Namespaces to create."""
     namespace_origins: Mapping[str, Path]
     """Path in the configuration of the name of each namespace that has objects of the stack."""
+    sections: Mapping[str, Path]
+    """Path of the section of the configuration of each owner of objects."""
     retain_namespaces: bool
     """Whether the namespaces stay in the cluster after they are removed from the stack."""
     protect_namespaces: bool
@@ -241,14 +243,6 @@ class StackPlan:
         if object_id.part is parts.NAMESPACE:
             return Path("namespaceOptions", "create")
         return self.sections.get(object_id.owner, Path())
-
-    @property
-    def sections(self) -> Mapping[str, Path]:
-        """Return the path of the section of the configuration of each owner of objects."""
-        variants = {variant.owner: variant.path for service in self.services for variant in service.variants}
-        caches = {cache.owner: cache.fill.path for cache in self.caches}
-        metering = dict.fromkeys((interceptor.OWNER, *(grant.owner for grant in self.grants)), Path("interceptor"))
-        return {**variants, **caches, **metering}
 
     @property
     def relations(self) -> Relations:
@@ -302,20 +296,31 @@ def decide(
     services = tuple(_service(key, resolved, mirroring.get(key, set()), profiles) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release, resolved.fill_requests) for key in sorted(stack.caches))
     metering = interceptor.plan(stack, resolved.contexts.of(PRIMARY), name)
+    grants = tuple(_grants(stack, services, name))
     return StackPlan(
         identity=Identity(name, tuple(stack.formerly)),
         release=stack.release,
         labels=stack.labels,
         namespaces=_created_namespaces(stack, services, caches, metering),
         namespace_origins=_namespace_origins(stack),
+        sections=_sections(services, caches, grants),
         retain_namespaces=stack.namespace_options.retain,
         protect_namespaces=stack.namespace_options.protect,
         services=services,
         interceptor=metering,
         interceptor_network=network.of_interceptor(metering, resolved.contexts),
-        grants=tuple(_grants(stack, services, name)),
+        grants=grants,
         caches=caches,
     )
+
+
+def _sections(
+    services: Iterable[ServicePlan], caches: Iterable[StoragePlan], grants: Iterable[InterceptorGrant]
+) -> dict[str, Path]:
+    """Return the path of the section of the configuration of each owner of objects."""
+    variants = {variant.owner: variant.path for service in services for variant in service.variants}
+    metering = dict.fromkeys((interceptor.OWNER, *(grant.owner for grant in grants)), Path("interceptor"))
+    return {**variants, **{cache.owner: cache.fill.path for cache in caches}, **metering}
 
 
 def _namespace_origins(stack: Stack) -> dict[str, Path]:

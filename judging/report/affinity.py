@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from models.trees import EMPTY
 from planning.ground.inventory import Requirement
 from planning.hardware.placement import REQUIRED, Placement
-
-_NONE: Mapping[str, Any] = {}
 
 
 def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
@@ -15,7 +14,7 @@ def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     Source: Kubernetes API, NodeSelector. A term without conditions matches no node. Conditions in `matchFields`
     count as met.
     """
-    required = (affinity.get("nodeAffinity") or _NONE).get(REQUIRED)
+    required = (affinity.get("nodeAffinity") or EMPTY).get(REQUIRED)
     if not required:
         return True
     return any(_meets(term, labels) for term in required.get("nodeSelectorTerms", ()))
@@ -49,7 +48,7 @@ def further_demands(placement: Placement) -> tuple[str, ...]:
 
 def _further_demands(placement: Placement) -> Iterator[str]:
     for name in ("podAffinity", "podAntiAffinity"):
-        if (placement.affinity.get(name) or _NONE).get(REQUIRED):
+        if (placement.affinity.get(name) or EMPTY).get(REQUIRED):
             yield name
     if any(
         constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"

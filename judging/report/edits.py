@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from judging.report import running
 from models import credentials
+from models.trees import EMPTY
 
 _ENGINES = ("vllm", "engine")
-_NONE: Mapping[str, Any] = {}
 _SHOWN = re.compile(
     r"\d{1,9}(\.\d{1,6})?(Ki|Mi|Gi|Ti|K|M|G|T|s|m|h|%)?|true|false|auto|none|(b?float|f[pl]|int)\d+(_e\dm\d)?"
 )
@@ -32,10 +32,10 @@ def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[st
     ]
     differences += [] if first.get("resources") == second.get("resources") else ["resources"]
     others = ("initContainers", "volumes", "nodeSelector", "tolerations", "affinity", "securityContext")
-    spec = before.get("spec", _NONE)
-    other_spec = after.get("spec", _NONE)
+    spec = before.get("spec", EMPTY)
+    other_spec = after.get("spec", EMPTY)
     differences += [_titles.get(name, name) for name in others if spec.get(name) != other_spec.get(name)]
-    metadata = (before.get("metadata", _NONE), after.get("metadata", _NONE))
+    metadata = (before.get("metadata", EMPTY), after.get("metadata", EMPTY))
     differences += [
         f"{name} of pods" for name in ("labels", "annotations") if metadata[0].get(name) != metadata[1].get(name)
     ]
@@ -48,7 +48,7 @@ _titles: Mapping[str, str] = {"initContainers": "init containers", "securityCont
 
 
 def _engine(template: Mapping[str, Any]) -> Mapping[str, Any]:
-    containers = template.get("spec", _NONE).get("containers") or (_NONE,)
+    containers = template.get("spec", EMPTY).get("containers") or (EMPTY,)
     return next((container for container in containers if container.get("name") in _ENGINES), containers[0])
 
 

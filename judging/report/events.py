@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from judging.report import shapes
+from models.trees import EMPTY
 
 _QUIET = frozenset({"same", "read", "refresh"})
-_NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Step:
     def place(self) -> tuple[str, str, str, str]:
         """Return API group, kind, namespace and name of the object."""
         content = self.new or self.old
-        metadata = content.get("metadata", _NONE)
+        metadata = content.get("metadata", EMPTY)
         group = content.get("apiVersion", "").rpartition("/")[0]
         return group, self.kind, metadata.get("namespace", ""), metadata.get("name", "")
 
@@ -244,7 +244,7 @@ def _step(metadata: _Metadata, *, is_drift: bool) -> Step:
 
 def _inputs(state: _State | None) -> Mapping[str, Any]:
     if state is None or state.inputs is None:
-        return _NONE
+        return EMPTY
     return shapes.readable(state.inputs)
 
 

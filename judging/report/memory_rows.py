@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judging.report import running
+from models.trees import EMPTY
 from planning.fit import memory, served
 from planning.fit.memory import Fit
 from planning.ground.cluster_facts import Unknown
@@ -12,7 +13,6 @@ from planning.plans import StackPlan
 from planning.serving.device_memory import gibibytes
 from planning.serving.workload import Workload
 
-_NONE: Mapping[str, Any] = {}
 _PLACES = ("initContainers", "volumes", "affinity", "nodeSelector")
 """Fields of a pod that decide which weights and which devices the pod has."""
 
@@ -59,7 +59,7 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
     have the same weights and devices before and after the change (`is_comparable`).
     """
     after = workload.fit
-    spec = running.template(workload.kind, old).get("spec", _NONE)
+    spec = running.template(workload.kind, old).get("spec", EMPTY)
     containers = [
         container for container in spec.get("containers", ()) if container.get("name") == workload.engine.name
     ]
@@ -74,5 +74,5 @@ def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
 
 def is_comparable(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Tell whether pods have the same weights and devices before and after a change."""
-    before, after = (running.template(kind, workload).get("spec", _NONE) for workload in (old, new))
+    before, after = (running.template(kind, workload).get("spec", EMPTY) for workload in (old, new))
     return all(before.get(name) == after.get(name) for name in _PLACES)

@@ -6,9 +6,8 @@ from typing import Any
 
 from judging.report.events import Step
 from judging.report.words import PathOperation
+from models.trees import EMPTY
 from planning.ground import labels
-
-_NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +44,17 @@ def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
 
 def _service(step: Step) -> str:
     """Return the service of a route: the value of the route's service label, else the name of the route."""
-    metadata = (step.new or step.old).get("metadata", _NONE)
-    return metadata.get("labels", _NONE).get(labels.SERVICE) or metadata.get("name", "")
+    metadata = (step.new or step.old).get("metadata", EMPTY)
+    return metadata.get("labels", EMPTY).get(labels.SERVICE) or metadata.get("name", "")
 
 
 def _addresses(route: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, int]]]:
     """Yield backend address of a route, with the weights of its backends."""
-    spec = route.get("spec", _NONE)
+    spec = route.get("spec", EMPTY)
     for rule in spec.get("rules") or ():
         backends = {backend.get("name", ""): backend.get("weight", 1) for backend in rule.get("backendRefs") or ()}
-        for match in rule.get("matches") or (_NONE,):
-            path = match.get("path", _NONE).get("value", "/")
+        for match in rule.get("matches") or (EMPTY,):
+            path = match.get("path", EMPTY).get("value", "/")
             named = "".join(f" [{header.get('name', '')}]" for header in match.get("headers") or ())
             for host in spec.get("hostnames") or ("",):
                 yield f"{host}{path}{named}", backends

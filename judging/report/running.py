@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 from models.accelerators import ExtendedResource
+from models.trees import EMPTY
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.hardware.accelerators import AcceleratorClass
 
@@ -21,7 +22,6 @@ _TEMPLATES: Mapping[str, tuple[str, ...]] = {
 }
 """Path of the pod template by kind of workload; for a LeaderWorkerSet, the template of the workers."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ def of_object(
     """
     if kind not in WORKLOADS or not content:
         return None
-    spec = content.get("spec", _NONE)
-    pod = template(kind, content).get("spec", _NONE)
-    limits = [container.get("resources", _NONE).get("limits", _NONE) for container in pod.get("containers", ())]
+    spec = content.get("spec", EMPTY)
+    pod = template(kind, content).get("spec", EMPTY)
+    limits = [container.get("resources", EMPTY).get("limits", EMPTY) for container in pod.get("containers", ())]
     devices = {name: int(number) for amounts in limits for name, number in amounts.items() if _is_device(name, number)}
     size = 1
     if kind == "LeaderWorkerSet":
-        size = spec.get("leaderWorkerTemplate", _NONE).get("size", 1)
+        size = spec.get("leaderWorkerTemplate", EMPTY).get("size", 1)
     replicas = spec.get("replicas")
     accelerator = _class(devices.keys(), pod, classes, planned)
     return RunningPods(
@@ -71,22 +71,22 @@ def of_object(
 
 def template(kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the pod template of a workload; for a LeaderWorkerSet, the template of the workers."""
-    return reduce(lambda tree, key: tree.get(key, _NONE), _TEMPLATES.get(kind, ("spec", "template")), content)
+    return reduce(lambda tree, key: tree.get(key, EMPTY), _TEMPLATES.get(kind, ("spec", "template")), content)
 
 
 def template_fields(kind: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the subtree of the pod template from a workload's tree of fields (FieldsV1)."""
-    return reduce(lambda tree, key: tree.get(f"f:{key}", _NONE), _TEMPLATES[kind], fields)
+    return reduce(lambda tree, key: tree.get(f"f:{key}", EMPTY), _TEMPLATES[kind], fields)
 
 
 def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the labels of a workload's pods; for a LeaderWorkerSet, the labels of the leaders."""
-    groups = content.get("spec", _NONE).get("leaderWorkerTemplate", _NONE)
+    groups = content.get("spec", EMPTY).get("leaderWorkerTemplate", EMPTY)
     if kind == "LeaderWorkerSet":
-        leader = groups.get("leaderTemplate", _NONE)
+        leader = groups.get("leaderTemplate", EMPTY)
     else:
         leader = template(kind, content)
-    return leader.get("metadata", _NONE).get("labels", _NONE)
+    return leader.get("metadata", EMPTY).get("labels", EMPTY)
 
 
 def _is_device(name: str, number: object) -> bool:
@@ -115,13 +115,13 @@ def _class(
 def _required_labels(pod: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     """Return the labels that the nodes of a pod must have, expression with its possible values."""
     required = (
-        pod.get("affinity", _NONE)
-        .get("nodeAffinity", _NONE)
-        .get("requiredDuringSchedulingIgnoredDuringExecution", _NONE)
+        pod.get("affinity", EMPTY)
+        .get("nodeAffinity", EMPTY)
+        .get("requiredDuringSchedulingIgnoredDuringExecution", EMPTY)
     )
     labels = dict[str, frozenset[str]]()
     for term in required.get("nodeSelectorTerms", ()):
         for expression in term.get("matchExpressions", ()):
             if expression.get("operator") == "In":
                 labels[expression.get("key", "")] = frozenset(expression.get("values", ()))
-    return {**labels, **{key: frozenset((value,)) for key, value in pod.get("nodeSelector", _NONE).items()}}
+    return {**labels, **{key: frozenset((value,)) for key, value in pod.get("nodeSelector", EMPTY).items()}}

@@ -17,7 +17,7 @@ from planning.selection.fleet import Fleet
 from planning.selection.leading import Lead
 from planning.selection.records import Candidate, Evaluation, reasons
 from planning.selection.seats import Questions, Seat
-from planning.selection.stages import Situation
+from planning.selection.stages import StageFacts
 
 _STAND_IN = {"model": {"source": "hf://Qwen/Qwen3-0.6B"}, "accelerator": "nvidia"}
 """Keys that replace a missing profile. Mistakes that follow from these keys are not reported."""
@@ -170,7 +170,7 @@ class _Decider:
 
 def table(seat: Seat, catalogue: Catalogue, fleet: Fleet) -> Evaluation:
     """Return the table of all candidates for the question of a seat."""
-    situation = Situation(seat.question, catalogue.classes, fleet, seat.node_selector)
+    situation = StageFacts(seat.question, catalogue.classes, fleet, seat.node_selector)
     return evaluate(catalogue.candidates(seat.question.model), situation)
 
 

@@ -8,14 +8,14 @@ from itertools import groupby
 
 from planning.selection.preferences import preferences
 from planning.selection.records import SCOPES, Candidate, Evaluation, Reason, Row
-from planning.selection.stages import COMPARISON, SCOPE, STAGES, Situation, Stage, preferred_place
+from planning.selection.stages import COMPARISON, SCOPE, STAGES, Stage, StageFacts, preferred_place
 
 SCORES = ("selection.accelerators", "type", "accelerator", "metric", "precision", "default")
 """Names of the scores, the most important first."""
 _Scores = tuple[int, int, tuple[int, int, str], int, int, int]
 
 
-def evaluate(candidates: Iterable[Candidate], situation: Situation, stages: tuple[Stage, ...] = STAGES) -> Evaluation:
+def evaluate(candidates: Iterable[Candidate], situation: StageFacts, stages: tuple[Stage, ...] = STAGES) -> Evaluation:
     """Return the table of a selection among the profiles of a model, with the selected profile, if there is one."""
     ordered = sorted(candidates, key=_identity)
     remaining = ordered
@@ -47,7 +47,7 @@ def _identity(candidate: Candidate) -> tuple[int, str]:
     return SCOPES.index(candidate.scope), candidate.id
 
 
-def _filter(candidates: list[Candidate], stage: Stage, situation: Situation) -> tuple[list[Candidate], list[Row]]:
+def _filter(candidates: list[Candidate], stage: Stage, situation: StageFacts) -> tuple[list[Candidate], list[Row]]:
     passed = list[Candidate]()
     rows = list[Row]()
     for candidate in candidates:
@@ -71,7 +71,7 @@ def _nearest(candidates: list[Candidate]) -> tuple[list[Candidate], list[Row]]:
     return [candidate for candidate in candidates if candidate.scope is nearest], rows
 
 
-def _compare(candidates: list[Candidate], situation: Situation) -> tuple[list[Row], tuple[Candidate, ...]]:
+def _compare(candidates: list[Candidate], situation: StageFacts) -> tuple[list[Row], tuple[Candidate, ...]]:
     """Return rows by rank, and the candidates of the first rank."""
     if not candidates:
         return [], ()
@@ -107,7 +107,7 @@ def _rows(
     yield from (Row(candidate, COMPARISON, reason, detail, named, rank) for candidate in group)
 
 
-def _scores(candidate: Candidate, situation: Situation) -> _Scores:
+def _scores(candidate: Candidate, situation: StageFacts) -> _Scores:
     """Return the scores of a candidate; lower scores are better."""
     orders = preferences()
     profile = candidate.profile

@@ -21,7 +21,7 @@ from planning.selection.records import Candidate, Reason, Verdict
 
 
 @dataclass(frozen=True)
-class Situation:
+class StageFacts:
     """All that a stage needs besides a candidate: the question, the accelerator classes and the nodes."""
 
     question: Question
@@ -51,7 +51,7 @@ class Stage(NamedTuple):
     """One filter: its name, and a function that returns why a candidate is dropped, or None if the candidate stays."""
 
     name: str
-    judge: Callable[[Candidate, Situation], Verdict | None]
+    judge: Callable[[Candidate, StageFacts], Verdict | None]
 
 
 def images_of(candidate: Candidate) -> frozenset[ImageReference]:
@@ -77,20 +77,20 @@ def _parse(text: str) -> ImageReference | None:
         return None
 
 
-def _name(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _name(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     named = situation.question.profile
     if named is None or candidate.id == named:
         return None
     return Verdict(Reason.NAME, f"selection.profile is {named}")
 
 
-def _image(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _image(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     if situation.image is None or situation.image in images_of(candidate):
         return None
     return Verdict(Reason.IMAGE, f"its image is not {situation.question.image}")
 
 
-def _type(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _type(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     question = situation.question
     places = preferences().types
     default = "optimized" if question.profile is None else "unoptimized"
@@ -101,12 +101,12 @@ def _type(candidate: Candidate, situation: Situation) -> Verdict | None:
     return Verdict(Reason.TYPE, f"its type is {maturity}, below the minimum {minimum}")
 
 
-def _metric(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _metric(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     metric = candidate.profile.metric
     return _mismatch(Reason.METRIC, situation.question.metric, metric, metric or "no metric")
 
 
-def _precision(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _precision(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     requested = situation.question.precision
     if requested == "auto":
         return None
@@ -114,7 +114,7 @@ def _precision(candidate: Candidate, situation: Situation) -> Verdict | None:
     return _mismatch(Reason.PRECISION, requested, precision, precision or "no precision")
 
 
-def _device_count(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _device_count(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     count = candidate.profile.device_count
     return _mismatch(Reason.DEVICE_COUNT, situation.question.device_count, count, f"{count} devices")
 
@@ -126,7 +126,7 @@ def _mismatch(reason: Reason, requested: object, value: object, words: str) -> V
     return Verdict(reason, f"{words} instead of {requested}")
 
 
-def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _accelerator(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     question = situation.question
     accelerator = candidate.accelerator
     if accelerator is None:
@@ -142,7 +142,7 @@ def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
     return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} is not in selection.accelerators: {listed}")
 
 
-def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
+def preferred_place(candidate: Candidate, situation: StageFacts) -> int | None:
     """Return the index in `selection.accelerators` of a candidate's class, or of a class that covers it; else None."""
     for index, name in enumerate(situation.question.accelerators):
         listed = situation.classes.get(name)
@@ -153,7 +153,7 @@ def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
     return None
 
 
-def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _device_memory(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     requested = situation.question.min_device_memory
     accelerator = candidate.accelerator
     if requested is None or accelerator is None:
@@ -165,7 +165,7 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
     return Verdict(Reason.DEVICE_MEMORY, f"a device has {gibibytes(accelerator.memory)}, less than {requested}")
 
 
-def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
+def _fit(candidate: Candidate, situation: StageFacts) -> Verdict | None:  # noqa: ARG001, as every stage
     """Return a verdict if the devices of a candidate are too small even for the shortest sequence, else None.
 
     The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
@@ -178,14 +178,14 @@ def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa:
     return Verdict(Reason.FIT, f"{taken}; {usable}")
 
 
-def _cluster(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _cluster(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     nodes = situation.nodes(candidate)
     if nodes is None or nodes:
         return None
     return Verdict(Reason.ABSENT, f"no node has the labels and devices of {candidate.class_name}")
 
 
-def _nodes(candidate: Candidate, situation: Situation) -> Verdict | None:
+def _nodes(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     nodes = situation.nodes(candidate)
     chips = candidate.chips_per_pod
     pods = candidate.pods_per_replica

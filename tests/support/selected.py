@@ -16,7 +16,7 @@ from planning.selection.catalogue import Catalogue, Declared
 from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
 from planning.selection.records import Evaluation, Scope
-from planning.selection.stages import Situation
+from planning.selection.stages import StageFacts
 from tests.support import catalogue
 
 
@@ -56,7 +56,7 @@ def table(model: str, nodes: Fleet, profiles: Catalogue | None = None, **request
     accelerator = requested.pop("accelerator", None)
     selection = Selection.model_validate(requested)
     question = Question.default(**selection.__dict__, model=model, image=None, accelerator=accelerator)
-    return evaluate((profiles or shipped()).candidates(model), Situation(question, classes(), nodes, {}))
+    return evaluate((profiles or shipped()).candidates(model), StageFacts(question, classes(), nodes, {}))
 
 
 def of_nodes(nodes: Any) -> Fleet:

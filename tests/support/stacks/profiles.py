@@ -22,7 +22,7 @@ from planning.selection.catalogue import Catalogue, Declared
 from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
 from planning.selection.records import Candidate, Evaluation, Scope
-from planning.selection.stages import STAGES, Situation, Stage
+from planning.selection.stages import STAGES, Stage, StageFacts
 from planning.weights.contents import Content
 from tests.support.stacks import NAME
 
@@ -84,7 +84,7 @@ def selection(
     stages: tuple[Stage, ...] = STAGES,
 ) -> Evaluation:
     """Return the table of a question."""
-    situation = Situation(asked or question(), accelerators.classes({}), Fleet(known), {})
+    situation = StageFacts(asked or question(), accelerators.classes({}), Fleet(known), {})
     return evaluate(candidates, situation, stages)
 
 
