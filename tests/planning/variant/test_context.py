@@ -18,8 +18,8 @@ def test_the_owner_of_a_canary_is_no_key_of_a_service():
 
 def test_a_service_has_the_gateway_of_its_route_else_that_of_the_stack():
     shared = {"name": "shared", "namespace": "gateways", "provider": "istio"}
-    own = {"name": "own", "namespace": "gateways", "provider": "istio"}
-    both = stack(gateway=shared, services={"qwen": QWEN, "own": {**QWEN, "route": {"gateway": own}}})
+    separate = {"name": "own", "namespace": "gateways", "provider": "istio"}
+    both = stack(gateway=shared, services={"qwen": QWEN, "own": {**QWEN, "route": {"gateway": separate}}})
     assert context.gateway(both.services["qwen"], both).name == "shared"
     assert context.gateway(both.services["own"], both).name == "own"
     assert context.gateway(stack().services["qwen"], stack()) is None
