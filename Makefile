@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up try down setup tools test test-fast prove mutants bench check format pins facts
+.PHONY: help up try down setup tools test test-fast prove coverage mutants bench check format pins facts
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -30,12 +30,15 @@ test: tools check ## Run everything, the real engine and API server included, in
 	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not prove"
 
 test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in two processes; about a minute and a half
-	@$(VENV)/python -m pytest -n 2 --dist worksteal -m "not real and not exhaustive"
+	@$(VENV)/python -m pytest -n 2 --dist worksteal --ignore=tests/real -m "not real and not exhaustive"
 
 prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), run 10,000 mutants, and run `make try`
 	@SCHEDULER_SEEDS=200 $(VENV)/python -m pytest tests/real/test_scheduler.py
 	@MUTANTS=10000 $(VENV)/python -m pytest tests/contracts/test_mutations.py
 	@$(VENV)/python -m pytest -m prove
+
+coverage: setup ## Run the tests of `make test-fast`, and print how many statements and branches of each module they run
+	@$(VENV)/python -m pytest -n 2 --dist worksteal --ignore=tests/real -m "not real and not exhaustive" --cov --cov-report=term:skip-covered
 
 mutants: setup ## Change each line of the modules that differ from origin/main, or of MODULES, and list what no test noticed
 	@$(VENV)/python -m pip install --quiet --no-compile --require-hashes -r requirements-mutants.txt

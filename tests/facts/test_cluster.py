@@ -15,7 +15,6 @@ from planning.ground.cluster_facts import (
     NOTHING_READ,
     PARTS,
     Bundles,
-    ClusterFacts,
     GatewayRef,
     Gateways,
     LiveGateway,
@@ -176,20 +175,6 @@ def test_facts_survive_their_file(server, tmp_path):
     found = cluster.read(spec, Access(None, None), tmp_path)
     assert all(getattr(found, name) == getattr(facts, name) for name in KNOWN)
     assert all(isinstance(getattr(found, name), Unknown) for name in PARTS.keys() - KNOWN)
-
-
-def test_what_is_unknown_is_unknown_in_the_file_too(tmp_path):
-    served = Served(frozenset({"v1/Service"}))
-    (tmp_path / "facts.json").write_text(facts_file.text(ClusterFacts(served)))
-    found = facts_file.read(tmp_path / "facts.json")
-    assert found == ClusterFacts(served, **{name: Unknown(f"facts.json has no {name}") for name in PARTS})
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"apis": 1}', '{"apis": [], "routes": [{"name": "x"}]}'])
-def test_a_broken_file_is_unknown(tmp_path, text):
-    (tmp_path / "facts.json").write_text(text)
-    found = facts_file.read(tmp_path / "facts.json")
-    assert {type(part) for part in (found.apis, found.gateways, found.routes, found.metrics)} == {Unknown}
 
 
 def test_none_reads_nothing():

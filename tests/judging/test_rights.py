@@ -1,14 +1,11 @@
 """Rights that suffice to preview, deploy or look at a stack."""
 
 import pytest
-import yaml
 
-from cli import rights as command
 from cli.rights import of_composition
 from composition import Composition, Given, compose
 from judging.rights import Options, Purpose, Rights, judge
 from planning.ground.cluster_facts import NOTHING_READ, Permissions
-from tests.support import commands
 from tests.support.stacks import NAME, tree
 
 PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi", "secrets": ["registry"]}
@@ -131,19 +128,6 @@ def test_no_rule_repeats_a_wider_one():
         for place, group, resource, names, verb in narrow:
             wider = {("", group, resource, (), verb), (place, group, resource, (), verb)}
             assert not (wider - {(place, group, resource, names, verb)}) & found
-
-
-def test_the_command_prints_roles(tmp_path, capsys):
-    path = tmp_path / "stack.yaml"
-    path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": STACK}}))
-    commands.run(command, str(path), "--for", Purpose.STATUS)
-    printed = list(yaml.safe_load_all(capsys.readouterr().out))
-    assert [(each["kind"], each["metadata"].get("namespace")) for each in printed] == [
-        ("ClusterRole", None),
-        ("Role", "gateways"),
-        ("Role", "models"),
-    ]
-    assert {each["metadata"]["name"] for each in printed} == {"inference-stacks-status"}
 
 
 NEEDED = Rights({

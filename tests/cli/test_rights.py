@@ -1,0 +1,21 @@
+"""The command `rights`, which prints Roles."""
+
+import yaml
+
+from cli import rights as command
+from judging.rights import Purpose
+from tests.support import commands
+from tests.support.stacks import tree
+
+
+def test_the_command_prints_roles(tmp_path, capsys):
+    path = tmp_path / "stack.yaml"
+    path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": tree()}}))
+    commands.run(command, str(path), "--for", Purpose.STATUS)
+    printed = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [(each["kind"], each["metadata"].get("namespace")) for each in printed] == [
+        ("ClusterRole", None),
+        ("Role", "gateways"),
+        ("Role", "models"),
+    ]
+    assert {each["metadata"]["name"] for each in printed} == {"inference-stacks-status"}
