@@ -19,7 +19,7 @@ class FetchProgram(Spec):
     date: date
 
 
-def verified(digest: str, entrypoint: str) -> tuple[str, ...]:
+def with_listing(digest: str, entrypoint: str) -> tuple[str, ...]:
     """Return the command that fetches an S3 prefix, and fails if the digest of its listing is not `digest`.
 
     `digest` is the one in the lock. `entrypoint` is the path of the downloader.

@@ -378,7 +378,7 @@ def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[
     `kit` overwrite files.
     """
     if item.listing is not None:
-        return fetch_programs.verified(item.listing, *_entrypoint(source, kit=False))
+        return fetch_programs.with_listing(item.listing, *_entrypoint(source, kit=False))
     if fetch_programs.is_for_revision(item.source):
         return fetch_programs.for_revision(*_entrypoint(source, kit=False))
     if scheme(item.source) != "kit" or verify is not None:
