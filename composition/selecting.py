@@ -22,7 +22,7 @@ from models.load import NO_LAYERS, ProfileLayers, validation_problems
 from models.lock import Lock, file_name
 from models.outline import Outline, PartialCatalogue
 from models.paths import Path
-from models.problems import ConfigError, Problem, errors, warnings
+from models.problems import SEVERITIES, ConfigError, Mode, Problem, errors, warnings
 from models.profile import CatalogueFile
 from models.selection import LockedProfile
 from models.stack_layers import merge_stack
@@ -138,14 +138,14 @@ def _answers(lock: Lock | None, updated: Sequence[str] | None) -> Mapping[Path, 
 
 
 def _lock_problems(
-    outcome: Outcome, lock: Lock, answers: Mapping[Path, LockedProfile], mode: str, stack_name: str
+    outcome: Outcome, lock: Lock, answers: Mapping[Path, LockedProfile], mode: Mode, stack_name: str
 ) -> Iterator[Problem]:
     """Yield the problems of questions that the lock does not answer, with the severity that `mode` sets."""
     if mode == "skip":
         return
     command = f"python -m cli lock {stack_name}"
     for problem in decisions.lock_problems(outcome, answers, lock.file or file_name(stack_name), command):
-        yield problem if mode == "strict" else replace(problem, severity="warning")
+        yield replace(problem, severity=SEVERITIES[mode])
 
 
 def _catalogue(merged: Layer, outline: Outline) -> tuple[Catalogue, tuple[Document, ...], tuple[Problem, ...]]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Literal
 
 from judging.routes import collisions, hosts_and_ties, nested_paths
 from models.paths import Path
-from models.problems import Problem, gap
+from models.problems import Mode, Problem, gap
 from planning.ground.cluster_facts import LiveRoute, RouteMatch, Routes, Unknown
 from planning.ground.marks import Identity, Verdict
 from planning.routes import request_claims
@@ -16,9 +15,7 @@ from planning.routes.request_claims import PREFIX, RequestClaim
 __all__ = ["judge"]
 
 
-def judge(
-    routes: Iterable[PlannedRoute], identity: Identity, live: Routes | Unknown, mode: Literal["strict", "warn", "skip"]
-) -> Iterator[Problem]:
+def judge(routes: Iterable[PlannedRoute], identity: Identity, live: Routes | Unknown, mode: Mode) -> Iterator[Problem]:
     """Yield the problems between the routes of a stack and other routes on its gateways in the cluster.
 
     A route of the cluster with the namespace and name of a planned route is the same object, so it is skipped. If the

@@ -1,20 +1,18 @@
 """Collisions of planned routes with other routes in the cluster: requests that either of two routes may receive."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
 
-from models.problems import Problem, warning
+from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground.marks import Verdict
 from planning.routes.collisions import REMEDY, ClaimIndex
 from planning.routes.request_claims import RequestClaim
 
-_SEVERITIES: Mapping[str, Literal["error", "warning"]] = {"strict": "error", "warn": "warning"}
 _OLDER_WINS = "keep only one of the two routes; while both exist, the older route gets the requests"
 _UNTIL_REMOVED = "this run removes that route; until then the older route gets the requests"
 
 
 def judge(
-    ours: Iterable[RequestClaim], theirs: Mapping[Verdict, Iterable[RequestClaim]], mode: Literal["strict", "warn"]
+    ours: Iterable[RequestClaim], theirs: Mapping[Verdict, Iterable[RequestClaim]], mode: Mode
 ) -> Iterator[Problem]:
     """Yield the collisions of planned claims with other claims, by the owners of the other routes.
 
@@ -29,7 +27,7 @@ def judge(
             indices[verdict].add(claim)
     for verdict in (Verdict.ANOTHER, Verdict.FOREIGN):
         for collision in indices[verdict].collisions(ours):
-            yield Problem(collision.at, collision.what, REMEDY, severity=_SEVERITIES[mode])
+            yield Problem(collision.at, collision.what, REMEDY, severity=SEVERITIES[mode])
     for verdict, remedy in ((Verdict.UNMARKED, _OLDER_WINS), (Verdict.OURS, _UNTIL_REMOVED)):
         for collision in indices[verdict].collisions(ours):
             yield warning(collision.at, collision.what, remedy)

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal
 
-from models.problems import Problem, warning
+from models.problems import Mode, Problem, warning
 from planning.ground.marks import Verdict
 from planning.routes.nested_paths import ROOT, UNLESS_MEANT, PathIndex, name_list, name_of, taking
 from planning.routes.request_claims import RequestClaim
@@ -22,7 +21,7 @@ class _Loss:
 
 
 def judge(
-    ours: Iterable[RequestClaim], theirs: Mapping[Verdict, Iterable[RequestClaim]], mode: Literal["strict", "warn"]
+    ours: Iterable[RequestClaim], theirs: Mapping[Verdict, Iterable[RequestClaim]], mode: Mode
 ) -> Iterator[Problem]:
     """Yield the problems of planned claims inside other claims of the cluster, and of other claims inside planned ones.
 
@@ -39,7 +38,7 @@ def judge(
 
 
 def _taken_from_others(
-    ours: Iterable[RequestClaim], index: PathIndex, verdict: Verdict, mode: Literal["strict", "warn"]
+    ours: Iterable[RequestClaim], index: PathIndex, verdict: Verdict, mode: Mode
 ) -> Iterator[Problem]:
     """Yield a problem for each planned claim that takes requests from claims of the index.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from models.paths import Path
-from models.problems import Problem, gap
+from models.problems import SEVERITIES, Problem, gap
 from models.profile import Profile
 from models.source import served_name
 from models.vocabulary import amount
@@ -41,9 +41,8 @@ def judge(engine: EngineContext) -> Iterator[Problem]:
             yield gap(context.path / "model", "fit of the model", fit.reason)
     elif not fit.is_sufficient:
         remedy = ", or ".join(remedies(context, fit))
-        severity = "error" if mode == "strict" else "warning"
         at = context.path / "accelerator"
-        yield Problem(at, _what(context, fit), remedy, _dependencies(context), severity=severity)
+        yield Problem(at, _what(context, fit), remedy, _dependencies(context), severity=SEVERITIES[mode])
 
 
 def _what(context: RoleContext, found: Fit) -> str:
