@@ -33,17 +33,19 @@ Answered = Content | Unusable | Unknown
 
 def stale(lockables: Iterable[Lockable], lock: Lock | None, updated: Collection[str]) -> Iterator[Lockable]:
     """Yield the sources to ask for their content: sources without a pin, and sources of the `updated` blocks."""
-    for each in lockables:
-        if block_of(each.at) in updated or current_pin(each, lock) is None:
-            yield each
+    for lockable in lockables:
+        if block_of(lockable.at) in updated or current_pin(lockable, lock) is None:
+            yield lockable
 
 
-def current_pin(each: Lockable, lock: Lock | None) -> Pin | None:
+def current_pin(lockable: Lockable, lock: Lock | None) -> Pin | None:
     """Return the pin of a source; None if the lock has no pin, or if the source has changed since it was locked."""
-    pin = None if lock is None else lock.pins.get(each.at)
-    if pin is not None and pin.is_of(each.source, each.settings):
-        return pin
-    return None
+    if lock is None:
+        return None
+    pin = lock.pins.get(lockable.at)
+    if pin is None or not pin.is_of(lockable.source, lockable.settings):
+        return None
+    return pin
 
 
 def pins(
@@ -58,40 +60,41 @@ def pins(
     `answers` are the answers of the sources that were asked. A source without an answer keeps its pin. `running` are
     the paths of the sources that pods or Jobs in the cluster fetch by the name in the configuration, without a digest.
     """
-    found = dict[Path, Pin]()
-    for each in lockables:
-        earlier = current_pin(each, lock)
-        content = answers.get(each.at)
+    new_pins = dict[Path, Pin]()
+    for lockable in lockables:
+        at = lockable.at
+        earlier = current_pin(lockable, lock)
+        content = answers.get(at)
         if isinstance(content, Content):
-            found[each.at] = _pin(each, earlier, content, time, is_running=each.at in running)
+            new_pins[at] = _pin(lockable, earlier, content, time, is_running=at in running)
         elif earlier is not None:
-            found[each.at] = earlier
-    return found
+            new_pins[at] = earlier
+    return new_pins
 
 
-def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
+def _pin(lockable: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
     """Return the pin of a content.
 
     A first pin of a source in use is `deployed`: its pods and its claim keep what they fetched by the source's name. A
     later pin stays `deployed` only for a claim, and only until the content changes: pods fetch by its digest.
     """
     values = {
-        "was": each.source,
+        "was": lockable.source,
         "source": content.source,
         "digest": content.digest,
         "bytes": content.bytes,
         "packed": content.packed,
         "architecture": content.architecture,
-        "settings": each.settings,
+        "settings": lockable.settings,
         "origin": content.origin,
     }
     if earlier is None:
-        has_name = (content.source, content.digest) != (each.source, None)
+        has_name = (content.source, content.digest) != (lockable.source, None)
         return Pin.default(**values, asked=time, deployed=is_running and has_name)
-    has_moved = _has_moved(earlier, content)
-    is_kept = earlier.deployed and not each.by_pods and not has_moved
-    asked = time if has_moved else earlier.asked
-    return Pin.default(**values, asked=asked, moved=earlier.moved or has_moved, deployed=is_kept)
+    if _has_moved(earlier, content):
+        return Pin.default(**values, asked=time, moved=True, deployed=False)
+    is_deployed = earlier.deployed and not lockable.by_pods
+    return Pin.default(**values, asked=earlier.asked, moved=earlier.moved, deployed=is_deployed)
 
 
 def _has_moved(pin: Pin, content: Content) -> bool:
@@ -102,25 +105,27 @@ def differences(
     lockables: Iterable[Lockable], lock: Lock, answers: Mapping[Path, Answered], command: str
 ) -> Iterator[Problem]:
     """Yield problems of sources that differ from the lock, or could not be asked. `command` writes the lock."""
-    for each in lockables:
-        pin = lock.pins.get(each.at)
-        content = answers.get(each.at)
-        at = each.at / "source"
+    for lockable in lockables:
+        pin = lock.pins.get(lockable.at)
+        content = answers.get(lockable.at)
+        at = lockable.at / "source"
+        update = f"run `{command} --update {block_of(lockable.at)}`"
         if pin is None:
             yield Problem(at, f"has no block in {lock.file}", f"run `{command}`")
-        elif not pin.is_of(each.source, each.settings):
+        elif not pin.is_of(lockable.source, lockable.settings):
             yield Problem(at, f"differs from {lock.file}, which has {pin.was}", f"run `{command}`")
         elif isinstance(content, Content) and _has_moved(pin, content):
-            digests = f"{pin.content} to {_content_name(content)}"
-            effect = ", and pods that start from now on fetch the new content" if pin.deployed and each.by_pods else ""
-            remedy = f"run `{command} --update {block_of(each.at)}`, which rolls out the new content"
-            yield Problem(at, f"has moved since {pin.asked}{effect} ({digests})", remedy)
+            effect = ""
+            if pin.deployed and lockable.by_pods:
+                effect = ", and pods that start from now on fetch the new content"
+            what = f"has moved since {pin.asked}{effect} ({pin.content} to {_content_name(content)})"
+            yield Problem(at, what, f"{update}, which rolls out the new content")
         elif isinstance(content, Content) and (keys := tuple(_wrong_numbers(pin, content))):
             what = f"has other values in {lock.file} than at its server ({', '.join(keys)} of {pin.content})"
-            yield Problem(at, what, f"run `{command} --update {block_of(each.at)}`")
-        elif not isinstance(content, Content):
-            unconfirmed = failures({each.at: content} if content is not None else {})
-            yield from (replace(problem, what=f"{problem.what} (locked as {pin.content})") for problem in unconfirmed)
+            yield Problem(at, what, update)
+        elif content is not None and not isinstance(content, Content):
+            for problem in failures({lockable.at: content}):
+                yield replace(problem, what=f"{problem.what} (locked as {pin.content})")
 
 
 def _content_name(content: Content) -> str:

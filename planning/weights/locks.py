@@ -58,11 +58,11 @@ def lockables(stack: Stack) -> Iterator[Lockable]:
     for key, cache in stack.caches.items():
         yield _of_cache(Path("caches", key), cache)
     for key, service in stack.services.items():
-        known = set[tuple[str, Settings]]()
+        of_service = set[tuple[str, Settings]]()
         for variant in variants_of(key, service, stack):
-            found = {each.at: each for each in _of_variant(variant)}.values()
-            yield from (each for each in found if (each.source, each.settings) not in known)
-            known = {(each.source, each.settings) for each in found}
+            of_variant = {lockable.at: lockable for lockable in _of_variant(variant)}.values()
+            yield from (lockable for lockable in of_variant if (lockable.source, lockable.settings) not in of_service)
+            of_service = {(lockable.source, lockable.settings) for lockable in of_variant}
 
 
 def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
@@ -72,36 +72,38 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
     """
     mode = loaded.stack.checks.lock
     if lock is None:
-        found = () if mode != "strict" else (_no_lock(stack_name),)
-        return Locked(replace(loaded, problems=(*loaded.problems, *found)), {}, ())
+        if mode == "strict":
+            loaded = replace(loaded, problems=(*loaded.problems, _no_lock(stack_name)))
+        return Locked(loaded, {}, ())
     pins = dict[Path, Pin]()
     problems = list[Problem]()
-    for each in lockables(loaded.stack):
-        if loaded.is_repaired(each.at):
+    for lockable in lockables(loaded.stack):
+        if loaded.is_repaired(lockable.at):
             continue
-        pin = lock.pins.get(each.at)
-        if pin is not None and pin.is_of(each.source, each.settings):
-            pins[each.at] = pin
+        pin = lock.pins.get(lockable.at)
+        if pin is not None and pin.is_of(lockable.source, lockable.settings):
+            pins[lockable.at] = pin
         elif mode != "skip":
-            problems.append(_problem(each, pin, lock, stack_name))
+            problems.append(_problem(lockable, pin, lock, stack_name))
     stack, answers = _with_pins(loaded.stack, pins)
     located = loaded.locate(problems)
     if mode == "strict":
         return Locked(replace(loaded, stack=stack, problems=(*loaded.problems, *located)), answers, ())
-    warnings = tuple(replace(each, severity="warning") for each in located)
+    warnings = tuple(replace(problem, severity="warning") for problem in located)
     return Locked(replace(loaded, stack=stack), answers, warnings)
 
 
 def settings(spec: Model | Adapter | Cache, endpoint: str | None) -> Settings:
     """Return the settings that the content of a source depends on."""
-    kind = scheme(spec.source)
-    layers = spec.filter if isinstance(spec, Model) and kind == "kit" else ("model",)
-    ignored = spec.ignore_patterns if not isinstance(spec, Adapter) and kind == "hf" else None
-    return Settings.default(
-        endpoint=endpoint if kind in {"hf", "s3"} else None,
-        filter=None if layers == ("model",) else layers,
-        ignore_patterns=ignored,
-    )
+    match scheme(spec.source):
+        case "hf" if not isinstance(spec, Adapter):
+            return Settings.default(endpoint=endpoint, ignore_patterns=spec.ignore_patterns)
+        case "hf" | "s3":
+            return Settings.default(endpoint=endpoint)
+        case "kit" if isinstance(spec, Model) and spec.filter != ("model",):
+            return Settings.default(filter=spec.filter)
+        case _:
+            return Settings.default()
 
 
 def _no_lock(stack_name: str) -> Problem:
@@ -109,55 +111,55 @@ def _no_lock(stack_name: str) -> Problem:
     return Problem(Path("checks", "lock"), what, f"write one with `python -m cli lock {stack_name}`")
 
 
-def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Problem:
+def _problem(lockable: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Problem:
     """Return the problem of a source without a pin, or of a source that has changed since it was locked."""
+    at = lockable.at / "source"
     file = lock.file or file_name(stack_name)
-    at = each.at / "source"
     if pin is None:
         return Problem(at, f"has no block in {file}", f"run `python -m cli lock {stack_name}`")
-    other = pin.was if pin.was != each.source else "the same source with other settings"
+    other = pin.was
+    if other == lockable.source:
+        other = "the same source with other settings"
     return Problem(at, f"differs from {file}, which has {other}", f"run `python -m cli lock {stack_name}`")
 
 
 def _of_cache(at: Path, cache: Cache) -> Lockable:
     fill = cache.fill
-    kind = scheme(cache.source)
-    ignored = cache.ignore_patterns if cache.ignore_patterns is not None else ignored_files.patterns()
-    question = Wanted(
-        cache.source,
-        fill.endpoint,
-        fill.region,
-        private=bool(fill.secrets),
-        ignored=ignored if kind == "hf" else (),
-    )
+    ignored = ()
+    if scheme(cache.source) == "hf":
+        ignored = cache.ignore_patterns
+    if ignored is None:
+        ignored = ignored_files.patterns()
+    question = Wanted(cache.source, fill.endpoint, fill.region, private=bool(fill.secrets), ignored=ignored)
     return Lockable(at, cache.source, settings(cache, fill.endpoint), question, by_pods=False)
 
 
 def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     """Yield the sources of one variant."""
-    spec = variant.spec
-    at = variant.path / "model"
+    spec, at = variant.spec, variant.path / "model"
     if cache_of(spec) is None:
         yield _of_model(at, variant)
     if spec.model.lora is None:
         return
     for name, adapter in spec.model.lora.adapters.items():
         access = sources.adapter_access(spec.model, adapter, name, at)
+        ignored = ()
+        if scheme(adapter.source) == "hf":
+            ignored = ignored_files.patterns()
         question = Wanted(
             adapter.source,
             access.endpoint,
             access.region,
             spec.model.insecure,
             private=access.secret is not None,
-            ignored=ignored_files.patterns() if scheme(adapter.source) == "hf" else (),
+            ignored=ignored,
         )
         path = at / "lora" / "adapters" / name
         yield Lockable(path, adapter.source, settings(adapter, access.endpoint), question, by_pods=True)
 
 
 def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
-    model = variant.spec.model
-    storage = variant.spec.storage
+    model, storage = variant.spec.model, variant.spec.storage
     fill = Fill()
     is_filled = isinstance(storage, Dedicated | Existing)
     if is_filled:
@@ -198,10 +200,13 @@ def _service(
     if service.canary is None:
         return primary
     configured, variant = variants_of(key, service, stack)
-    of_service = {(each.source, each.settings): pins.get(each.at) for each in _of_variant(configured)}
-    found = {each.at: of_service.get((each.source, each.settings)) for each in _of_variant(variant)}
-    same = {place: pin for place, pin in found.items() if pin is not None}
-    canary = _variant(variant.path, service.canary, stack, {**pins, **same}, answers)
+    of_service = {(lockable.source, lockable.settings): pins.get(lockable.at) for lockable in _of_variant(configured)}
+    pins_of_both = {**pins}
+    for lockable in _of_variant(variant):
+        pin = of_service.get((lockable.source, lockable.settings))
+        if pin is not None:
+            pins_of_both[lockable.at] = pin
+    canary = _variant(variant.path, service.canary, stack, pins_of_both, answers)
     return primary.model_copy(update={"canary": canary})
 
 
@@ -209,12 +214,12 @@ def _variant(
     at: Path, spec: _AnyVariant, stack: Stack, pins: Mapping[Path, Pin], answers: dict[Wanted, Answer]
 ) -> _AnyVariant:
     model = spec.model
-    key = cache_of(spec)
-    cache = None if key is None else stack.caches.get(key)
+    key = cache_of(spec) or ""
+    cache = stack.caches.get(key)
     if cache is None:
         model = _with_pin(model, pins.get(at / "model"), sizes.variant_question(spec), answers)
     elif cache.source == model.source:
-        model = _with_pin(model, pins.get(Path("caches", str(key))), sizes.cache_question(cache), answers)
+        model = _with_pin(model, pins.get(Path("caches", key)), sizes.cache_question(cache), answers)
     if model.lora is not None:
         adapters = {
             name: adapter.with_pin(pins.get(at / "model" / "lora" / "adapters" / name))

@@ -84,8 +84,9 @@ def questions(loaded: Loaded) -> dict[Path, Wanted]:
 
 def _is_mistaken(at: Path, loaded: Loaded) -> bool:
     """Tell whether a model, its storage or a cache has a mistake."""
-    storage = at.parent / "storage" if at[0] == "services" else at
-    return loaded.is_repaired(at) or loaded.is_repaired(storage)
+    if at[0] == "services" and loaded.is_repaired(at.parent / "storage"):
+        return True
+    return loaded.is_repaired(at)
 
 
 def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
@@ -112,8 +113,7 @@ def variant_question(spec: Variant) -> Wanted | None:
 
     None if no claim needs the size, if the size is stated, or if no server knows it.
     """
-    model = spec.model
-    storage = spec.storage
+    model, storage = spec.model, spec.storage
     if not isinstance(storage, Dedicated) or storage.size is not None:
         return None
     if model.size is not None or scheme(model.source) not in _LOCKED:
@@ -160,19 +160,22 @@ def _with_sizes(stack: Stack, sizes: Mapping[Wanted, str]) -> Stack:
 
 
 def _service_with_sizes(service: Service, stack: Stack, sizes: Mapping[Wanted, str]) -> Service:
-    canary = None if service.canary is None else _variant_with_size(service.canary, stack, sizes)
-    return _variant_with_size(service, stack, sizes).model_copy(update={"canary": canary})
+    sized = _variant_with_size(service, stack, sizes)
+    if service.canary is None:
+        return sized
+    return sized.model_copy(update={"canary": _variant_with_size(service.canary, stack, sizes)})
 
 
 def _variant_with_size(spec: AnyVariant, stack: Stack, sizes: Mapping[Wanted, str]) -> AnyVariant:
+    question = variant_question(spec)
     cache = stack.caches.get(cache_of(spec) or "")
-    question = variant_question(spec) if cache is None else cache_question(cache)
+    if cache is not None:
+        question = cache_question(cache)
     return spec.model_copy(update={"model": _with_size(spec.model, question, sizes)})
 
 
 def _with_size(spec: Sized, question: Wanted | None, sizes: Mapping[Wanted, str]) -> Sized:
     """Return a spec with the answer to a question as its size, unless the configuration states a size."""
-    size = None if question is None or spec.size is not None else sizes.get(question)
-    if size is None:
+    if question is None or spec.size is not None or question not in sizes:
         return spec
-    return spec.model_copy(update={"size": size})
+    return spec.model_copy(update={"size": sizes[question]})

@@ -14,7 +14,7 @@ from planning.ground.environment import EnvValue, Variable, container_variables,
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
-from planning.weights import ignored_files, revision_fetch, verified_fetch
+from planning.weights import fetch_programs, ignored_files
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
 """Volume with the credentials for the model's registry. An adapter with another Secret has another volume."""
@@ -378,9 +378,9 @@ def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[
     `kit` overwrite files.
     """
     if item.listing is not None:
-        return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))
-    if revision_fetch.is_needed(item.source):
-        return revision_fetch.command(*_entrypoint(source, kit=False))
+        return fetch_programs.with_listing(item.listing, *_entrypoint(source, kit=False))
+    if fetch_programs.is_for_revision(item.source):
+        return fetch_programs.for_revision(*_entrypoint(source, kit=False))
     if scheme(item.source) != "kit" or verify is not None:
         return ()
     layers = f"--filter={','.join(source.model.filter)}"
