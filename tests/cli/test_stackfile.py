@@ -1,56 +1,14 @@
 """A stack file is read as the engine reads it, and what looks like one thing and is another is told."""
 
 import json
-from pathlib import Path as File
 
 import pytest
-import yaml
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from cli import stackfile
-from models import engine_yaml
 from models.load import load
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from tests.support.stacks.yaml_values import VALUES
-
-PIECES = st.sampled_from(
-    [*"ab:-#[]{}|>&*!?,%@`\"' \n01.~<=", ": ", "- ", "\n  ", "\n- ", "? ", "<<: ", "|\n ", "# ", "..."]
-)
-
-
-def nodes(node):
-    """Return a node with its tag, its place and all that is below it."""
-    # No message names the place of an empty value, and libyaml puts it elsewhere.
-    place = (node.tag, *((node.start_mark.line, node.start_mark.column) if node.value else ()))
-    if isinstance(node, yaml.ScalarNode):
-        return place, node.value
-    below = [nodes(inner) for item in node.value for inner in (item if isinstance(item, tuple) else (item,))]
-    return place, below
-
-
-def composed(text, loader):
-    """Return the nodes of a text; None if it is no YAML."""
-    try:
-        root = yaml.compose(text, Loader=loader)
-        return None if root is None else nodes(root)
-    except (yaml.YAMLError, RecursionError):
-        return None
-
-
-@settings(max_examples=60)
-@given(st.lists(PIECES, max_size=25).map("".join))
-def test_libyaml_reads_a_simple_text_like_the_python_code(text):
-    assume(not engine_yaml._SPECIAL.search(text))
-    fast = composed(text, engine_yaml._FastLoader)
-    assert fast is None or fast == composed(text, engine_yaml._Loader)
-
-
-@pytest.mark.parametrize("path", [File("Pulumi.dev.yaml"), *sorted(File("examples").glob("*.yaml"))], ids=str)
-def test_libyaml_reads_stack_files_like_the_python_code(path):
-    text = path.read_text(encoding="utf-8")
-    assert composed(text, engine_yaml._FastLoader) == composed(text, engine_yaml._Loader) is not None
 
 
 @pytest.fixture

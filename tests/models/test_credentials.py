@@ -1,246 +1,222 @@
-"""Values that are credentials by flag, by name or by shape are refused; harmless values that resemble them are not."""
+"""Harmless texts of public repositories are taken; credentials of known shapes and names are refused, by their row."""
+
+import string
+import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 
 from models import credentials
-from models.load import load
-from models.problems import ConfigError
-from tests.support.stacks import tree
+from tests.support.stacks import mistakes, tree
 
-SECRET = "hunter2-Correct"
 CLEAR = "holds a credential in clear"
-NAMES = (
-    *("PASSWD", "DB_PASSWORD", "MYSQL_PWD", "SMTP_PASS", "SSH_PASSPHRASE", "HF_TOKEN", "TOKEN", "WANDB_KEY", "API_KEY"),
-    *("OPENAI_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "CREDENTIALS", "DB_CREDENTIALS", "CLIENT_SECRET"),
-    *("SECRET", "SIGNING_KEY", "hf_token", "NGC_APIKEY", "AUTHORIZATION", "STRIPE_PRIVATE_KEY", "COSIGN_PASSWORD"),
-)
-SHAPES = (
-    "postgres://phoebe:hunter2@db.example.com/models",
-    "redis://:hunter2@cache:6379/0",
-    "http://user:hunter2@proxy.example.com:3128",
-    "host=db user=phoebe password=hunter2",
-    "Endpoint=sb://x.example.com/;SharedAccessKey=hunter2hunter2",
-    "authorization=Bearer%20hunter2hunter2",
-    "api-key=hunter2hunter2",
-    "Bearer abcdefghijklmnop0123",
-    "hf_abcdefghijklmnopqrstuvwxyzabcdefgh",
-    "sk-abcdefghijklmnopqrstuvwx",
-    "sk-proj-abcdefghijklmnop",
-    "sk-ant-api03-abcdefghijkl",
-    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
-    "github_pat_11ABCDEFG0abcdefghijkl",
-    "glpat-abcdefghijklmnopqrst",
-    "AKIAIOSFODNN7EXAMPLE",
-    "ASIAIOSFODNN7EXAMPLE",
-    "AIzaSyA1234567890abcdefghijklmnopqrstuv",
-    "nvapi-abcdefghijklmnopqrstuvwx",
-    "xoxb-123456789012-abcdefghij",
-    "dckr_pat_abcdefghijklmnopqrst",
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.c2lnbmF0dXJl",
-    "-----BEGIN RSA PRIVATE KEY-----",
-)
-HARMLESS = (
-    *(("MAX_TOKENS", "4096"), ("MAX_TOKEN", "4096"), ("TOKENIZERS_PARALLELISM", "false"), ("EOS_TOKEN", "<|end|>")),
-    *(("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1"), ("HF_TOKEN_PATH", "/secrets/token"), ("HF_HUB_ENABLE_HF_TRANSFER", "1")),
-    *(
-        ("GOOGLE_APPLICATION_CREDENTIALS", "/var/secrets/key.json"),
-        ("SSL_KEY", "/certificates/tls.key"),
-        ("PWD", "/work"),
-    ),
-    *(("AWS_SHARED_CREDENTIALS_FILE", "/secrets/aws"), ("KEYRING_BACKEND", "file"), ("PYTHONHASHSEED", "0")),
-    *(
-        ("BYPASS", "on"),
-        ("PASS_THROUGH", "on"),
-        ("MONKEY", "see"),
-        ("SORT_KEY", "name"),
-        ("PUBLIC_KEY", "ssh-ed25519 AAAA"),
-    ),
-    *(("HF_TOKEN", "$(HUB)"), ("HUB", ""), ("API_KEY", ""), ("URL", "http://user@example.com:8080/a@b")),
-    *(
-        ("DSN", "postgres://phoebe:$(HUB)@db/models"),
-        ("PIP", "sk-learn"),
-        ("TASK", "task-1"),
-        ("CACHE", "/hf_home/hub"),
-    ),
-    *(("NO_PROXY", "localhost,10.0.0.0/8"), ("ENDPOINT", "http://minio:9000"), ("VLLM_LOGGING_LEVEL", "DEBUG")),
-)
-ARGUMENTS = (
-    ["--api-key=hunter2-Correct"],
-    ["--api-key", "hunter2-Correct"],
-    ["--api_key=hunter2-Correct"],
-    ["--api-key", "hunter2-Correct", "second"],
-    ["--hf-token=hunter2-Correct"],
-    ["--wandb-key", "hunter2-Correct"],
-    ["--db-password=hunter2-Correct"],
-    ["--model-loader-extra-config.api_key=hunter2-Correct"],
-    ['--model-loader-extra-config={"aws_secret_access_key": "hunter2-Correct"}'],
-    ["--otlp-headers=authorization=hunter2-Correct"],
-    ["--tokenizer=https://user:hunter2-Correct@example.com/tokenizer"],
-)
-HARMLESS_ARGUMENTS = (
-    *(["--hf-token"], ["--hf-token=$(HF_TOKEN)"], ["--max-num-batched-tokens=8192"], ["--return-tokens-as-token-ids"]),
-    *(["--skip-tokenizer-init"], ["--tokenizer=org/tokenizer"], ["--enforce-eager"], ["--api-key=$(HF_TOKEN)"]),
-    *(['--hf-overrides={"max_position_embeddings": 4096}'], ["--chat-template", "{{ eos_token }}"]),
-)
-REFERENCE = {"HF_TOKEN": {"secretKeyRef": {"name": "hub", "key": "HF_TOKEN"}}}
+HARMLESS = yaml.safe_load(Path(__file__).with_name("harmless.yaml").read_text(encoding="utf-8"))
+MADE_UP = yaml.safe_load(Path(__file__).with_name("credentials.yaml").read_text(encoding="utf-8"))
+CHARACTERS = {
+    "digits": string.digits,
+    "hex": "0123456789abcdef",
+    "letters": string.ascii_letters,
+    "lower": string.digits + string.ascii_lowercase,
+    "mixed": string.ascii_letters + string.digits,
+    "upper": "234567" + string.ascii_uppercase,
+}
+RANDOM = "Zx9Qm3Lk7Pw2"
 
 
-def messages(service=None, **stack):
-    """Return the lines of the error of a stack; none if it is accepted by the loader."""
-    try:
-        load(tree(qwen=service or {}) | stack).finish()
-    except ConfigError as error:
-        return str(error).splitlines()
-    return []
+def assembled(parts):
+    """Return a text of parts. A part `{kind: number}` is so many characters of a kind, as if at random."""
+    return "".join(
+        part if isinstance(part, str) else _characters(*next(iter(part.items())))
+        for part in (str(part) if isinstance(part, int) else part for part in parts)
+    )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_variable_is_refused_by_its_name(name):
-    """See defects B1."""
-    remedy = "put it into an existing Secret and write {secretKeyRef: {name: ..., key: ...}}"
-    found = messages({"engine": {"env": {name: SECRET}}})
-    assert found == [f"services.qwen.engine.env.{name}: {CLEAR}; {remedy}"]
+def _characters(kind, number):
+    known = CHARACTERS[kind]
+    return "".join(known[(position * 29 + position // len(known) * 5 + 17) % len(known)] for position in range(number))
 
 
-@pytest.mark.parametrize("text", SHAPES)
-@pytest.mark.parametrize(
-    ("at", "service"),
-    [
-        ("engine.env.SOME", lambda text: {"engine": {"env": {"SOME": text}}}),
-        ("route.annotations.note", lambda text: {"route": {"annotations": {"note": text}}}),
-        ("pod.annotations.note", lambda text: {"pod": {"annotations": {"note": text}}}),
-        ("model.region", lambda text: {"model": {"source": "s3://bucket/m", "name": "m", "region": text}}),
-        ("engine.args[0]", lambda text: {"engine": {"args": [f"--some={text}"]}}),
-        ("endpointPicker.flags.some", lambda text: {"endpointPicker": {"flags": {"some": text}}}),
-        ("route.setHeaders.x-some", lambda text: {"route": {"setHeaders": {"x-some": text}}}),
-        ("patch.metadata.annotations.note", lambda text: {"patch": {"metadata": {"annotations": {"note": text}}}}),
-    ],
-    ids=lambda part: part if isinstance(part, str) else "",
-)
-def test_a_value_is_refused_by_its_shape_wherever_it_stands(text, at, service):
-    """See defects B1."""
-    (line,) = messages(service(text))
-    assert line.startswith(f"services.qwen.{at}: {CLEAR}")
+SHAPES = [(row, assembled(parts)) for row, samples in MADE_UP["shapes"].items() for parts in samples]
+NAMES = [(row, name, assembled(parts)) for row, samples in MADE_UP["names"].items() for name, parts in samples.items()]
+TEXTS = [assembled(parts) for parts in MADE_UP["texts"]]
+
+
+def in_clear(service):
+    """Return the lines of a stack's error that tell of credentials."""
+    return [line for line in mistakes(tree(qwen=service)) if CLEAR in line]
+
+
+@pytest.fixture
+def altered(monkeypatch):
+    """Yield a function that alters the table of credentials for the rest of the test."""
+
+    def alter(**fields):
+        table = replace(credentials._table(), **fields)
+        credentials._words_of.cache_clear()
+        monkeypatch.setattr(credentials, "_table", lambda: table)
+
+    yield alter
+    credentials._words_of.cache_clear()
+
+
+@pytest.mark.parametrize("source", HARMLESS["variables"])
+def test_variables_of_public_repositories_are_taken(source):
+    """See defects HF1."""
+    assert in_clear({"engine": {"env": HARMLESS["variables"][source]}}) == []
+
+
+@pytest.mark.parametrize("source", HARMLESS["flags"])
+def test_flags_of_public_repositories_are_taken(source):
+    """See defects HF1."""
+    flags = HARMLESS["flags"][source]
+    assert in_clear({"engine": {"args": [f"{flag}={value}" for flag, value in flags.items()]}}) == []
+    assert in_clear({"engine": {"args": [text for pair in flags.items() for text in pair]}}) == []
+
+
+def test_there_are_more_than_two_hundred_of_them():
+    assert sum(len(rows) for tables in HARMLESS.values() for rows in tables.values()) > 200
+
+
+@pytest.mark.parametrize(("name", "value"), MADE_UP["harmless"].items())
+def test_a_harmless_value_under_the_name_of_a_credential_is_taken(name, value):
+    """See defects HF1."""
+    reference = {"secretKeyRef": {"name": "keys", "key": "API_KEY"}}
+    assert in_clear({"engine": {"env": {"API_KEY": reference, name: value}}}) == []
+
+
+@pytest.mark.parametrize(("row", "text"), SHAPES)
+def test_a_text_of_the_shape_of_a_credential_is_refused_and_never_shown(row, text):
+    """See defects H13."""
+    for service in (
+        {"engine": {"env": {"SOME": text}}},
+        {"pod": {"annotations": {"note": text}}},
+        {"engine": {"args": [f"--some={text}"]}},
+        {"route": {"setHeaders": {"x-some": text.partition("\n")[0]}}},
+    ):
+        (line,) = in_clear(service)
+        assert text not in line
+    assert text not in credentials.hide(f"a message with {text}")
+
+
+@pytest.mark.parametrize(("row", "text"), SHAPES)
+def test_without_its_row_such_a_text_is_taken(altered, row, text):
+    """A control: each row of the table is needed. See defects H13."""
+    removed = [shape for shape in credentials._table().shapes if shape.what != row]
+    altered(shapes=tuple(removed))
+    assert not credentials.has_shape(text)
+
+
+def test_every_row_of_the_shapes_has_such_a_text():
+    assert {shape.what for shape in credentials._table().shapes} == set(MADE_UP["shapes"])
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("place", ["env", "annotations"])
+def test_a_setting_in_a_text_is_refused_by_its_name(place, text):
+    """See defects H13."""
+    service = {"engine": {"env": {"SOME": text}}} if place == "env" else {"pod": {"annotations": {"note": text}}}
+    (line,) = in_clear(service)
     assert text not in line
-    assert "hunter2" not in line
 
 
-@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
-def test_an_argument_is_refused_by_its_flag_and_by_its_value(arguments):
-    """See defects B1."""
-    for engine in ({}, {"type": "custom", "image": "registry.example/server:v1"}):
-        (line,) = messages({"engine": {**engine, "args": arguments}})
-        assert line.startswith("services.qwen.engine.args[")
-        assert CLEAR in line
-        assert "{secretKeyRef: {name: ..., key: ...}}" in line
-        assert "hunter2" not in line
+@pytest.mark.parametrize("parts", MADE_UP["texts"], ids=str)
+def test_a_message_hides_the_value_of_a_setting_and_nothing_else(parts):
+    """See defects H13."""
+    values = [assembled([part]) for part in parts if isinstance(part, dict)]
+    hidden = credentials.hide(assembled(parts))
+    assert not any(value in hidden for value in values)
+    assert hidden.startswith(parts[0])
 
 
-def test_the_remedy_of_a_flag_is_accepted():
-    """See defects B1."""
-    (line,) = messages({"engine": {"args": ["--api-key=hunter2-Correct"]}})
-    assert line.endswith("add API_KEY: {secretKeyRef: {name: ..., key: ...}} to env, and write --api-key=$(API_KEY)")
-    variable = {"API_KEY": {"secretKeyRef": {"name": "one", "key": "one"}}}
-    assert messages({"engine": {"env": variable, "args": ["--api-key=$(API_KEY)"]}}) == []
+@pytest.mark.parametrize(("row", "name", "value"), NAMES)
+def test_a_variable_is_refused_by_its_name_and_its_value(row, name, value):
+    """See defects H13."""
+    (line,) = in_clear({"engine": {"env": {name: value}}})
+    assert value not in line
 
 
-@pytest.mark.parametrize(
-    ("at", "service"),
-    [
-        ("route.setHeaders.Authorization", {"route": {"setHeaders": {"Authorization": SECRET}}}),
-        ("route.matches[0].headers.x-api-key", {"route": {"matches": [{"headers": {"x-api-key": SECRET}}]}}),
-        ("canary.headers.x-auth-token", {"canary": {"weight": 1, "headers": {"x-auth-token": SECRET}}}),
-        ("endpointPicker.flags.api-token", {"endpointPicker": {"flags": {"api-token": SECRET}}}),
-        (
-            "endpointPicker.config.plugins[0].parameters.huggingFaceToken",
-            {"endpointPicker": {"config": {"plugins": [{"parameters": {"huggingFaceToken": SECRET}}]}}},
-        ),
-        (
-            "autoscaling.metrics[0].spec.metadata.password",
-            {"autoscaling": {"metrics": [{"type": "custom", "spec": {"metadata": {"password": SECRET}}}]}},
-        ),
-        ("patch.containers[0].env[0]", {"patch": {"containers": [{"env": [{"name": "DB_PASSWD", "value": SECRET}]}]}}),
-        ("patch.containers[0].args[0]", {"patch": {"containers": [{"args": [f"--api-key={SECRET}"]}]}}),
-        ("storage.fill.env.WANDB_KEY", {"storage": {"type": "dedicated", "fill": {"env": {"WANDB_KEY": SECRET}}}}),
-    ],
-)
-def test_a_value_is_refused_by_the_name_that_its_place_gives_it(at, service):
-    """See defects B1."""
-    lines = [line for line in messages(service) if CLEAR in line]
-    assert [line.partition(": ")[0] for line in lines] == [f"services.qwen.{at}"]
-    assert SECRET not in "".join(messages(service))
+@pytest.mark.parametrize(("row", "name", "value"), NAMES)
+def test_without_its_words_such_a_variable_is_taken(altered, row, name, value):
+    """A control: the words of the table are needed. See defects H13."""
+    words = credentials._table().words
+    altered(words={text: word for text, word in words.items() if text != row})
+    assert not credentials.is_credential(name, value)
 
 
-def test_a_credential_is_told_once_where_it_is_written():
-    """See defects B1."""
-    service = {"prefill": {}, "canary": {"weight": 1}}
-    found = messages(service, defaults={"engine": {"env": {"WANDB_KEY": SECRET}}})
-    assert [line.partition(": ")[0] for line in found] == ["defaults.engine.env.WANDB_KEY"]
+def test_all_words_have_such_a_variable():
+    assert set(credentials._table().words) == set(MADE_UP["names"])
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--max-num-batched-token=4096"],
-        ["--max-num-batched-token", "4096"],
-        ["--hf-token=12345"],
-    ],
-    ids=str,
-)
-def test_digits_alone_are_no_token(arguments):
-    """See defects S1."""
-    assert messages({"engine": {"args": arguments}}) == []
+@pytest.mark.parametrize("field", ["harmless", "tails", "switches", "files"])
+def test_every_text_of_the_other_tables_is_needed(altered, field):
+    """A control: without a text, what the text is about is judged otherwise. See defects H13, HF1."""
+    samples = {
+        "harmless": lambda text: (f"X_{text}", RANDOM),
+        "tails": lambda text: (f"API_KEY{text}", RANDOM),
+        "switches": lambda text: ("API_KEY", text),
+        "files": lambda text: ("SSL_KEY", f"tls1a.{text}"),
+    }
+    is_expected = field == "tails"
+    texts = getattr(credentials._table(), field)
+    for text in texts:
+        sample = samples[field](text)
+        altered(**{field: texts})
+        assert credentials.is_credential(*sample) is is_expected, sample
+        altered(**{field: type(texts)(other for other in texts if other != text)})
+        assert credentials.is_credential(*sample) is not is_expected, sample
 
 
-def test_digits_alone_may_be_a_password():
-    assert len(messages({"engine": {"env": {"DB_PASSWORD": "123456"}}})) == 1
+@pytest.mark.parametrize("keys", ["labels", "annotations"])
+def test_a_label_or_annotation_with_the_name_of_a_credential_is_refused_only_with_random_text(keys):
+    """See defects H13. Such a name is often that of a Secret."""
+    assert in_clear({"pod": {keys: {"example.com/token": "basic-auth", "auth-secret": "s3-creds"}}}) == []
+    assert len(in_clear({"pod": {keys: {"example.com/api-key": RANDOM}}})) == 1
 
 
 @pytest.mark.parametrize(
-    "argument",
+    "text",
     [
-        '--kv-events-config={"endpoint":"tcp://*:5556","topic":"kv@$(POD_IP)@model"}',
-        "--peers=tcp://10.0.0.1:5557,tcp://me@10.0.0.2",
+        "Basic authentication",
+        "The API key: it is in the Secret, token: none",
+        "services.qwen.engine.env.DB_PASSWORD: holds a credential in clear; put it into an existing Secret",
+        "write {secretKeyRef: {name: ..., key: ...}} and --api-key=$(API_KEY)",
+        "--set prometheus.tlsConfig.cert.secret.key=tls.key",
+        "http://[::1]:8080/a@b",
+        "http://registry.example:5000/a/b@sha256:0",
     ],
 )
-def test_a_url_ends_at_a_quotation_mark_and_at_a_comma(argument):
-    """See defects S2."""
-    env = {"POD_IP": {"fieldRef": "status.podIP"}}
-    assert not any(CLEAR in line for line in messages({"engine": {"args": [argument], "env": env}}))
-    assert len(messages({"engine": {"args": ["--store=redis://me:hunter2@10.0.0.2,10.0.0.3"]}})) == 1
-
-
-@pytest.mark.parametrize(("name", "value"), HARMLESS)
-def test_a_harmless_variable_is_accepted(name, value):
-    """See defects B1."""
-    assert messages({"engine": {"env": {**REFERENCE, name: value}}}) == []
-
-
-@pytest.mark.parametrize("arguments", HARMLESS_ARGUMENTS, ids=str)
-def test_a_harmless_argument_is_accepted(arguments):
-    """See defects B1."""
-    assert messages({"engine": {"args": arguments, "env": REFERENCE}}) == []
+def test_prose_and_references_are_left_alone(text):
+    """See defects HF1."""
+    assert not credentials.has_shape(text)
+    assert credentials.hide(text) == text
 
 
 @pytest.mark.parametrize(
-    "patch",
+    "piece",
     [
-        {"spec": {"template": {"spec": {"tolerations": [{"key": "gpu", "value": "x"}]}}}},
-        {"spec": {"template": {"spec": {"volumes": [{"name": "x", "secret": {"secretName": "one"}}]}}}},
-        {"spec": {"template": {"metadata": {"annotations": {"ingress/auth-secret": "basic-auth"}}}}},
-        {"spec": {"template": {"spec": {"topologySpreadConstraints": [{"topologyKey": "zone"}]}}}},
+        "a=",
+        "password=",
+        'token":"',
+        '"token": [ ',
+        "{token: b,",
+        "  - token: b\n",
+        "token: |\n ",
+        "A://",
+        "sig=",
+        "Basic a",
     ],
 )
-def test_names_of_secrets_and_keys_of_kubernetes_are_accepted(patch):
-    """See defects B1."""
-    assert messages({"patch": patch, "pod": {"topologySpreadConstraints": [{"topologyKey": "zone"}]}}) == []
-
-
-@pytest.mark.parametrize("text", SHAPES)
-def test_a_message_hides_a_credential(text):
-    """See defects B1."""
-    wrong = {"replica": {text: text}, "engine": {"imagePullPolicy": text}, "health": {"interval": text}}
-    assert text not in "\n".join(messages(wrong, release=text, namespace=text))
+def test_a_search_takes_time_in_proportion_to_the_length(piece):
+    """See defects H13."""
+    took = list[float]()
+    for length in (100_000, 400_000):
+        text = piece * (length // len(piece))
+        begin = time.process_time()
+        credentials.has_shape(text)
+        took.append(time.process_time() - begin)
+    assert took[1] < 8 * took[0] + 0.05
 
 
 def test_a_harmless_name_ends_in_a_word_of_credentials():

@@ -1,15 +1,9 @@
-"""Environment variables: unique, ordered, resolvable, and never a credential in clear."""
-
-import re
+"""Environment variables: unique, ordered and resolvable."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
 
-from models import cleartext
-from models.base import Spec
-from models.env import EnvName, EnvValue
 from models.paths import Path
 from planning.ground import environment
 
@@ -26,10 +20,6 @@ def names(generated, env):
 
 def told(env, generated=None, reserved=None):
     return [str(problem) for problem in environment.problems(AT, generated or {}, env, reserved or {})]
-
-
-def in_clear(env):
-    return [str(problem) for problem in cleartext.problems({"services": {"qwen": {"engine": {"env": env}}}})]
 
 
 def test_the_users_value_takes_the_place_of_a_generated_one():
@@ -191,113 +181,8 @@ def test_a_reserved_name_is_refused_with_what_to_do_instead():
     ]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "HF_TOKEN",
-        "TOKEN",
-        "DB_PASSWORD",
-        "CLIENT_SECRET",
-        "VLLM_API_KEY",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_ACCESS_KEY_ID",
-        "SSH_PRIVATE_KEY",
-        "hf_token",
-    ],
-)
-def test_a_credential_in_clear_is_refused_and_never_echoed(name):
-    (problem,) = in_clear({name: "hunter2$(hunter3)"})
-    assert problem == (
-        f"{AT}.{name}: holds a credential in clear; "
-        "put it into an existing Secret and write {secretKeyRef: {name: ..., key: ...}}"
-    )
-
-
-@pytest.mark.parametrize("value", [FROM_SECRET, "", "$(OTHER)"])
-def test_a_credential_by_reference_is_accepted(value):
-    assert in_clear({"HF_TOKEN": value, "OTHER": FROM_SECRET}) == []
-
-
-@pytest.mark.parametrize("name", ["TOKENIZERS_PARALLELISM", "MAX_TOKENS", "SECRETARY", "KEY", "MYTOKEN"])
-def test_a_name_that_only_resembles_a_credential_is_accepted(name):
-    assert in_clear({name: "one"}) == []
-
-
 def test_a_dangling_reference_in_an_argument_is_told_by_its_place():
     found = environment.dangling_in(AT.parent / "args", ["--a=$(HOME)", "--b=$(HOEM)", "$$(X)"], ["HOME"])
     assert [str(problem) for problem in found] == [
         "services.qwen.engine.args[1]: refers to no variable of this container ($(HOEM)); did you mean $(HOME)?"
     ]
-
-
-class Engine(Spec):
-    env: dict[EnvName, EnvValue]
-
-
-def errors(env):
-    with pytest.raises(ValidationError) as error:
-        Engine.model_validate({"env": env})
-    return [(detail["type"], detail["loc"]) for detail in error.value.errors()]
-
-
-def test_values_come_in_kubernetes_shape():
-    spec = Engine.model_validate(
-        {
-            "env": {
-                "TEXT": "",
-                "TOKEN": {"secretKeyRef": {"name": "hf", "key": "a.b-c", "optional": False}},
-                "LEVEL": {"configMapKeyRef": {"name": "settings", "key": "LEVEL", "optional": True}},
-                "IP": {"fieldRef": {"fieldPath": "status.podIP"}},
-                "TEAM": {"fieldRef": {"fieldPath": "metadata.labels['acme.example/team']"}},
-                "MEMORY": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1Mi"}},
-            }
-        }
-    )
-    assert environment.values(spec.env) == {
-        "TEXT": "",
-        "TOKEN": {"secretKeyRef": {"name": "hf", "key": "a.b-c"}},
-        "LEVEL": {"configMapKeyRef": {"name": "settings", "key": "LEVEL", "optional": True}},
-        "IP": {"fieldRef": {"fieldPath": "status.podIP"}},
-        "TEAM": {"fieldRef": {"fieldPath": "metadata.labels['acme.example/team']"}},
-        "MEMORY": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1Mi"}},
-    }
-
-
-@pytest.mark.parametrize("value", [4, 0.5, True, ["x"]])
-def test_what_is_neither_text_nor_a_reference_is_one_error(value):
-    assert errors({"OMP_NUM_THREADS": value}) == [("string_type", ("env", "OMP_NUM_THREADS"))]
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ({}, [("problem", ())]),
-        ({**FROM_SECRET, "fieldRef": {"fieldPath": "status.podIP"}}, [("problem", ())]),
-        ({"secretKeyRf": {}}, [("extra_forbidden", ("secretKeyRf",))]),
-        ({"secretKeyRef": {"name": "hf"}}, [("missing", ("secretKeyRef", "key"))]),
-        ({"secretKeyRef": {"name": "HF!", "key": "x"}}, [("problem", ("secretKeyRef", "name"))]),
-        ({"secretKeyRef": {"name": "hf", "key": "a/b"}}, [("problem", ("secretKeyRef", "key"))]),
-        ({"fieldRef": {"fieldPath": "spec.containers"}}, [("problem", ("fieldRef", "fieldPath"))]),
-        ({"resourceFieldRef": {"resource": "limits.gpu"}}, [("problem", ("resourceFieldRef", "resource"))]),
-    ],
-)
-def test_a_mistaken_reference_is_one_error_where_it_stands(value, found):
-    assert errors({"TOKEN": value}) == [(kind, ("env", "TOKEN", *at)) for kind, at in found]
-
-
-def test_a_name_that_no_shell_takes_is_refused():
-    assert errors({"MY-VAR": "x"}) == [("problem", ("env", "MY-VAR", "[key]"))]
-
-
-def test_the_schema_offers_text_and_references():
-    schema = TypeAdapter(EnvValue).json_schema()
-    assert [set(option) for option in schema["anyOf"]] == [{"type"}, {"$ref"}]
-    assert set(schema["$defs"]["EnvSource"]["properties"]) == {
-        "secretKeyRef",
-        "configMapKeyRef",
-        "fieldRef",
-        "resourceFieldRef",
-    }
-    pattern = schema["$defs"]["FieldRef"]["properties"]["fieldPath"]["pattern"]
-    assert re.search(pattern, "metadata.annotations['a']") is not None
-    assert re.search(pattern, "metadata.name2") is None

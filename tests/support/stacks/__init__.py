@@ -15,7 +15,7 @@ from manifests.assembly import objects, render
 from manifests.objects import Manifest, Rendered
 from models.load import load
 from models.paths import Path
-from models.problems import Problem
+from models.problems import ConfigError, Problem
 from planning.ground import parts
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
@@ -46,6 +46,15 @@ def tree(**services: Mapping[str, Any]) -> dict[str, Any]:
 def plan(stack: Mapping[str, Any]) -> StackPlan:
     """Plan a tree."""
     return planning.plan(load(dict(stack)), NAME)
+
+
+def mistakes(stack: Mapping[str, Any]) -> list[str]:
+    """Return the lines with which the loader refuses a tree; none if it takes the tree."""
+    try:
+        load(dict(stack)).finish()
+    except ConfigError as error:
+        return str(error).splitlines()
+    return []
 
 
 def rendered(stack: Mapping[str, Any]) -> list[Manifest]:
