@@ -14,28 +14,38 @@ RUNNING = {"mode": "label", "namespace": "metering"}
     [
         (
             {"image": "registry.example/phoebe:v1"},
-            "image: is not an image reference with a digest (registry.example/phoebe:v1); write registry/repository "
-            "with a digest, such as registry.example/phoebe@sha256:…",
+            (
+                "image: is not an image reference with a digest (registry.example/phoebe:v1); write "
+                "registry/repository with a digest, such as registry.example/phoebe@sha256:…"
+            ),
         ),
         (
             {"drainTimeout": "74s"},
-            "drainTimeout: is too short for a terminating pod to finish its requests and send its events (74s); "
-            "write 75s or more",
+            (
+                "drainTimeout: is too short for a terminating pod to finish its requests and send its events (74s); "
+                "write 75s or more"
+            ),
         ),
         (
             {"emit": {"valkeyAddr": "valkey"}},
-            "emit.valkeyAddr: is not host:port (valkey); write an address such as valkey.metering:6379; an address "
-            "with a password belongs in settingsSecret",
+            (
+                "emit.valkeyAddr: is not host:port (valkey); write an address such as valkey.metering:6379; an address "
+                "with a password belongs in settingsSecret"
+            ),
         ),
         (
             {"emit": {"valkeyAddr": "valkey:70000"}},
-            "emit.valkeyAddr: has a port that is not from 1 to 65535 (valkey:70000); write a port that exists, such "
-            "as 8000",
+            (
+                "emit.valkeyAddr: has a port that is not from 1 to 65535 (valkey:70000); write a port that exists, "
+                "such as 8000"
+            ),
         ),
         (
             {"emit": {"walPath": "/wal.jsonl"}},
-            "emit.walPath: is not an absolute path of a file below a directory (/wal.jsonl); write an absolute path "
-            "such as /var/lib/phoebe/metering-wal.jsonl",
+            (
+                "emit.walPath: is not an absolute path of a file below a directory (/wal.jsonl); write an absolute "
+                "path such as /var/lib/phoebe/metering-wal.jsonl"
+            ),
         ),
         (
             {"emit": {"streamName": "a b"}},

@@ -12,8 +12,10 @@ from tests.support.stacks import mistakes, tree
         ({"currency": "eur"}, "currency: is no code of a currency (eur); write three capital letters, such as EUR"),
         (
             {"perDeviceHour": {"nvidia": 0}},
-            "perDeviceHour.nvidia: is not above 0 and at most 100000 (0); write the price of a device for an hour, "
-            "such as 4.10",
+            (
+                "perDeviceHour.nvidia: is not above 0 and at most 100000 (0); write the price of a device for an hour, "
+                "such as 4.10"
+            ),
         ),
         (
             {"perDeviceHour": {"nvidia": "4.10"}},
@@ -41,6 +43,8 @@ def test_a_mistaken_budget_is_refused():
     assert sorted(mistakes(tree() | {"budgets": {"by": "a label", "limits": limits}})) == [
         "budgets.by: is not a label key (a label); write name or prefix/name",
         "budgets.limits.search.devices.nvidia: is not a whole number from 0 to 2147483647 (-1); write 0 or more",
-        "budgets.limits.search.perMonth: is not above 0 and at most 1e+12 (0); write an amount of money for a month, "
-        "such as 40000",
+        (
+            "budgets.limits.search.perMonth: is not above 0 and at most 1e+12 (0); write an amount of money for a "
+            "month, such as 40000"
+        ),
     ]

@@ -20,8 +20,10 @@ from tests.support.stacks import GATEWAY, mistakes, tree
         ({"matches": []}, "matches: has 0 entries; write 1 to 64; a request has to meet only one of them"),
         (
             {"mirror": {"service": "next", "percent": 101}},
-            "mirror.percent: is not a whole number from 0 to 100 (101); write the percentage of requests that are "
-            "copied",
+            (
+                "mirror.percent: is not a whole number from 0 to 100 (101); write the percentage of requests that are "
+                "copied"
+            ),
         ),
         (
             {"removeHeaders": ["a b"]},

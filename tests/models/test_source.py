@@ -15,19 +15,25 @@ COMMIT = "0f" * 20
         ("ftp://a/b", "has an unknown scheme (ftp://a/b); begin with kit://, hf://, s3://, pvc://, image://"),
         (
             "hf://model",
-            "is not a Hugging Face model (hf://model); write hf://organisation/name, with @revision to pin a "
-            "revision, such as hf://Qwen/Qwen3-0.6B@main",
+            (
+                "is not a Hugging Face model (hf://model); write hf://organisation/name, with @revision to pin a "
+                "revision, such as hf://Qwen/Qwen3-0.6B@main"
+            ),
         ),
         (
             "s3://bucket/a/../b",
-            "is not an S3 prefix (s3://bucket/a/../b); write s3://bucket/prefix, such as "
-            "s3://acme-models/mistral-small-24b",
+            (
+                "is not an S3 prefix (s3://bucket/a/../b); write s3://bucket/prefix, such as "
+                "s3://acme-models/mistral-small-24b"
+            ),
         ),
         (f"s3://bucket/{'a' * 501}", "is 513 characters long; write at most 512"),
         (
             "kit://hub.example:0/a/b:v1",
-            "has a port that is not from 1 to 65535 (kit://hub.example:0/a/b:v1); write a port that exists, such as "
-            "8000",
+            (
+                "has a port that is not from 1 to 65535 (kit://hub.example:0/a/b:v1); write a port that exists, such "
+                "as 8000"
+            ),
         ),
     ],
 )

@@ -34,8 +34,10 @@ def model(cache, **service):
         ),
         (
             {"type": "dedicated", "accessMode": "ReadOnlyMany"},
-            "accessMode: is not one of ReadWriteMany, ReadWriteOnce or ReadWriteOncePod (ReadOnlyMany); "
-            "choose one of them",
+            (
+                "accessMode: is not one of ReadWriteMany, ReadWriteOnce or ReadWriteOncePod (ReadOnlyMany); "
+                "choose one of them"
+            ),
         ),
         (
             {"type": "dedicated", "fill": {"secrets": ["one", "two"]}},
