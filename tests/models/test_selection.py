@@ -34,12 +34,8 @@ def test_a_mistaken_wish_is_refused(selection, message):
 
 def test_without_wishes_every_profile_may_be_selected():
     selection = Selection.model_validate({})
-    assert (selection.profile, selection.metric, selection.precision, selection.minimum_type) == (
-        None,
-        None,
-        "auto",
-        None,
-    )
+    assert (selection.precision, selection.minimum_type) == ("auto", None)
+    assert (selection.profile, selection.metric) == (None, None)
     assert (selection.device_count, selection.min_device_memory, selection.accelerators) == (None, None, ())
 
 
