@@ -23,7 +23,7 @@ MOST_VAGUE = 35
 """Variables with a name of `VAGUE`."""
 MOST_SHARED_NAMES = 30
 """Names that more than one class has."""
-LEAST_MIRRORED = 0.64
+LEAST_MIRRORED = 0.8
 """Share of the modules of sources that have a test module of their name in the folder of the same name."""
 VAGUE = {"each", "found"}
 TRUTHS = {"all", "any", "bool", "isinstance", "issubclass"}
