@@ -38,7 +38,7 @@ prove: tools ## Compare capacity with the real scheduler in 200 random clusters 
 	@$(VENV)/python -m pytest -m prove
 
 coverage: setup ## Run the tests of `make test-fast`, and print how many statements and branches of each module they run
-	@$(VENV)/python -m pytest -n 2 --dist worksteal --ignore=tests/real -m "not real and not exhaustive" --cov --cov-report=term:skip-covered
+	@$(VENV)/python -m pytest -n 2 --dist worksteal --ignore=tests/real -m "not real and not exhaustive" --cov --cov-report=term:skip-covered --cov-fail-under=98.5
 
 mutants: setup ## Change each line of the modules that differ from origin/main, or of MODULES, and list what no test noticed
 	@$(VENV)/python -m pip install --quiet --no-compile --require-hashes -r requirements-mutants.txt

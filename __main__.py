@@ -10,7 +10,7 @@ from composition.sources import Configuration
 from models import config_keys, yaml_limits
 from models.config_keys import KUBECONFIG, ROOT, of_project
 from models.paths import Path
-from models.platform import Outputs
+from models.platform import PlatformOutputs
 from models.problems import Problem
 from planning.ground.instances import MAIN
 
@@ -31,7 +31,7 @@ async def _deploy_on_platform(configuration: Configuration) -> None:
         _deploy(configuration, await read_platform(configuration))
 
 
-def _deploy(configuration: Configuration, platform: Outputs | None = None) -> None:
+def _deploy(configuration: Configuration, platform: PlatformOutputs | None = None) -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource is registered."""
     settings = pulumi.Config()
     project = pulumi.get_project()

@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     Standard error gets the names of facts that could not be read, with reasons, and the differences from the facts of
     `--previewed`.
     """
-    facts = cluster.read_all(cluster.Access(None, options.context), secrets=options.secrets)
+    facts = cluster.read_all(cluster.KubeAccess(None, options.context), secrets=options.secrets)
     for name in ("apis", *PARTS):
         part = getattr(facts, name)
         if isinstance(part, Unknown) and (name != "secrets" or options.secrets):

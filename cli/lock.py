@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cli import named_stack
 from composition import LockFile, locking
-from composition.locking import LockReport, Request
+from composition.locking import LockOrder, LockReport
 from composition.sources import Configuration
 from models import lock
 from models.problems import Problem
@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
     file = LockFile(Path.cwd(), options.file, must_exist=options.check)
 
     def work(tree: object) -> LockReport:
-        request = Request(Configuration(tree), stack.name, stack.target, file, stack.outputs, tuple(options.update))
+        request = LockOrder(Configuration(tree), stack.name, stack.target, file, stack.outputs, tuple(options.update))
         if options.check:
             return locking.check(request)
         return locking.make(request)

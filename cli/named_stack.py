@@ -10,7 +10,7 @@ from cli import stackfile, stackname
 from cli.stackfile import StackFile
 from composition import Composition, Given, Live, LockFile, Refusal, Target, compose
 from facts import facts_file, hosts, platform_file
-from models.platform import Outputs
+from models.platform import PlatformOutputs
 from models.problems import Problem, warnings
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.marks import StackName
@@ -24,7 +24,7 @@ class NamedStack:
     name: StackName
     facts: ClusterFacts | None
     """Facts of the cluster; None if no file with facts is named."""
-    outputs: Outputs | None
+    outputs: PlatformOutputs | None
     """Outputs of the platform; None if no file with outputs is named."""
 
     @property

@@ -13,9 +13,9 @@ from composition import Composition, Live, LockFile, Refusal, compose, defects
 from composition.instances import Sibling
 from composition.sources import Configuration
 from composition.surroundings import cluster_name
-from facts.cluster import Access
+from facts.cluster import KubeAccess
 from models.paths import Path as ConfigPath
-from models.platform import Outputs
+from models.platform import PlatformOutputs
 from models.problems import ConfigError, LogLine, Problem, errors, warnings
 from planning.ground.instances import Instance
 from planning.ground.marks import StackName
@@ -29,7 +29,7 @@ class StackSettings:
     """Settings that an inference stack gets in addition to its configuration."""
 
     kubeconfig: str | None = None
-    platform: Outputs | None = None
+    platform: PlatformOutputs | None = None
     previewed: str | None = None
     problems: tuple[Problem, ...] = ()
     """Problems that the caller found."""
@@ -49,7 +49,7 @@ class Draft:
     """An inference stack without mistakes, and its cluster."""
 
     composition: Composition
-    access: Access
+    access: KubeAccess
     cluster: str
     """Name of the cluster."""
 
@@ -140,7 +140,7 @@ def _late_values(value: object, at: ConfigPath) -> Iterator[Problem]:
             yield from _late_values(inner, at / index)
 
 
-def _late_platform(platform: Outputs | None) -> Iterator[Problem]:
+def _late_platform(platform: PlatformOutputs | None) -> Iterator[Problem]:
     if platform is not None:
         yield from _late_values(platform.values, ConfigPath("platform"))
 

@@ -17,7 +17,7 @@ from composition import Composition
 from composition.sources import Configuration
 from judging.losses.continuity import Continuity
 from manifests.assembly import Component
-from models.platform import Outputs
+from models.platform import PlatformOutputs
 from models.problems import Problem
 from planning.ground.instances import TYPE, Instance
 from planning.plans import ServicePlan, StackPlan, VariantPlan
@@ -41,7 +41,7 @@ class InferenceStack(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         *,
         kubeconfig: str | None = None,
-        platform: Outputs | Mapping[str, object] | None = None,
+        platform: PlatformOutputs | Mapping[str, object] | None = None,
         prefix: str | None = None,
         previewed: str | None = None,
         problems: Sequence[Problem] = (),
@@ -65,8 +65,8 @@ class InferenceStack(pulumi.ComponentResource):
         self._instance = Instance(name, prefix)
         run = program.of_run()
         outputs = platform
-        if not isinstance(outputs, Outputs | None):
-            outputs = Outputs(outputs)
+        if not isinstance(outputs, PlatformOutputs | None):
+            outputs = PlatformOutputs(outputs)
         settings = StackSettings(kubeconfig, outputs, previewed, tuple(problems), lock)
         drafted = draft(self._instance, Configuration.of(tree), settings, opts, run)
         inputs = dict[str, str]()

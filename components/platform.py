@@ -6,10 +6,10 @@ import pulumi
 
 from components import program
 from composition.sources import Configuration
-from models.platform import Outputs, Reference
+from models.platform import PlatformOutputs, Reference
 
 
-async def read_platform(tree: object) -> Outputs | None:
+async def read_platform(tree: object) -> PlatformOutputs | None:
     """Return the outputs of a stack's platform; None if neither the stack nor a file that it extends has `platform`.
 
     `tree` is the tree of the stack, or its `Configuration`.
@@ -18,7 +18,7 @@ async def read_platform(tree: object) -> Outputs | None:
     return None if reference is None else await read(reference)
 
 
-async def read(reference: Reference) -> Outputs:
+async def read(reference: Reference) -> PlatformOutputs:
     """Return the platform's outputs that `reference` names. Outputs that do not exist are left out."""
     with program.without_positions():
         stack = pulumi.StackReference(reference.stack)
@@ -32,7 +32,7 @@ async def read(reference: Reference) -> Outputs:
             value = details.secret_value
         if value is not None:
             values[name] = _plain(value)
-    return Outputs(values, frozenset(secrets))
+    return PlatformOutputs(values, frozenset(secrets))
 
 
 def _plain(value: object) -> object:

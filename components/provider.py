@@ -5,7 +5,7 @@ import json
 
 import pulumi
 
-from facts.cluster import Access
+from facts.cluster import KubeAccess
 
 _RATE = {"burst": 2000, "qps": 1000}
 """Limit of requests per second to the API server. The client's default limit of about 50 slows large previews down."""
@@ -38,7 +38,7 @@ class ClusterProvider(pulumi.ProviderResource):
     do not run the program, such as `pulumi destroy`, would use that path instead of the user's variables.
     """
 
-    def __init__(self, name: str, access: Access, identifier: str, opts: pulumi.ResourceOptions) -> None:
+    def __init__(self, name: str, access: KubeAccess, identifier: str, opts: pulumi.ResourceOptions) -> None:
         """Register the provider.
 
         `identifier` is the cluster's name in the state. Later runs leave it as it is: the provider would otherwise

@@ -12,7 +12,7 @@ from models.paths import Path
 from models.problems import Problem
 from planning.ground import instances, parts
 from planning.ground.instances import Instance
-from planning.ground.recorded import Identity
+from planning.ground.recorded import RecordedIdentity
 from planning.routes import collisions
 
 
@@ -51,14 +51,14 @@ def _shared_names(new: Sibling, other: Sibling) -> Iterator[Problem]:
         yield Problem(Path(), what, "choose another name for one of the two inference stacks")
 
 
-def _identities(sibling: Sibling) -> Iterator[Identity]:
+def _identities(sibling: Sibling) -> Iterator[RecordedIdentity]:
     """Yield the identities of the resources of an inference stack in the state."""
-    yield Identity("", instances.TYPE, sibling.instance.name)
-    yield Identity("", instances.PROVIDER_TYPE, sibling.instance.provider_name)
+    yield RecordedIdentity("", instances.TYPE, sibling.instance.name)
+    yield RecordedIdentity("", instances.PROVIDER_TYPE, sibling.instance.provider_name)
     for component in sibling.composition.components:
         type_and_name = component.resource
         if type_and_name is not None:
-            yield Identity("", *type_and_name)
+            yield RecordedIdentity("", *type_and_name)
         for rendered in component.objects:
             yield component.identity(rendered)
 
@@ -66,13 +66,13 @@ def _identities(sibling: Sibling) -> Iterator[Identity]:
 def _shared_objects(new: Sibling, other: Sibling) -> Iterator[Problem]:
     """Yield a problem for each pair of owners that would make the same object in two inference stacks."""
     taken = {rendered.place: rendered for rendered in other.composition.objects}
-    found = set[tuple[Path, Path]]()
+    reported = set[tuple[Path, Path]]()
     for rendered in new.composition.objects:
         if rendered.place in taken:
             at = new.composition.plan.section(rendered.id)
             holder = Path(*other.instance.path, *other.composition.plan.section(taken[rendered.place].id))
-            if (at, holder) not in found:
-                found.add((at, holder))
+            if (at, holder) not in reported:
+                reported.add((at, holder))
                 _, kind, *name = rendered.place
                 what = f"would make the same object as {holder} ({kind} {'/'.join(filter(None, name))})"
                 field = "namespace" if rendered.id.part is parts.NAMESPACE else "name or namespace"

@@ -27,11 +27,11 @@ from planning.routes import acceptance
 from planning.weights import contents, locks, sizes
 from planning.weights.claims import StoragePlan, cache_of
 from planning.weights.contents import Answered
-from planning.weights.locks import Lockable, Locked
+from planning.weights.locks import Lockable, LockedStack
 from planning.weights.sources import fetched_text
 
 if TYPE_CHECKING:
-    from models.platform import Outputs, Reference
+    from models.platform import PlatformOutputs, Reference
 
 CLUSTER = "cluster"
 """Name of the cluster's block in the lock, as users pass it to `--update`."""
@@ -61,7 +61,7 @@ class LockReading:
 
 
 def read(
-    lock: LockFile | None, configuration: Configuration, name: StackName, outputs: "Outputs | None" = None
+    lock: LockFile | None, configuration: Configuration, name: StackName, outputs: "PlatformOutputs | None" = None
 ) -> LockReading:
     """Read the lock of the stack called `name`. `configuration` has its earlier names under `formerly`.
 
@@ -70,15 +70,15 @@ def read(
     if lock is None:
         return LockReading(None, is_used=False)
     try:
-        found = lock.read(Identity(name, _earlier_names(configuration.tree)))
+        content = lock.read(Identity(name, _earlier_names(configuration.tree)))
     except ConfigError as error:
         return LockReading(None, error.problems)
-    problems = _platform_problems(configuration, outputs, found, f"python -m cli lock {name.stack}")
-    return LockReading(found, outdated=tuple(problems))
+    problems = _platform_problems(configuration, outputs, content, f"python -m cli lock {name.stack}")
+    return LockReading(content, outdated=tuple(problems))
 
 
 def _platform_problems(
-    configuration: Configuration, outputs: "Outputs | None", lock: Lock | None, command: str
+    configuration: Configuration, outputs: "PlatformOutputs | None", lock: Lock | None, command: str
 ) -> Iterator[Problem]:
     """Yield the problem of a lock whose values of the platform differ from `outputs`. `command` writes the lock."""
     named = _locked_platform(configuration, lock)
@@ -129,17 +129,17 @@ def with_contents(
     return sized, (*locked.warnings, *warnings)
 
 
-def apply(loaded: Loaded, reading: LockReading, name: StackName, target: Target) -> Locked:
+def apply(loaded: Loaded, reading: LockReading, name: StackName, target: Target) -> LockedStack:
     """Return the stack with the pins of its lock. A cluster without a name in the configuration gets the locked name.
 
     If the lock has mistakes, a later step refuses the stack. Until then, all sources have a placeholder size, so that
     no source is asked for its size, and no size is reported as missing.
     """
     if not reading.is_used:
-        return Locked(loaded, {}, ())
+        return LockedStack(loaded, {}, ())
     if reading.problems:
         stand_ins = dict.fromkeys(sizes.questions(loaded).values(), _STAND_IN)
-        return Locked(sizes.with_answers(loaded, stand_ins)[0], {}, ())
+        return LockedStack(sizes.with_answers(loaded, stand_ins)[0], {}, ())
     locked = _with_problems(locks.apply(loaded, reading.lock, name.stack), reading.outdated)
     cluster = reading.lock and reading.lock.cluster
     spec = locked.loaded.stack.cluster
@@ -152,7 +152,7 @@ def apply(loaded: Loaded, reading: LockReading, name: StackName, target: Target)
     return replace(locked, loaded=replace(locked.loaded, stack=stack))
 
 
-def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
+def _with_other_cluster(locked: LockedStack, name: str, known: str) -> LockedStack:
     """Report that the kubeconfig names another cluster than the lock, with the severity that `checks.lock` sets.
 
     The stack does not get the name in the lock. The name in the kubeconfig remains the identity of the cluster, because
@@ -162,7 +162,7 @@ def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
     return _with_problems(locked, (Problem(Path("cluster", "name"), what, "write the name of the cluster here"),))
 
 
-def _with_problems(locked: Locked, problems: tuple[Problem, ...]) -> Locked:
+def _with_problems(locked: LockedStack, problems: tuple[Problem, ...]) -> LockedStack:
     """Return a stack with further problems of its lock, with the severity that `checks.lock` sets."""
     mode = locked.loaded.stack.checks.lock
     if mode == "strict":
@@ -176,16 +176,18 @@ def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(replace(problem, severity="warning") for problem in problems)
 
 
-def platform(configuration: Configuration, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
+def platform(
+    configuration: Configuration, outputs: "PlatformOutputs | None", lock: Lock | None
+) -> "PlatformOutputs | None":
     """Return the outputs of a platform. Values in the lock replace the values in `outputs`, even if these are newer."""
     named = _locked_platform(configuration, lock)
     if named is None or lock is None or lock.cluster is None:
         return outputs
-    from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
+    from models.platform import PlatformOutputs  # noqa: PLC0415, most stacks name no platform
 
-    outputs = outputs or Outputs({}, frozenset())
+    outputs = outputs or PlatformOutputs({}, frozenset())
     values = {**outputs.values, named.output: lock.cluster.platform}
-    return Outputs(values, outputs.secrets - {named.output})
+    return PlatformOutputs(values, outputs.secrets - {named.output})
 
 
 def _locked_platform(configuration: Configuration, lock: Lock | None) -> "Reference | None":
@@ -210,14 +212,14 @@ class LockReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LockOrder:
     """A stack whose lock is made or checked."""
 
     configuration: Configuration
     name: StackName
     target: Target
     file: LockFile
-    platform: "Outputs | None" = None
+    platform: "PlatformOutputs | None" = None
     updated: tuple[str, ...] = ()
     """Names of the blocks whose sources are asked again."""
 
@@ -227,7 +229,7 @@ class Request:
         return f"python -m cli lock {self.name.stack}"
 
 
-def check(request: Request) -> LockReport:
+def check(request: LockOrder) -> LockReport:
     """Ask all sources, and return their differences from the lock. Raises `ConfigError` if there is no lock."""
     loaded, reading, _ = _load(request)
     if reading.lock is None:
@@ -238,7 +240,7 @@ def check(request: Request) -> LockReport:
     return LockReport(reading.lock, (*reading.outdated, *differences))
 
 
-def make(request: Request) -> LockReport:
+def make(request: LockOrder) -> LockReport:
     """Return the lock of a stack. Sources with a pin are asked only if their block is to be updated.
 
     Raises `ConfigError` with all mistakes of the stack and of its earlier lock.
@@ -265,7 +267,7 @@ def make(request: Request) -> LockReport:
     return LockReport(Lock(stack, pins, cluster, profiles=profiles), (), warnings)
 
 
-def _load(request: Request) -> tuple[Loaded, LockReading, Mapping[Path, LockedProfile]]:
+def _load(request: LockOrder) -> tuple[Loaded, LockReading, Mapping[Path, LockedProfile]]:
     """Return the stack, its earlier lock, and the profiles to write into its new lock."""
     reading = read(request.file, request.configuration, request.name, request.platform)
     tree = request.configuration.tree
@@ -291,7 +293,7 @@ def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:
     return {lockable.at: answers[lockable.question] for lockable in lockables}
 
 
-def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loaded) -> None:
+def _refuse_unknown_blocks(request: LockOrder, places: Iterable[Path], loaded: Loaded) -> None:
     """Reject names of blocks that the stack lacks. `places` are the paths of the stack's sources and profiles."""
     known = [*dict.fromkeys(map(block_of, places)), CLUSTER]
     for name in request.updated:
@@ -305,7 +307,9 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
         raise ConfigError([Problem(Path("--update"), f"names no block of the lock ({name})", remedy)])
 
 
-def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str) -> LockedCluster | None:
+def _cluster(
+    request: LockOrder, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str
+) -> LockedCluster | None:
     """Return the block of the cluster for the new lock: name, accepted Gateways, and the outputs of the platform.
 
     If the earlier lock has this block, and `--update` does not name it, the earlier block remains. Otherwise the
@@ -329,7 +333,7 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
 
 
 def _running(
-    request: Request, loaded: Loaded, plan: StackPlan, lockables: Sequence[Lockable]
+    request: LockOrder, loaded: Loaded, plan: StackPlan, lockables: Sequence[Lockable]
 ) -> tuple[frozenset[Path], tuple[Problem, ...]]:
     """Return the paths of sources that workloads or Jobs in the cluster already fetch, and warnings.
 

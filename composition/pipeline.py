@@ -29,7 +29,7 @@ from planning.ground.marks import StackName
 from planning.routes import acceptance
 
 if TYPE_CHECKING:
-    from models.platform import Outputs
+    from models.platform import PlatformOutputs
 
 
 def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
@@ -37,7 +37,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     target: Target,
     name: StackName,
     earlier: Sequence[Problem] = (),
-    platform: "Outputs | None" = None,
+    platform: "PlatformOutputs | None" = None,
     instance: Instance = MAIN,
     lock: LockFile | None = None,
     state: State = nothing_recorded,

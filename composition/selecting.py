@@ -31,7 +31,7 @@ from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.needs import Needs
 from planning.hardware import accelerators
 from planning.selection import decisions, seats, shipped
-from planning.selection.catalogue import Catalogue, Declared
+from planning.selection.catalogue import Declared, ProfileTable
 from planning.selection.decisions import Decision, Outcome
 from planning.selection.records import Evaluation, Scope
 from planning.selection.shipped import ShippedFile
@@ -148,7 +148,7 @@ def _lock_problems(
         yield replace(problem, severity=SEVERITIES[mode])
 
 
-def _catalogue(merged: Layer, outline: Outline) -> tuple[Catalogue, tuple[Document, ...], tuple[Problem, ...]]:
+def _catalogue(merged: Layer, outline: Outline) -> tuple[ProfileTable, tuple[Document, ...], tuple[Problem, ...]]:
     """Return the catalogue of a stack, the files that it names, and the problems of their profiles."""
     spec = outline.stack.catalogue
     documents = tuple[Document, ...]()
@@ -162,7 +162,7 @@ def _catalogue(merged: Layer, outline: Outline) -> tuple[Catalogue, tuple[Docume
             declared += _of_file(Scope.SHIPPED, document)
     problems = (problem for document in documents for problem in _file_problems(document))
     classes = accelerators.classes(outline.classes)
-    return Catalogue(declared, classes), documents, (*problems, *_duplicates(declared))
+    return ProfileTable(declared, classes), documents, (*problems, *_duplicates(declared))
 
 
 def _of_stack(merged: Layer, spec: PartialCatalogue) -> Iterator[Declared]:
@@ -197,7 +197,7 @@ def _duplicates(declared: Sequence[Declared]) -> Iterator[Problem]:
             yield Problem(profile.layer.origin.at, f"is in {holder}, too", "choose another id", file=file)
 
 
-def _nodes(outline: Outline, catalogue: Catalogue, target: Target) -> ClusterFacts:
+def _nodes(outline: Outline, catalogue: ProfileTable, target: Target) -> ClusterFacts:
     """Read the nodes of the cluster; nothing if the key `cluster` is invalid, which the stack's validation reports."""
     if outline.is_mistaken(Path("cluster")):
         return NOTHING_READ

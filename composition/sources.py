@@ -14,7 +14,7 @@ from models.stack_layers import merge_stack
 if TYPE_CHECKING:
     from judging.validation import SchemaError
     from models.engine_yaml import Document
-    from models.platform import Outputs, Reference
+    from models.platform import PlatformOutputs, Reference
 
 _KEY = "platform"
 
@@ -85,7 +85,9 @@ class Configuration:
             return None
 
 
-def read(configuration: Configuration, earlier: Iterable[Problem], platform: "Outputs | None" = None) -> Sources:
+def read(
+    configuration: Configuration, earlier: Iterable[Problem], platform: "PlatformOutputs | None" = None
+) -> Sources:
     """Read the layers below a stack file. Paths of files are relative to the working directory.
 
     `platform` are the outputs of the stack's platform. If a file or an output cannot be read, raises `ConfigError` with
@@ -138,7 +140,7 @@ def _select(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in tree.items() if key == _KEY}
 
 
-def _with_platform(bases: Sources, named: "Reference | None", outputs: "Outputs | None") -> Sources:
+def _with_platform(bases: Sources, named: "Reference | None", outputs: "PlatformOutputs | None") -> Sources:
     """Return `bases`, with the layer of the platform as the lowest layer."""
     if named is None:
         return bases

@@ -57,9 +57,9 @@ class Live:
     deploys: bool = False
     """Whether the run changes the cluster. A preview does not."""
 
-    def access(self, spec: Cluster) -> cluster.Access:
+    def access(self, spec: Cluster) -> cluster.KubeAccess:
         """Return the kubeconfig and the context of the cluster."""
-        return cluster.Access(self.kubeconfig, spec.context)
+        return cluster.KubeAccess(self.kubeconfig, spec.context)
 
     def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:
         """Read the facts from the source that the configuration names."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from facts import facts_file, gateways, inventory, kubeconfig, live_objects, reviews
 from facts.connection import Connection, RefusedError
-from facts.kubeconfig import Access
+from facts.kubeconfig import KubeAccess
 from facts.reading import Reader, item, items, read_within
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
 from planning.ground import bundles, labels, marks
@@ -26,7 +26,7 @@ from planning.ground.cluster_facts import (
     Gateways,
     LiveObject,
     LiveObjects,
-    Metrics,
+    OfferedMetrics,
     Permissions,
     Place,
     Pools,
@@ -35,7 +35,7 @@ from planning.ground.cluster_facts import (
     Unknown,
     unread,
 )
-from planning.ground.inventory import TIME_FORMAT, Origin
+from planning.ground.inventory import TIME_FORMAT, FactsOrigin
 from planning.ground.marks import Mark
 from planning.ground.needs import NOTHING_NEEDED, Needs
 
@@ -48,7 +48,7 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDED) -> ClusterFacts:
+def read(spec: Cluster, access: KubeAccess, root: Path, needs: Needs = NOTHING_NEEDED) -> ClusterFacts:
     """Read the cluster facts from the source that `cluster.facts` names.
 
     From a live cluster, only the facts that `needs` asks for are read. The path of a facts file is relative to
@@ -61,7 +61,7 @@ def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDE
     return _live(access, _readers(needs))
 
 
-def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
+def read_all(access: KubeAccess, *, secrets: bool = False) -> ClusterFacts:
     """Read from a live cluster every fact that any stack may use; the names of all Secrets only if `secrets` is true.
 
     A failed read does not raise; its facts are `Unknown`.
@@ -72,7 +72,7 @@ def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
     return _live(access, readers)
 
 
-def name(access: Access) -> str | None:
+def name(access: KubeAccess) -> str | None:
     """Return the name that the kubeconfig gives to the context's cluster; None if the kubeconfig cannot be read."""
     try:
         return kubeconfig.cluster_name(access)
@@ -80,7 +80,7 @@ def name(access: Access) -> str | None:
         return None
 
 
-def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | Unknown:
+def pools(spec: Cluster, access: KubeAccess, namespaces: Iterable[str]) -> Pools | Unknown:
     """Read the InferencePools in `namespaces`.
 
     The result is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
@@ -95,7 +95,7 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
     return _read_one(access, read_pools)
 
 
-def permissions(access: Access, namespaces: Iterable[str]) -> Permissions | Unknown:
+def permissions(access: KubeAccess, namespaces: Iterable[str]) -> Permissions | Unknown:
     """Read the rules that the user of the kubeconfig has in `namespaces` and in the whole cluster.
 
     The result is `Unknown` if the read fails.
@@ -104,7 +104,10 @@ def permissions(access: Access, namespaces: Iterable[str]) -> Permissions | Unkn
 
 
 def objects(
-    spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]], names: Mapping[tuple[str, str], Collection[str]]
+    spec: Cluster,
+    access: KubeAccess,
+    kinds: Iterable[tuple[str, str]],
+    names: Mapping[tuple[str, str], Collection[str]],
 ) -> LiveObjects | Unknown:
     """Read the objects of inference stacks, by kind, and the marks of other objects, by kind and name.
 
@@ -175,12 +178,12 @@ def _marks(
     return marked, tuple(refused)
 
 
-def _read_one(access: Access, reader: Callable[[Connection], Read]) -> Read | Unknown:
+def _read_one(access: KubeAccess, reader: Callable[[Connection], Read]) -> Read | Unknown:
     """Run one reader within the deadline, and return its result."""
     return read_within(_DEADLINE_SECONDS, access, {"": reader})[""]
 
 
-def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
+def _live(access: KubeAccess, readers: Mapping[str, Reader]) -> ClusterFacts:
     """Read the kinds of a cluster, the metrics that its adapters offer, and the facts that `readers` read.
 
     If the kinds cannot be read, all facts are `Unknown`.
@@ -191,14 +194,14 @@ def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
         return unread(apis)
     served, metrics = apis
     origin = results.pop("origin", None)
-    return ClusterFacts(served, metrics=metrics, **results, origin=origin if isinstance(origin, Origin) else None)
+    return ClusterFacts(served, metrics=metrics, **results, origin=origin if isinstance(origin, FactsOrigin) else None)
 
 
-def _origin(api: Connection, access: Access) -> Origin:
+def _origin(api: Connection, access: KubeAccess) -> FactsOrigin:
     """Return name and version of the cluster, and the time of the read."""
     version = item(api, "/version")
     now = datetime.now(UTC).strftime(TIME_FORMAT)
-    return Origin(name(access), None if version is None else str(version["gitVersion"]), now)
+    return FactsOrigin(name(access), None if version is None else str(version["gitVersion"]), now)
 
 
 def _readers(needs: Needs) -> dict[str, Reader]:
@@ -238,10 +241,10 @@ _EVERY_PART: Mapping[str, Reader] = {
 }
 
 
-def _kinds_and_metrics(api: Connection) -> tuple[Served, Metrics]:
+def _kinds_and_metrics(api: Connection) -> tuple[Served, OfferedMetrics]:
     """Read the kinds that the server serves, and the metrics that adapters offer."""
     groups = _discover(api)
-    return Served(frozenset(_kinds(groups))), Metrics(tuple(sorted(set(_metrics(groups)))))
+    return Served(frozenset(_kinds(groups))), OfferedMetrics(tuple(sorted(set(_metrics(groups)))))
 
 
 def _discover(api: Connection) -> list[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from facts import kubeconfig
-from facts.kubeconfig import Access, Endpoint, Material, Tls
+from facts.kubeconfig import Endpoint, KubeAccess, Material, Tls
 from models.trees import EMPTY
 
 _JSON = "application/json"
@@ -79,7 +79,7 @@ class Connection:
 
 
 @contextmanager
-def connect(access: Access, seconds: float) -> Generator[Connection, None, None]:
+def connect(access: KubeAccess, seconds: float) -> Generator[Connection, None, None]:
     """Connect to the API server to which `access` leads. `seconds` is the timeout of each request."""
     with contextlib.closing(Connection(kubeconfig.endpoint(access), seconds)) as connection:
         yield connection

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from facts.hosts import DOCKER_HUB, Origin
+from facts.hosts import DOCKER_HUB, ServerOrigin
 
 _NAMES = {"docker.io": "index.docker.io", DOCKER_HUB: "index.docker.io"}
 """Name in the configuration of each registry whose name differs from it."""
@@ -25,7 +25,7 @@ def credentials(host: str) -> str | None:
     return base64.b64encode(f"{entry['username']}:{entry.get('password', '')}".encode()).decode()
 
 
-def names(server: Origin) -> bool:
+def names(server: ServerOrigin) -> bool:
     """Return whether the configuration has credentials for a server."""
     try:
         return any(_entry(name) for name in (server.host, f"{server.host}:{server.port}"))

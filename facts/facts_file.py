@@ -14,7 +14,7 @@ from facts.regular_files import UnreadableError
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from planning.ground.cluster_facts import PARTS, ClusterFacts, Served, Unknown, unread
-from planning.ground.inventory import Origin
+from planning.ground.inventory import FactsOrigin
 
 _Kind = TypeVar("_Kind")
 
@@ -31,7 +31,7 @@ def read(path: Path, *, pipe: bool = False) -> ClusterFacts:
         return ClusterFacts(
             Served(_parse(frozenset[str], values.get("apis"), "apis")),
             **{name: _part(path, values, name) for name in PARTS},
-            origin=_parse(Origin, values, "time") if "time" in values else None,
+            origin=_parse(FactsOrigin, values, "time") if "time" in values else None,
         )
     except UnreadableError as error:
         return unread(Unknown(f"{path.name} {error}"))

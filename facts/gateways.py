@@ -6,7 +6,7 @@ from typing import Any
 
 from planning.ground import marks
 from planning.ground.api_groups import GATEWAY_GROUP
-from planning.ground.cluster_facts import GatewayRef, LiveGateway, LiveRoute, ParentRef, RouteMatch
+from planning.ground.cluster_facts import GatewayRef, LiveGateway, LiveRoute, LiveRouteMatch, ParentRef
 from planning.ground.inventory import SAME, Listener, Requirement
 
 KIND = "Gateway"
@@ -79,9 +79,9 @@ def _parents(spec: Mapping[str, Any], namespace: str) -> Iterator[ParentRef]:
         yield ParentRef(ref, parent.get("sectionName"), parent.get("port"))
 
 
-def _match(match: Mapping[str, Any]) -> RouteMatch:
+def _match(match: Mapping[str, Any]) -> LiveRouteMatch:
     path = {**_ANY_PATH, **match.get("path", {})}
     headers = ((header.get("type", "Exact"), header["name"], header["value"]) for header in match.get("headers", ()))
     others = ({field: match[field]} for field in ("method", "queryParams") if field in match)
     conditions = tuple(json.dumps(condition, sort_keys=True) for condition in others)
-    return RouteMatch(path["type"], path["value"], tuple(sorted(headers)), conditions)
+    return LiveRouteMatch(path["type"], path["value"], tuple(sorted(headers)), conditions)

@@ -41,7 +41,7 @@ _REFUSED = tuple(
 )
 
 
-class Origin(NamedTuple):
+class ServerOrigin(NamedTuple):
     """Scheme, host and port of a URL."""
 
     scheme: str
@@ -60,7 +60,7 @@ class Origin(NamedTuple):
         return self.scheme == "https" or self.is_loopback
 
 
-def origin(url: str) -> Origin | None:
+def origin(url: str) -> ServerOrigin | None:
     """Return the origin of a URL; None if the text is no URL of http or https."""
     try:
         parts = urlsplit(url)
@@ -70,7 +70,7 @@ def origin(url: str) -> Origin | None:
     except ValueError:
         return None
     if scheme in _PORTS and host:
-        return Origin(scheme, host, port or _PORTS[scheme])
+        return ServerOrigin(scheme, host, port or _PORTS[scheme])
     return None
 
 
@@ -107,7 +107,7 @@ def is_trusted(url: str) -> bool:
     return origin(url) in _of_urls(*os.environ.get(TRUSTED, "").split(","))
 
 
-def is_known(server: Origin) -> bool:
+def is_known(server: ServerOrigin) -> bool:
     """Return whether the environment names a server, or every caller knows it."""
     names = ("HF_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
     named = (*(os.environ.get(name, "") for name in names), *os.environ.get(TRUSTED, "").split(","))
@@ -126,7 +126,7 @@ def is_public(host: str) -> bool:
     return address is not None and address.is_global
 
 
-def _of_urls(*urls: str) -> set[Origin]:
+def _of_urls(*urls: str) -> set[ServerOrigin]:
     return {known for known in map(origin, map(str.strip, urls)) if known is not None}
 
 

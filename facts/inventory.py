@@ -198,7 +198,7 @@ def _namespace(manifest: Mapping[str, Any]) -> LiveNamespace:
 def _node(manifest: Mapping[str, Any]) -> LiveNode:
     spec = manifest.get("spec", _NONE)
     status = manifest.get("status", _NONE)
-    conditions = {each["type"]: each["status"] for each in status.get("conditions", ())}
+    conditions = {entry["type"]: entry["status"] for entry in status.get("conditions", ())}
     return LiveNode(
         manifest["metadata"]["name"],
         dict(manifest["metadata"].get("labels", _NONE)),

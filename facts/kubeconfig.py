@@ -42,7 +42,7 @@ class UnsupportedError(KubeconfigError):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class KubeAccess:
     """Kubeconfig and context by which a cluster is reached."""
 
     kubeconfig: str | None
@@ -118,7 +118,7 @@ class _Entry:
         return None
 
 
-def endpoint(access: Access) -> Endpoint:
+def endpoint(access: KubeAccess) -> Endpoint:
     """Return the server of a context, and the user's credentials. Runs the credential plugin of the context's user.
 
     If the context names no user, or a user that the kubeconfig does not contain, requests carry no credentials, as in
@@ -139,7 +139,7 @@ def endpoint(access: Access) -> Endpoint:
     return Endpoint(url, _tls(url, cluster, user, credential), _authorization(user, credential), proxy)
 
 
-def cluster_name(access: Access) -> str:
+def cluster_name(access: KubeAccess) -> str:
     """Return the name of the cluster in the context of `access`.
 
     If `access` names no context, or a context that the kubeconfig does not contain, the current context is used.
@@ -150,7 +150,7 @@ def cluster_name(access: Access) -> str:
     return str((context.fields or current.fields)["cluster"])
 
 
-def _documents(access: Access) -> Sequence[_Document]:
+def _documents(access: KubeAccess) -> Sequence[_Document]:
     """Return the content of the kubeconfig's text, or the contents of its existing files in order of precedence."""
     if access.kubeconfig is not None:
         return (_Document(_content(access.kubeconfig), Path.cwd()),)

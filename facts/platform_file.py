@@ -6,14 +6,14 @@ from typing import cast
 from facts import regular_files
 from facts.regular_files import UnreadableError
 from models.engine_yaml import mistake
-from models.platform import Outputs
+from models.platform import PlatformOutputs
 
 OPTION = "--platform"
 _SECRET = "[secret]"  # noqa: S105, what the engine prints in the place of a secret
 _REMEDY = "name a file that `pulumi stack output --json` wrote"
 
 
-def read(path: File) -> Outputs:
+def read(path: File) -> PlatformOutputs:
     """Return the outputs in a file. Raises `ConfigError` if the file cannot be read, or holds no outputs."""
     try:
         content = regular_files.json_value(path, pipe=True)
@@ -24,7 +24,7 @@ def read(path: File) -> Outputs:
     if not isinstance(content, dict):
         raise mistake(OPTION, f"holds no outputs ({path.name})", _REMEDY)
     outputs = cast("dict[str, object]", content)
-    return Outputs(outputs, frozenset(name for name, value in outputs.items() if _holds_secret(value)))
+    return PlatformOutputs(outputs, frozenset(name for name, value in outputs.items() if _holds_secret(value)))
 
 
 def _holds_secret(value: object) -> bool:

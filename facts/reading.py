@@ -9,7 +9,7 @@ from typing import Any
 
 from facts import hosts
 from facts.connection import Connection, RefusedError, UnreachableError, connect
-from facts.kubeconfig import Access, UnsupportedError
+from facts.kubeconfig import KubeAccess, UnsupportedError
 from planning.ground.cluster_facts import Unknown
 
 Reader = Callable[[Connection], Any]
@@ -24,7 +24,7 @@ _PAGE = "500"
 _NONE: Mapping[str, str] = {}
 
 
-def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -> dict[str, Any]:
+def read_within(seconds: float, access: KubeAccess, readers: Mapping[str, Reader]) -> dict[str, Any]:
     """Run readers in their order and return their results by name. A failed read does not raise; it gives `Unknown`.
 
     Facts that are not read within `seconds` are `Unknown`. The deadline also limits credential plugins, which have no
@@ -83,7 +83,7 @@ def item(api: Connection, path: str, accepted: str = _JSON) -> Mapping[str, Any]
         return None
 
 
-def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> Iterator[tuple[str, Any]]:
+def _results(access: KubeAccess, readers: Mapping[str, Reader], seconds: float) -> Iterator[tuple[str, Any]]:
     """Yield the result of each reader. After a failed read, the next reader gets a new connection.
 
     If the first read fails, or no connection can be made, all results that are still missing are `Unknown` for the same

@@ -104,7 +104,7 @@ def _answers(
     }
 
 
-def _is_known(server: hosts.Origin) -> bool:
+def _is_known(server: hosts.ServerOrigin) -> bool:
     return hosts.is_known(server) or docker_config.names(server)
 
 

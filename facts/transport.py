@@ -46,7 +46,7 @@ class Run:
 class Transport:
     """A client for the requests that one question takes. It resolves names itself, and judges each address."""
 
-    def __init__(self, run: Run, is_known: Callable[[hosts.Origin], bool]) -> None:
+    def __init__(self, run: Run, is_known: Callable[[hosts.ServerOrigin], bool]) -> None:
         """`is_known` tells whether the environment of the caller names a server."""
         self._run = run
         self._is_known = is_known

@@ -11,7 +11,7 @@ from models import origins
 from models.paths import Path
 from models.trees import EMPTY
 from planning.ground import labels
-from planning.ground.needs import Needs, PodPrivileges, Reference
+from planning.ground.needs import NameReference, Needs, PodPrivileges
 from planning.plans import StackPlan
 from planning.routes import acceptance
 
@@ -25,10 +25,10 @@ class _Item(NamedTuple):
     rendered: Rendered
     section: Path
 
-    def reference(self, at: Path, name: str) -> Reference:
+    def reference(self, at: Path, name: str) -> NameReference:
         """Return the reference that has its name at a path of the object."""
         origin = origins.locate(self.rendered.origins, at)
-        return Reference(name, self.rendered.place[2], origin or self.section)
+        return NameReference(name, self.rendered.place[2], origin or self.section)
 
 
 def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
@@ -72,9 +72,9 @@ def _is_metered(manifest: Mapping[str, Any]) -> bool:
     return manifest["kind"] == "Service" and labels.RESOURCE_ID in manifest["metadata"].get("labels", EMPTY)
 
 
-def _distinct(names: Iterable[tuple[_Item, Path, str]]) -> tuple[Reference, ...]:
+def _distinct(names: Iterable[tuple[_Item, Path, str]]) -> tuple[NameReference, ...]:
     """Return the first reference of each section to each object. `names` are items with paths and names in them."""
-    first = dict[tuple[Path, str, str], Reference]()
+    first = dict[tuple[Path, str, str], NameReference]()
     for item, at, name in names:
         first.setdefault((item.section, item.rendered.place[2], name), item.reference(at, name))
     return tuple(first.values())

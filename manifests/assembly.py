@@ -9,7 +9,7 @@ from manifests.objects import Rendered, metadata, resource_type
 from planning.ground import labels, order, parts
 from planning.ground.awaiting import Wait
 from planning.ground.order import Id
-from planning.ground.recorded import Identity
+from planning.ground.recorded import RecordedIdentity
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes import acceptance
 
@@ -42,10 +42,10 @@ class Component:
         """Return type token and logical name of the component; None if Pulumi gets the objects without a component."""
         return None if self.of is None else (f"{_PACKAGE}:{self.type}", self.name)
 
-    def identity(self, rendered: Rendered) -> Identity:
+    def identity(self, rendered: Rendered) -> RecordedIdentity:
         """Return the identity of one of the objects in Pulumi's state."""
         component_type, _ = self.resource or ("", "")
-        return Identity(component_type, resource_type(rendered.manifest), f"{self.name}-{rendered.suffix}")
+        return RecordedIdentity(component_type, resource_type(rendered.manifest), f"{self.name}-{rendered.suffix}")
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:

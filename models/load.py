@@ -193,15 +193,15 @@ def load(
             return Loaded(stack, tuple(_distinct(problems)), in_all, merged, profiles.profiles, warnings)
         except ValidationError as error:
             errors = error.errors(include_url=False)
-        found = [_problem(merged, details) for details in errors]
+        refused = [_problem(merged, details) for details in errors]
         missing = {error_path(merged.tree, details) for details in errors if details["type"] == "missing"}
         misspelt = missing & {
             _intended_path(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
         }
-        new = [(path, problem) for path, problem in found if path not in misspelt]
+        new = [(path, problem) for path, problem in refused if path not in misspelt]
         problems += [problem for path, problem in new if not _overlaps_repaired(path, repaired)]
         before = copy.deepcopy(merged.tree)
-        for path, problem in found:
+        for path, problem in refused:
             repaired += [problem.path, path, _repair(merged.tree, path)]
         if merged.tree == before or not merged.tree.get("services"):
             raise ConfigError(_distinct([*problems, *in_clear.values()]))
@@ -237,9 +237,9 @@ def _without_null(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 def _credentials(merged: Layer) -> dict[Path, Problem]:
     """Return the problems of credentials that are written as text, by their paths in the merged tree."""
-    found = {problem.path: problem for problem in cleartext.problems(merged.tree)}
-    places = {path: merged.locate(path, absent=False) for path in found}
-    return {path: replace(found[path], path=place.path, file=place.file) for path, place in places.items()}
+    refused = {problem.path: problem for problem in cleartext.problems(merged.tree)}
+    places = {path: merged.locate(path, absent=False) for path in refused}
+    return {path: replace(refused[path], path=place.path, file=place.file) for path, place in places.items()}
 
 
 def _distinct(problems: Iterable[Problem]) -> list[Problem]:

@@ -76,7 +76,7 @@ class Pin(Spec):
         return self.was == source and self.settings == settings
 
 
-class Source(Spec):
+class PinnedSource(Spec):
     """A spec with a source. The lock may have a pin of the source. The pin is no key of the configuration."""
 
     if TYPE_CHECKING:

@@ -27,7 +27,7 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class PlatformOutputs:
     """Outputs of a platform's stack by name."""
 
     values: Mapping[str, object]
@@ -53,7 +53,7 @@ def reference(tree: Mapping[str, Any]) -> Reference | None:
     return Reference(cast("str", stack), output, kubeconfig)
 
 
-def source(read: Reference, outputs: Outputs) -> Source:
+def source(read: Reference, outputs: PlatformOutputs) -> Source:
     """Return the layer of a platform. Raises `ConfigError` if the outputs do not follow the contract."""
     problems = _problems(read, outputs)
     if problems:
@@ -62,7 +62,7 @@ def source(read: Reference, outputs: Outputs) -> Source:
     return Source(read.stack, {key: value[key] for key in KEYS if value.get(key) is not None})
 
 
-def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
+def _problems(read: Reference, outputs: PlatformOutputs) -> list[Problem]:
     """Return the problems of outputs. No problem shows the value of a secret."""
     problems = list[Problem]()
     if read.kubeconfig is not None and outputs.values.get(read.kubeconfig) is None:

@@ -8,7 +8,7 @@ from models.architecture import Architecture
 from models.base import Spec
 from models.monitoring import Metrics
 from models.picker import EndpointPicker
-from models.pins import Source
+from models.pins import PinnedSource
 from models.role import Resources, Role
 from models.routing import Headers, Objective, Rewrite, Route
 from models.selection import Selection
@@ -60,7 +60,7 @@ class KeylessVerification(Spec):
 Verification = Annotated[KeyVerification | KeylessVerification, Field(discriminator="type")]
 
 
-class Adapter(Source):
+class Adapter(PinnedSource):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
@@ -100,7 +100,7 @@ def _make_source_optional(schema: dict[str, Any]) -> None:
     schema.pop("required")
 
 
-class Model(Source):
+class Model(PinnedSource):
     """The served model and the source of its weights."""
 
     model_config = ConfigDict(json_schema_extra=_make_source_optional)

@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from models.base import Spec
 from models.env import EnvName, EnvValue
-from models.pins import Source
+from models.pins import PinnedSource
 from models.role import Resources
 from models.source import FilePattern, ModelSource, served_name
 from models.trees import at, mapping
@@ -122,7 +122,7 @@ class Existing(Spec):
 Storage = Annotated[Ephemeral | Shared | Dedicated | Existing, Field(discriminator="type")]
 
 
-class Cache(Source):
+class Cache(PinnedSource):
     """A claim in the stack's namespace that is filled once, for every service whose storage names the cache."""
 
     source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]

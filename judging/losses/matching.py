@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 from planning.ground.cluster_facts import LiveObjects, Place, Unknown
 from planning.ground.instances import PROVIDER_TYPE
-from planning.ground.recorded import Identity, Recorded, RecordedObject, identity
+from planning.ground.recorded import Recorded, RecordedIdentity, RecordedObject, identity
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedObject:
     """An object of an inference stack, with its identity in Pulumi's state and its place in the cluster."""
 
-    identity: Identity
+    identity: RecordedIdentity
     place: Place
 
 
@@ -25,11 +25,11 @@ class PlannedObject:
 class Matches:
     """Objects of Pulumi's state that are planned, by their planned identity."""
 
-    places: Mapping[Identity, Place]
+    places: Mapping[RecordedIdentity, Place]
     """Place of each planned object."""
-    by_identity: Mapping[Identity, RecordedObject]
+    by_identity: Mapping[RecordedIdentity, RecordedObject]
     """Objects that keep their identity in the state. Their place in the cluster may be another one."""
-    by_place: Mapping[Identity, RecordedObject]
+    by_place: Mapping[RecordedIdentity, RecordedObject]
     """Objects that keep their place in the cluster, and get another identity in the state."""
 
     @property

@@ -10,7 +10,7 @@ from planning.ground.cluster_facts import PARTS, ClusterFacts, Gateways, LiveRou
 from planning.ground.differences import differences
 from planning.ground.inventory import Metered, Namespaces, PriorityClasses, Secrets, StorageClasses
 from planning.ground.marks import Identity, Verdict
-from planning.ground.needs import Needs, Reference
+from planning.ground.needs import NameReference, Needs
 
 FILE = Path(PREVIEWED)
 """Key that names the file with earlier facts."""
@@ -88,7 +88,7 @@ def _is_beside(route: LiveRoute, needs: Needs, identity: Identity) -> bool:
     return is_attached and identity.verdict(route.mark) is not Verdict.OURS
 
 
-def _classes(classes: Mapping[str, bool], references: tuple[Reference, ...]) -> dict[str, bool]:
+def _classes(classes: Mapping[str, bool], references: tuple[NameReference, ...]) -> dict[str, bool]:
     """Return the classes that references name. A reference without a name refers to the default class."""
     names = {reference.name for reference in references}
     return {name: is_default for name, is_default in classes.items() if name in names or ("" in names and is_default)}

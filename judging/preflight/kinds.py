@@ -13,7 +13,7 @@ from models.stack import Stack
 from planning.ground import gateways
 from planning.ground.api_groups import CLAIM_TEMPLATE_API, METRICS_GROUP
 from planning.ground.bundles import Bundle, all_bundles
-from planning.ground.cluster_facts import ClusterFacts, Metrics, Unknown
+from planning.ground.cluster_facts import ClusterFacts, OfferedMetrics, Unknown
 from planning.plans import StackPlan
 from planning.releases import channel
 from planning.serving.autoscaling import Autoscaler, EngineLoad, PickerLoad, UserMetric
@@ -133,7 +133,7 @@ def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
             yield at / "spec", "pods", metric.spec["pods"]["metric"]["name"]
 
 
-def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem:
+def _missing_metric(at: Path, kind: str, name: str, offered: OfferedMetrics) -> Problem:
     """Return the warning about a metric that the cluster does not offer for a kind of object."""
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = "of no kind of object"

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground.cluster_facts import ClusterFacts, Unknown
-from planning.ground.needs import Needs, Reference
+from planning.ground.needs import NameReference, Needs
 
 _MOST_NAMES = 6
 """Maximum number of classes that a message lists."""
@@ -47,7 +47,7 @@ def secrets(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
             yield warning(reference.origin, what, "create it, or correct its name")
 
 
-def _missing(kind: str, reference: Reference, by_name: Collection[str], mode: Mode) -> Iterator[Problem]:
+def _missing(kind: str, reference: NameReference, by_name: Collection[str], mode: Mode) -> Iterator[Problem]:
     if reference.name not in by_name:
         what = f"the cluster has no {kind} of this name ({reference.name})"
         remedy = f"create it, or write {_alternatives(by_name)}"

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from models.money import Prices
 from models.stack import Stack
 from planning import money
-from planning.money import Cost, Devices, Usage
+from planning.money import Cost, DeviceRange, Usage
 from planning.plans import ServicePlan, StackPlan
 
 
-def devices(service: ServicePlan) -> tuple[Devices, ...]:
+def devices(service: ServicePlan) -> tuple[DeviceRange, ...]:
     """Return the devices of all roles of a service, including the roles of its canary."""
-    of_roles = list[Devices]()
+    of_roles = list[DeviceRange]()
     for variant in service.variants:
         for workload in variant.workloads:
             per_replica = workload.layout.devices_per_pod * workload.layout.pods_per_replica
@@ -21,7 +21,7 @@ def devices(service: ServicePlan) -> tuple[Devices, ...]:
             if scaler is not None:
                 low = scaler.min_replicas
             if per_replica * high:
-                of_roles.append(Devices(variant.accelerators[workload.role], per_replica * low, per_replica * high))
+                of_roles.append(DeviceRange(variant.accelerators[workload.role], per_replica * low, per_replica * high))
     return tuple(of_roles)
 
 

@@ -20,7 +20,7 @@ from planning import money
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, Place
 from planning.hardware import accelerators
-from planning.money import Cost, Devices, Usage
+from planning.money import Cost, DeviceRange, Usage
 from planning.plans import StackPlan
 
 _OPERATIONS: Mapping[str, Operation] = {
@@ -328,16 +328,16 @@ def _size(change: Change, stack: Stack) -> str | None:
     return model.size
 
 
-def _devices_before(changes: list[Change], ending: Iterable[RunningPods]) -> Iterator[Devices]:
+def _devices_before(changes: list[Change], ending: Iterable[RunningPods]) -> Iterator[DeviceRange]:
     for change in changes:
         old = change.running
         if old is not None:
             per_replica = (old.devices_per_pod or change.workload.layout.chips_per_pod) * old.pods_per_replica
             count = change.before.times(per_replica * change.workload.accelerator.devices_per_chip)
-            yield Devices(old.accelerator or change.accelerator, count.low, count.high)
+            yield DeviceRange(old.accelerator or change.accelerator, count.low, count.high)
     for old in ending:
         count = (1 if old.replicas is None else old.replicas) * old.devices_per_pod * old.pods_per_replica
-        yield Devices(old.accelerator or "unknown", count, count)
+        yield DeviceRange(old.accelerator or "unknown", count, count)
 
 
 def _others(events: Events) -> dict[str, dict[str, int]]:

@@ -6,7 +6,7 @@ from itertools import chain
 from judging.routes import collisions, hosts_and_ties, nested_paths
 from models.paths import Path
 from models.problems import Mode, Problem, gap
-from planning.ground.cluster_facts import LiveRoute, RouteMatch, Routes, Unknown
+from planning.ground.cluster_facts import LiveRoute, LiveRouteMatch, Routes, Unknown
 from planning.ground.marks import Identity, Verdict
 from planning.routes import request_claims
 from planning.routes.records import PlannedRoute
@@ -49,10 +49,10 @@ def _claims(route: LiveRoute) -> Iterator[RequestClaim]:
         yield RequestClaim(path, holder, route.parents, route.hostnames, _normalize(match))
 
 
-def _normalize(match: RouteMatch) -> RouteMatch:
+def _normalize(match: LiveRouteMatch) -> LiveRouteMatch:
     """Return the normal form of a match. Matches of the same requests have equal normal forms."""
     path = match.path
     if match.type == PREFIX:
         path = request_claims.normal_path(path)
     headers = tuple(sorted((kind, name.lower(), value) for kind, name, value in match.headers))
-    return RouteMatch(match.type, path, headers, match.more)
+    return LiveRouteMatch(match.type, path, headers, match.more)

@@ -62,7 +62,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class CacheSetting:
     """Settings on which the cache of one sequence depends."""
 
     precision: Precision
@@ -133,7 +133,7 @@ def without_windows(groups_of_model: tuple[Group, ...]) -> tuple[Group, ...]:
     return tuple(replace(group, layers=layers) for group, layers in merged.items())
 
 
-def sequence_bytes(groups_of_model: Iterable[Group], tokens: int, setting: Setting) -> float:
+def sequence_bytes(groups_of_model: Iterable[Group], tokens: int, setting: CacheSetting) -> float:
     """Return the bytes that a sequence takes on each device. Unused room in blocks is not counted."""
     total = 0.0
     for group in groups_of_model:
@@ -143,7 +143,7 @@ def sequence_bytes(groups_of_model: Iterable[Group], tokens: int, setting: Setti
     return total
 
 
-def reserved_bytes(groups_of_model: tuple[Group, ...], tokens: int, setting: Setting) -> int:
+def reserved_bytes(groups_of_model: tuple[Group, ...], tokens: int, setting: CacheSetting) -> int:
     """Return the bytes that the cache must have on each device to serve a sequence of `tokens` tokens."""
     size = _group_size(groups_of_model)
     total = 0.0
@@ -158,7 +158,7 @@ def reserved_bytes(groups_of_model: tuple[Group, ...], tokens: int, setting: Set
     return ceil(total)
 
 
-def _blocks(group: Group, tokens: int, setting: Setting) -> int:
+def _blocks(group: Group, tokens: int, setting: CacheSetting) -> int:
     if group.window is None:
         return ceil(ceil(tokens / setting.context_parallel) / setting.block)
     return -(-min(group.window - 1 + setting.batch, tokens) // setting.block) + 1

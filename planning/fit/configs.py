@@ -317,7 +317,7 @@ def _minimax_m3(values: _Config) -> Iterator[CacheLayers]:
         raise _UnknownError
     width = _number(index, "sparse_num_index_heads") * _number(index, "sparse_index_dim")
     yield from _group(layers)
-    yield from _group(sum(each != 0 for each in cast("list[float]", frequencies)), latent=width)
+    yield from _group(sum(number != 0 for number in cast("list[float]", frequencies)), latent=width)
 
 
 def _inkling(values: _Config) -> Iterator[CacheLayers]:

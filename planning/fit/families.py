@@ -10,14 +10,14 @@ ENCODER = "encoder"
 """Shape of the families that cache nothing."""
 
 
-class Shape(Sourced):
+class FamilyShape(Sourced):
     """Families whose layers cache in the same way."""
 
     families: list[str]
 
 
 class _Table(Spec):
-    shapes: dict[str, Shape]
+    shapes: dict[str, FamilyShape]
 
 
 def knows(family: str) -> bool:

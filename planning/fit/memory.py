@@ -10,7 +10,7 @@ from math import ceil
 from models.architecture import Architecture
 from models.trees import without_none
 from planning.fit import cache, overheads
-from planning.fit.cache import Group, Setting
+from planning.fit.cache import CacheSetting, Group
 from planning.ground.cluster_facts import Unknown
 
 _LOGIT = 16
@@ -94,7 +94,7 @@ class Fit:
     usable: int
     """Bytes that the engine may use."""
     groups: tuple[Group, ...]
-    setting: Setting
+    setting: CacheSetting
 
     @property
     def room(self) -> int:
@@ -175,7 +175,7 @@ def fits(request: Request) -> Fit | Unknown:
     overhead = overheads.of_vendor(request.devices.vendor)
     visible = request.devices.memory - overheads.size(overhead.hidden)
     batch = _batch(request)
-    setting = Setting(
+    setting = CacheSetting(
         precision=request.precision or cache.Precision(request.number),
         tensor=request.tensor,
         pipeline=request.pipeline,

@@ -33,7 +33,7 @@ _HYBRID_TRANSFERS_SINCE = "0.22.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """Architecture and weights of a model."""
 
     architecture: Architecture
@@ -42,7 +42,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedModel:
     """A model, and how an engine serves it."""
 
     model: Model
@@ -64,7 +64,7 @@ class Served:
     """Whether the engine transfers or offloads its cache."""
 
 
-def request(served: Served) -> Request | Unknown:
+def request(served: ServedModel) -> Request | Unknown:
     """Return the `memory.Request` for a served model, or the reason why the model's memory is unknown."""
     source = source_of(served.model)
     if isinstance(source, Unknown):
@@ -103,7 +103,7 @@ def _adapters(lora: Lora | None) -> Adapters | None:
     return Adapters(lora.max_adapters or len(lora.adapters), lora.max_rank)
 
 
-def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
+def _frees_windows(served: ServedModel, arguments: Mapping[str, Flag]) -> bool:
     """Tell whether the engine frees tokens that have left a layer's window, even if other layers cache all tokens."""
     flag = arguments.get(_HYBRID)
     if flag is not None:
@@ -122,7 +122,7 @@ def _missing(architecture: Architecture, weights: int | None) -> Unknown:
     return Unknown("the longest context is unknown; write model.maxModelLen")
 
 
-def source_of(model: Model) -> Source | Unknown:
+def source_of(model: Model) -> ModelSource | Unknown:
     """Return architecture and weights of a model, from its configuration, its lock or the shipped table."""
     pin = model.pin
     size: int | None = None
@@ -131,13 +131,13 @@ def source_of(model: Model) -> Source | Unknown:
     elif pin is not None and not pin.packed:
         size = pin.bytes
     if model.architecture is not None:
-        return Source(model.architecture, size)
+        return ModelSource(model.architecture, size)
     if pin is not None and pin.architecture is not None and pin.architecture.family is not None:
-        return Source(pin.architecture, size)
+        return ModelSource(pin.architecture, size)
     if scheme(model.source) == "hf":
         public = models.find(hub(model.source)[0])
         if public is not None:
-            return Source(public.architecture, size or public.bytes)
+            return ModelSource(public.architecture, size or public.bytes)
     return Unknown("the architecture of the model is unknown; write model.architecture, or lock the source")
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planning.ground.inventory import (
+    FactsOrigin,
     Listener,
     LivePools,
     Metered,
     Namespaces,
     Nodes,
-    Origin,
     PriorityClasses,
     Quotas,
     Requested,
@@ -66,7 +66,7 @@ class ParentRef:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteMatch:
+class LiveRouteMatch:
     """Conditions of a match of a route. A request must meet all of them."""
 
     type: str
@@ -87,7 +87,7 @@ class LiveRoute:
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
     """Hosts of the route; empty for every host."""
-    matches: tuple[RouteMatch, ...]
+    matches: tuple[LiveRouteMatch, ...]
     mark: Mark = NO_MARK
     """The stack that the route belongs to, as its labels and annotations say."""
 
@@ -122,7 +122,7 @@ class Gateways:
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class OfferedMetrics:
     """The metrics that the cluster offers to HorizontalPodAutoscalers (custom.metrics.k8s.io)."""
 
     metrics: tuple[str, ...]
@@ -147,7 +147,7 @@ class ClusterFacts:
     apis: Served | Unknown
     gateways: Gateways | Unknown = _NOT_ASKED
     routes: Routes | Unknown = _NOT_ASKED
-    metrics: Metrics | Unknown = _NOT_ASKED
+    metrics: OfferedMetrics | Unknown = _NOT_ASKED
     bundles: Bundles | Unknown = _NOT_ASKED
     namespaces: Namespaces | Unknown = _NOT_ASKED
     secrets: Secrets | Unknown = _NOT_ASKED
@@ -159,7 +159,7 @@ class ClusterFacts:
     slices: Slices | Unknown = _NOT_ASKED
     metered: Metered | Unknown = _NOT_ASKED
     live_pools: LivePools | Unknown = _NOT_ASKED
-    origin: Origin | None = None
+    origin: FactsOrigin | None = None
     """Cluster and time of facts from a file; None for facts that were just read."""
 
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
@@ -261,7 +261,7 @@ class LiveObjects:
 PARTS: Mapping[str, type] = {
     "gateways": Gateways,
     "routes": Routes,
-    "metrics": Metrics,
+    "metrics": OfferedMetrics,
     "bundles": Bundles,
     "namespaces": Namespaces,
     "secrets": Secrets,

@@ -52,4 +52,4 @@ def _name(entry: Any) -> str:  # noqa: ANN401, any entry of a part
     if hasattr(entry, "ref"):
         return str(entry.ref)
     names = ("namespace", "driver", "pool", "name")
-    return "/".join(str(getattr(entry, each)) for each in names if hasattr(entry, each))
+    return "/".join(str(getattr(entry, part)) for part in names if hasattr(entry, part))

@@ -109,23 +109,23 @@ def problems(
     `path` is the place of the user's variables; `reserved` maps each reserved name to its remedy.
     """
     merged = {**generated, **explicit}
-    found = list(_cycles(path, merged, explicit))
+    mistakes = list(_cycles(path, merged, explicit))
     for name, value in explicit.items():
         at = path / name
         if name in reserved:
-            found.append(Problem(at, "is set by this program", f"remove it: {reserved[name]}"))
+            mistakes.append(Problem(at, "is set by this program", f"remove it: {reserved[name]}"))
         else:
-            found += dangling(at, value, merged, suggests=len(found) < _MOST_SUGGESTIONS)
-    return found
+            mistakes += dangling(at, value, merged, suggests=len(mistakes) < _MOST_SUGGESTIONS)
+    return mistakes
 
 
 def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) -> list[Problem]:
     """Reject references to unknown variables in a container's arguments. `names` are the container's variables."""
-    found = list[Problem]()
+    mistakes = list[Problem]()
     for index, argument in enumerate(arguments):
         if "$(" in argument:
-            found += dangling(path / index, argument, names, suggests=len(found) < _MOST_SUGGESTIONS)
-    return found
+            mistakes += dangling(path / index, argument, names, suggests=len(mistakes) < _MOST_SUGGESTIONS)
+    return mistakes
 
 
 def dangling(at: Path, value: EnvValue, names: Collection[str], *, suggests: bool = True) -> Iterator[Problem]:

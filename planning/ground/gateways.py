@@ -126,9 +126,11 @@ def asks_each_picker(gateway: Gateway) -> bool:
 
 def is_at_least_one(version: str, minimums: list[str]) -> bool:
     """Tell whether a version is at least the minimum of its minor line, or at least the highest minimum."""
-    found = numbers(version)
+    version_numbers = numbers(version)
     first = sorted(map(numbers, minimums))
-    return found >= first[-1] or any(found[:2] == line[:2] and found >= line for line in first)
+    return version_numbers >= first[-1] or any(
+        version_numbers[:2] == line[:2] and version_numbers >= line for line in first
+    )
 
 
 def numbers(version: str) -> tuple[int, ...]:

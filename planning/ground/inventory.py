@@ -21,7 +21,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class FactsOrigin:
     """The cluster from which facts were read, and the time of the reading."""
 
     cluster: str | None

@@ -128,10 +128,10 @@ def with_mark(metadata: Mapping[str, Any], name: StackName) -> dict[str, Any]:
 
 def read(metadata: Mapping[str, Any]) -> Mark:
     """Return the mark in the metadata of an object of the cluster."""
-    found: Mapping[str, str] = metadata.get("labels") or _NONE
+    object_labels: Mapping[str, str] = metadata.get("labels") or _NONE
     annotations: Mapping[str, str] = metadata.get("annotations") or _NONE
-    is_generated = labels.PART_OF.items() <= found.items() and found.get(_MANAGER_LABEL) == _MANAGER
-    return Mark(found.get(labels.STACK), annotations.get(labels.STACK), is_generated)
+    is_generated = labels.PART_OF.items() <= object_labels.items() and object_labels.get(_MANAGER_LABEL) == _MANAGER
+    return Mark(object_labels.get(labels.STACK), annotations.get(labels.STACK), is_generated)
 
 
 def per_stack(name: str, stack: StackName, longest: int) -> str:

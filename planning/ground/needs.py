@@ -13,7 +13,7 @@ LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class NameReference:
     """Reference from an object of the stack to another object."""
 
     name: str
@@ -80,12 +80,12 @@ class Needs:
     """Namespaces of the stack's objects, and namespaces that the stack creates."""
     created: frozenset[str] = frozenset()
     """Namespaces that the stack creates."""
-    secrets: tuple[Reference, ...] = ()
+    secrets: tuple[NameReference, ...] = ()
     """Secrets that the stack does not make, and without which its pods do not start."""
     metered: frozenset[str] = frozenset()
     """Namespaces of Services that the interceptor finds by their labels."""
-    storage_classes: tuple[Reference, ...] = ()
-    priority_classes: tuple[Reference, ...] = ()
+    storage_classes: tuple[NameReference, ...] = ()
+    priority_classes: tuple[NameReference, ...] = ()
     pods: tuple[PodPrivileges, ...] = ()
     nodes: bool = False
     """Whether the stack has pods. If it has, the nodes of the cluster are read."""

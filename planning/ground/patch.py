@@ -57,7 +57,7 @@ generated list."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PatchTarget:
     """The kind of workload that a patch changes."""
 
     container: str
@@ -84,8 +84,8 @@ class Limits:
 
 
 _ENGINES = frozenset({"vllm", "engine"})
-SERVING = Target("vllm", {Path("spec", "replicas"): ("has its own key", "set replicas")}, _ENGINES, _ENGINES)
-PICKER = Target(
+SERVING = PatchTarget("vllm", {Path("spec", "replicas"): ("has its own key", "set replicas")}, _ENGINES, _ENGINES)
+PICKER = PatchTarget(
     "epp",
     {
         Path("spec", "replicas"): ("has its own key", "set endpointPicker.replicas"),
@@ -114,9 +114,9 @@ def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 
 
-def problems(path: Path, patch: _Tree, limits: Limits, target: Target = SERVING) -> list[Problem]:
+def problems(path: Path, patch: _Tree, limits: Limits, target: PatchTarget = SERVING) -> list[Problem]:
     """Reject changes of the object's identity, drain or devices, and patches that cannot be applied."""
-    found = list[Problem]()
+    mistakes = list[Problem]()
     for at, value in _nodes(patch, Path()):
         verdicts = (
             _check_key(at, target),
@@ -126,9 +126,9 @@ def problems(path: Path, patch: _Tree, limits: Limits, target: Target = SERVING)
             _check_devices(at, value, limits.devices),
             _check_item_names(at, value),
         )
-        found += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
-        found += _reserved_variables(Path(*path, *at), at, value, limits.reserved, target)
-    return found
+        mistakes += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
+        mistakes += _reserved_variables(Path(*path, *at), at, value, limits.reserved, target)
+    return mistakes
 
 
 def items(patch: _Tree, at: Path) -> Iterator[_Tree]:
@@ -242,7 +242,7 @@ def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
         yield from _nodes(child, at / key)
 
 
-def _check_key(at: Path, target: Target) -> _Verdict:
+def _check_key(at: Path, target: PatchTarget) -> _Verdict:
     """Reject a key that is a directive of another patch format, that is reserved, or that another key decides."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
@@ -257,7 +257,7 @@ def _check_key(at: Path, target: Target) -> _Verdict:
     return _DECIDED.get(at) or target.decided.get(at)
 
 
-def _check_shape(at: Path, value: object, target: Target) -> _Verdict:
+def _check_shape(at: Path, value: object, target: PatchTarget) -> _Verdict:
     """Reject a patch that removes a required map or the list of containers, or gives it a value of another type."""
     is_containers = at.parent in _POD_SPECS and at[-1] == "containers"
     if at not in _REQUIRED and not is_containers:
@@ -282,7 +282,7 @@ def _check_grace(at: Path, value: object, needed: int, drain_timeout: str) -> _V
     return what, "remove it or lower drainTimeout"
 
 
-def _check_pre_stop(at: Path, value: object, drain: Drain, target: Target) -> _Verdict:
+def _check_pre_stop(at: Path, value: object, drain: Drain, target: PatchTarget) -> _Verdict:
     """Reject a patch that drops or shortens the pause before an engine ends. Requests arrive during this pause."""
     container = _map(value)
     if at.parent.parent not in _POD_SPECS or at.parent[-1] != "containers" or container is None:
@@ -306,7 +306,7 @@ def _check_pre_stop(at: Path, value: object, drain: Drain, target: Target) -> _V
 
 
 def _reserved_variables(
-    path: Path, at: Path, value: object, reserved: Mapping[str, str], target: Target
+    path: Path, at: Path, value: object, reserved: Mapping[str, str], target: PatchTarget
 ) -> Iterator[Problem]:
     """Reject variables of a generated container that this program sets. `path` is that of `at` in the configuration."""
     container = _map(value)

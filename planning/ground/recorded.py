@@ -13,7 +13,7 @@ _COMPONENTS = "inference-stacks:index:"
 """Beginning of the type tokens of this program's components."""
 
 
-class Identity(NamedTuple):
+class RecordedIdentity(NamedTuple):
     """Identity of a resource in Pulumi's state.
 
     It leaves out the inference stack and everything around it: logical names of two inference stacks differ, because
@@ -33,7 +33,7 @@ class RecordedObject:
     """An object of a cluster, as Pulumi's state has it."""
 
     urn: str
-    identity: Identity
+    identity: RecordedIdentity
     place: Place
     uid: str
     """UID that the API server gave to the object; empty if the state lacks it."""
@@ -86,7 +86,7 @@ NOTHING_RECORDED = Recorded()
 """The state of a stack in which nothing is deployed."""
 
 
-def identity(urn: str) -> Identity:
+def identity(urn: str) -> RecordedIdentity:
     """Return the identity of a resource.
 
     A URN is `urn:pulumi:<stack>::<project>::<types of parents and of the resource, joined by $>::<logical name>`
@@ -96,4 +96,4 @@ def identity(urn: str) -> Identity:
     *parents, type_token = types.split(_TYPES)
     parent = parents[-1] if parents else ""
     is_component = parent.startswith(_COMPONENTS) and parent != instances.TYPE
-    return Identity(parent if is_component else "", type_token, name)
+    return RecordedIdentity(parent if is_component else "", type_token, name)

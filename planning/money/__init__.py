@@ -4,6 +4,6 @@
 """
 
 from planning.money.budgets import Usage, judge, usages
-from planning.money.costs import Cost, Devices, cost, text
+from planning.money.costs import Cost, DeviceRange, cost, text
 
-__all__ = ["Cost", "Devices", "Usage", "cost", "judge", "text", "usages"]
+__all__ = ["Cost", "DeviceRange", "Usage", "cost", "judge", "text", "usages"]

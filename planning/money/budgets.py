@@ -12,7 +12,7 @@ from models.stack import Stack
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.money import costs
-from planning.money.costs import Devices
+from planning.money.costs import DeviceRange
 from planning.variant import Contexts
 from planning.variant.context import max_replicas
 
@@ -113,7 +113,7 @@ def _nearest(name: str, names: Iterable[str], otherwise: str) -> str:
     return otherwise
 
 
-def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[Usage]:
+def usages(stack: Stack, devices: Mapping[str, Iterable[DeviceRange]]) -> Iterator[Usage]:
     """Yield the usage of every limit of every budget. `devices` has the devices of each service, by service key.
 
     A limit on money is left out if a service with this budget has devices without a price.
@@ -133,7 +133,7 @@ def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[U
 
 
 def _money_usages(
-    label: str, limit: Limit, members: Mapping[str, tuple[Devices, ...]], stack: Stack
+    label: str, limit: Limit, members: Mapping[str, tuple[DeviceRange, ...]], stack: Stack
 ) -> Iterator[Usage]:
     amounts = {key: costs.cost(devices, stack.prices) for key, devices in members.items()}
     if limit.per_month is not None and not any(amount.unpriced for amount in amounts.values()):
@@ -161,18 +161,18 @@ def _members(stack: Stack, budgets: Budgets, value: str) -> list[str]:
     return [key for key, service in stack.services.items() if service.labels.get(budgets.by, inherited) == value]
 
 
-def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
+def _devices(contexts: Contexts) -> dict[str, list[DeviceRange]]:
     """Return by service key the devices of each service and its canary, for their maximum numbers of replicas."""
-    devices = dict[str, list[Devices]]()
+    devices = dict[str, list[DeviceRange]]()
     for identity, role in contexts.roles.items():
         number = role.layout.devices_per_pod * role.layout.pods_per_replica * max_replicas(role.role)
         if number:
-            devices.setdefault(identity.variant.key, []).append(Devices(role.role.accelerator, number, number))
+            devices.setdefault(identity.variant.key, []).append(DeviceRange(role.role.accelerator, number, number))
     return devices
 
 
 def _missing_prices(
-    at: Path, members: Iterable[str], devices: Mapping[str, Iterable[Devices]], prices: Prices
+    at: Path, members: Iterable[str], devices: Mapping[str, Iterable[DeviceRange]], prices: Prices
 ) -> Iterator[Problem]:
     """Yield a problem of the limit on money at a path for each class of its devices that has no price."""
     of_members = (part for key in members for part in devices.get(key, ()))

@@ -11,7 +11,7 @@ HOURS = 730
 
 
 @dataclass(frozen=True, slots=True)
-class Devices:
+class DeviceRange:
     """Devices of one accelerator class that a role has: the smallest and the largest number."""
 
     accelerator: str
@@ -33,7 +33,7 @@ class Cost:
         return Cost(self.low - other.low, self.high - other.high, tuple(sorted({*self.unpriced, *other.unpriced})))
 
 
-def cost(devices: Iterable[Devices], prices: Prices) -> Cost:
+def cost(devices: Iterable[DeviceRange], prices: Prices) -> Cost:
     """Return the cost of devices in a month."""
     low = Decimal(0)
     high = Decimal(0)

@@ -20,7 +20,7 @@ from planning.picker import value_shapes, yaml_reader
 from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
 from planning.picker.value_shapes import PluginReference
 from planning.releases import PickerFacts, Release, TlsMetricsFacts
-from planning.variant.kv_cache import KvCache
+from planning.variant.kv_cache import KvCacheSettings
 
 CUSTOM = "custom"
 """Value of `preset` for a configuration that a user wrote."""
@@ -63,7 +63,7 @@ def asks_predictor(spec: Variant, facts: PickerFacts) -> bool:
     return template is not None and "latency-predictor" in template.needs
 
 
-def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> BuiltConfig | None:
+def build(spec: Variant, names: Names, release: Release, cache: KvCacheSettings) -> BuiltConfig | None:
     """Return a variant's configuration. None if the release lacks the preset. The variant may have mistakes."""
     picker = spec.endpoint_picker
     facts = release.picker
@@ -144,7 +144,7 @@ class _Values:
     render_url: str
 
 
-def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
+def _values(spec: Variant, names: Names, cache: KvCacheSettings) -> _Values:
     return _Values(
         block_size=cache.block_size,
         events_port=cache.events_port,

@@ -13,7 +13,7 @@ from planning.picker.lint import VariantFacts
 from planning.releases import PickerFacts, PredictorServers, Release
 from planning.variant import images
 from planning.variant.context import VariantContext, VariantId
-from planning.variant.kv_cache import KvCache
+from planning.variant.kv_cache import KvCacheSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _context(variant: VariantContext, others: Iterable[PickerContext]) -> Picker
     return PickerContext(variant, variant_facts, built, problems, asks_predictor)
 
 
-def facts_of(spec: Variant, release: Release, cache: KvCache) -> VariantFacts:
+def facts_of(spec: Variant, release: Release, cache: KvCacheSettings) -> VariantFacts:
     """Return the facts of a variant with which the configuration of its picker must agree."""
     roles = [role for role in (spec, spec.prefill) if role is not None]
     is_vllm = not any(images.is_custom(spec, role) for role in roles)

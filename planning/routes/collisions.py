@@ -13,7 +13,7 @@ from itertools import product
 
 from models.paths import Path
 from models.problems import Problem
-from planning.ground.cluster_facts import GatewayRef, ParentRef, RouteMatch
+from planning.ground.cluster_facts import GatewayRef, LiveRouteMatch, ParentRef
 from planning.routes import request_claims
 from planning.routes.records import PlannedRoute
 from planning.routes.request_claims import EVERY_HOST, RequestClaim
@@ -45,7 +45,7 @@ class ClaimIndex:
     """Index of claims by gateway and match, then by listener, port and host."""
 
     def __init__(self) -> None:
-        self._claims = dict[tuple[GatewayRef, RouteMatch], dict[_IndexKey, RequestClaim]]()
+        self._claims = dict[tuple[GatewayRef, LiveRouteMatch], dict[_IndexKey, RequestClaim]]()
 
     def add(self, claim: RequestClaim) -> None:
         """Add a claim, unless an earlier claim has the same requests."""
@@ -114,7 +114,7 @@ def _collision(claim: RequestClaim, parent: ParentRef, host: str, holder: Path) 
     return Collision(claim.at, (claim.holder, holder), what)
 
 
-def _group(parent: ParentRef, match: RouteMatch) -> tuple[GatewayRef, RouteMatch]:
+def _group(parent: ParentRef, match: LiveRouteMatch) -> tuple[GatewayRef, LiveRouteMatch]:
     return parent.gateway, match
 
 

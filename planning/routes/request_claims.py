@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from models.paths import Path
-from planning.ground.cluster_facts import GatewayRef, ParentRef, RouteMatch
+from planning.ground.cluster_facts import GatewayRef, LiveRouteMatch, ParentRef
 from planning.routes.records import Match, PlannedRoute
 
 EVERY_HOST = "*"
@@ -27,7 +27,7 @@ class RequestClaim:
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
     """Hosts of the requests; empty for every host."""
-    match: RouteMatch
+    match: LiveRouteMatch
 
     def parents_and_hosts(self) -> Iterator[tuple[ParentRef, str]]:
         """Yield the listeners and hosts of the claim."""
@@ -47,7 +47,7 @@ def of_routes(routes: Iterable[PlannedRoute]) -> tuple[RequestClaim, ...]:
 def of_route(route: PlannedRoute) -> Iterator[RequestClaim]:
     """Yield the claims of a planned route: one for each match, and one for each match of the canary's rules."""
     of_canary = (match for rule in route.rules for match in rule.matches if match not in route.matches)
-    matches = dict[RouteMatch, Match]()
+    matches = dict[LiveRouteMatch, Match]()
     for match in (*route.matches, *of_canary):
         matches.setdefault(_planned_match(match), match)
     for planned, match in matches.items():
@@ -68,6 +68,6 @@ def normal_path(prefix: str) -> str:
     return prefix.rstrip("/") or "/"
 
 
-def _planned_match(match: Match) -> RouteMatch:
+def _planned_match(match: Match) -> LiveRouteMatch:
     headers = ((EXACT, name.lower(), value) for name, value in match.headers.items())
-    return RouteMatch(PREFIX, normal_path(match.path), tuple(sorted(headers)))
+    return LiveRouteMatch(PREFIX, normal_path(match.path), tuple(sorted(headers)))

@@ -42,7 +42,7 @@ class Declared:
         return mapping(at(self.layer.tree, "service"))
 
 
-class Catalogue:
+class ProfileTable:
     """The profiles of a stack. If several profiles have the same id, only the profile of the nearest scope counts."""
 
     def __init__(self, declared: Iterable[Declared], classes: Mapping[str, AcceleratorClass]) -> None:

@@ -11,7 +11,7 @@ from models.profile import ChosenProfile
 from models.selection import LockedProfile, Question
 from planning.ground.cluster_facts import ClusterFacts
 from planning.selection import leading, messages
-from planning.selection.catalogue import Catalogue
+from planning.selection.catalogue import ProfileTable
 from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
 from planning.selection.leading import Lead
@@ -44,7 +44,7 @@ class Outcome:
     """All decisions of a stack."""
 
     questions: Questions
-    catalogue: Catalogue
+    catalogue: ProfileTable
     decisions: Mapping[Path, Decision] = field(default_factory=dict[Path, Decision])
     """Decisions by path. A canary or prefill with the question of its service has the service's decision, whose `seat`
     is the seat of the service."""
@@ -111,7 +111,7 @@ def open_seats(questions: Questions, locked: Mapping[Path, LockedProfile]) -> It
 
 def decide(
     questions: Questions,
-    catalogue: Catalogue,
+    catalogue: ProfileTable,
     locked: Mapping[Path, LockedProfile],
     facts: ClusterFacts,
     file: str = "",
@@ -132,7 +132,7 @@ def decide(
 class _Decider:
     """Collects the decisions of a stack."""
 
-    def __init__(self, questions: Questions, catalogue: Catalogue, fleet: Fleet) -> None:
+    def __init__(self, questions: Questions, catalogue: ProfileTable, fleet: Fleet) -> None:
         self._questions = questions
         self._catalogue = catalogue
         self._fleet = fleet
@@ -168,7 +168,7 @@ class _Decider:
             self.decisions[seat.path] = _of_catalogue(seat, evaluation, evaluation.chosen, self._catalogue)
 
 
-def table(seat: Seat, catalogue: Catalogue, fleet: Fleet) -> Evaluation:
+def table(seat: Seat, catalogue: ProfileTable, fleet: Fleet) -> Evaluation:
     """Return the table of all candidates for the question of a seat."""
     situation = StageFacts(seat.question, catalogue.classes, fleet, seat.node_selector)
     return evaluate(catalogue.candidates(seat.question.model), situation)
@@ -216,7 +216,7 @@ def lock_problems(outcome: Outcome, locked: Mapping[Path, LockedProfile], file: 
             yield messages.lock_missing(seat, file, command)
 
 
-def _of_lock(seat: Seat, locked: LockedProfile, catalogue: Catalogue, file: str) -> Decision:
+def _of_lock(seat: Seat, locked: LockedProfile, catalogue: ProfileTable, file: str) -> Decision:
     namesakes = (candidate for candidate in catalogue.candidates(seat.question.model) if candidate.id == locked.id)
     candidate = next((namesake for namesake in namesakes if namesake.service == locked.service), None)
     layer = Layer(locked.service, Origin(Path(*seat.path[:2], "profile", "service"), file=file))
@@ -226,6 +226,6 @@ def _of_lock(seat: Seat, locked: LockedProfile, catalogue: Catalogue, file: str)
     return Decision(seat, layer, chosen, locked, None, candidate)
 
 
-def _of_catalogue(seat: Seat, evaluation: Evaluation, candidate: Candidate, catalogue: Catalogue) -> Decision:
+def _of_catalogue(seat: Seat, evaluation: Evaluation, candidate: Candidate, catalogue: ProfileTable) -> Decision:
     chosen = ChosenProfile(candidate.id, reasons(candidate), candidate.profile.source, is_locked=False)
     return Decision(seat, catalogue.layer(candidate), chosen, None, evaluation, candidate)

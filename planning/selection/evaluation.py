@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from planning.selection.preferences import preferences
-from planning.selection.records import SCOPES, Candidate, Evaluation, Reason, Row
+from planning.selection.records import SCOPES, Candidate, Evaluation, Reason, TableRow
 from planning.selection.stages import COMPARISON, SCOPE, STAGES, Stage, StageFacts, preferred_place
 
 SCORES = ("selection.accelerators", "type", "accelerator", "metric", "precision", "default")
@@ -19,7 +19,7 @@ def evaluate(candidates: Iterable[Candidate], situation: StageFacts, stages: tup
     """Return the table of a selection among the profiles of a model, with the selected profile, if there is one."""
     ordered = sorted(candidates, key=_identity)
     remaining = ordered
-    dropped = list[list[Row]]()
+    dropped = list[list[TableRow]]()
     counts = {"total": len(ordered)}
     for stage in stages:
         remaining, rows = _filter(remaining, stage, situation)
@@ -47,19 +47,19 @@ def _identity(candidate: Candidate) -> tuple[int, str]:
     return SCOPES.index(candidate.scope), candidate.id
 
 
-def _filter(candidates: list[Candidate], stage: Stage, situation: StageFacts) -> tuple[list[Candidate], list[Row]]:
+def _filter(candidates: list[Candidate], stage: Stage, situation: StageFacts) -> tuple[list[Candidate], list[TableRow]]:
     passed = list[Candidate]()
-    rows = list[Row]()
+    rows = list[TableRow]()
     for candidate in candidates:
         verdict = stage.judge(candidate, situation)
         if verdict is None:
             passed.append(candidate)
         else:
-            rows.append(Row(candidate, stage.name, verdict.reason, verdict.detail))
+            rows.append(TableRow(candidate, stage.name, verdict.reason, verdict.detail))
     return passed, rows
 
 
-def _nearest(candidates: list[Candidate]) -> tuple[list[Candidate], list[Row]]:
+def _nearest(candidates: list[Candidate]) -> tuple[list[Candidate], list[TableRow]]:
     """Return the candidates of the nearest scope, and rows of the others."""
     if not candidates:
         return [], []
@@ -67,11 +67,11 @@ def _nearest(candidates: list[Candidate]) -> tuple[list[Candidate], list[Row]]:
     nearest = candidates[0].scope
     detail = f"a profile of scope {nearest} remains"
     others = [candidate for candidate in candidates if candidate.scope is not nearest]
-    rows = [Row(candidate, SCOPE, Reason.SCOPE, detail) for candidate in others]
+    rows = [TableRow(candidate, SCOPE, Reason.SCOPE, detail) for candidate in others]
     return [candidate for candidate in candidates if candidate.scope is nearest], rows
 
 
-def _compare(candidates: list[Candidate], situation: StageFacts) -> tuple[list[Row], tuple[Candidate, ...]]:
+def _compare(candidates: list[Candidate], situation: StageFacts) -> tuple[list[TableRow], tuple[Candidate, ...]]:
     """Return rows by rank, and the candidates of the first rank."""
     if not candidates:
         return [], ()
@@ -81,7 +81,7 @@ def _compare(candidates: list[Candidate], situation: StageFacts) -> tuple[list[R
         (scores, list(group)) for scores, group in groupby(ordered, key=lambda candidate: scores_of[candidate.id])
     ]
     best = tuple(groups[0][1])
-    rows = list[Row]()
+    rows = list[TableRow]()
     rank = 1
     for scores, group in groups:
         rows += _rows(group, scores, rank, best, groups[0][0])
@@ -91,7 +91,7 @@ def _compare(candidates: list[Candidate], situation: StageFacts) -> tuple[list[R
 
 def _rows(
     group: list[Candidate], scores: _Scores, rank: int, best: tuple[Candidate, ...], best_scores: _Scores
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     named = {name: score[0] if isinstance(score, tuple) else score for name, score in zip(SCORES, scores, strict=True)}
     if rank > 1:
         pairs = zip(SCORES, scores, best_scores, strict=True)
@@ -104,7 +104,7 @@ def _rows(
     else:
         reason = Reason.BEST
         detail = ""
-    yield from (Row(candidate, COMPARISON, reason, detail, named, rank) for candidate in group)
+    yield from (TableRow(candidate, COMPARISON, reason, detail, named, rank) for candidate in group)
 
 
 def _scores(candidate: Candidate, situation: StageFacts) -> _Scores:

@@ -8,7 +8,7 @@ from typing import Any
 from models.pins import plain
 from planning.selection import messages
 from planning.selection.decisions import Decision
-from planning.selection.records import Evaluation, Row
+from planning.selection.records import Evaluation, TableRow
 from planning.selection.stages import SCOPE
 
 _AFTER_TYPE = "type"
@@ -54,7 +54,7 @@ def diagnostics(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: TableRow) -> dict[str, Any]:
     candidate = row.candidate
     return {
         "id": candidate.id,

@@ -6,7 +6,7 @@ from models.problems import Problem, warning
 from models.selection import LockedProfile
 from planning.selection.leading import Lead
 from planning.selection.preferences import preferences
-from planning.selection.records import Candidate, Evaluation, Reason, Row
+from planning.selection.records import Candidate, Evaluation, Reason, TableRow
 from planning.selection.seats import Seat
 
 _MINIMUM = "selection.minimumType"
@@ -22,7 +22,7 @@ def failure(seat: Seat, evaluation: Evaluation) -> Iterator[Problem]:
     yield from (Problem(at, row_text(row), row.detail) for row in evaluation.rows)
 
 
-def row_text(row: Row) -> str:
+def row_text(row: TableRow) -> str:
     """Return a row as one line of text. The line does not contain the row's detail."""
     place = row.candidate.file or row.candidate.scope
     stage = row.stage

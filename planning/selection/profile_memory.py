@@ -5,7 +5,7 @@ from models.role import Engine
 from models.service import Model
 from planning.fit import memory, served
 from planning.fit.memory import Devices, Fit
-from planning.fit.served import Served
+from planning.fit.served import ServedModel
 from planning.ground.cluster_facts import Unknown
 from planning.hardware.accelerators import AcceleratorClass
 
@@ -18,7 +18,7 @@ def fit(
     `model` and `engine` replace the profile's model and engine.
     """
     service = profile.service
-    found = service.model if model is None else model
+    named_model = service.model if model is None else model
     if accelerator is None or accelerator.memory is None or accelerator.allocation is None:
         return Unknown("the memory of its devices is unknown")
     if service.model.source is None:
@@ -26,8 +26,8 @@ def fit(
     layout = service.parallelism
     settings = service.engine if engine is None else engine
     request = served.request(
-        Served(
-            model=found,
+        ServedModel(
+            model=named_model,
             engine=settings,
             devices=Devices(accelerator.vendor, accelerator.product, accelerator.memory),
             tensor=layout.tensor or max(1, profile.device_count // (layout.pipeline * layout.data)),

@@ -83,7 +83,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StageVerdict:
     """Why a stage drops a candidate."""
 
     reason: Reason
@@ -92,7 +92,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A candidate in the table of a selection."""
 
     candidate: Candidate
@@ -111,7 +111,7 @@ class Evaluation:
     """The answer to a question: a row for each candidate, and the selected candidate if exactly one is the best."""
 
     question: Question
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     """Rows of all candidates: the compared candidates by rank, then the others by the stage that they reached."""
     chosen: Candidate | None
     tied: tuple[Candidate, ...]

@@ -20,7 +20,7 @@ from models.paths import Path
 from models.problems import Problem, echo
 from models.selection import Question, Selection
 from models.source import place, scheme, served_name
-from planning.selection.catalogue import Catalogue
+from planning.selection.catalogue import ProfileTable
 
 _EXAMPLE = ", such as hf://Qwen/Qwen3-0.6B"
 _MOST_NAMES = 2
@@ -66,7 +66,7 @@ class Questions:
         return parent if parent.has_question_of(seat) else None
 
 
-def questions(merged: Layer, outline: Outline, catalogue: Catalogue) -> Questions:
+def questions(merged: Layer, outline: Outline, catalogue: ProfileTable) -> Questions:
     """Return the questions of a stack.
 
     `merged` is the tree of the stack before profiles are merged into it, and `outline` is the outline of this tree.
@@ -102,7 +102,7 @@ def _may_select(role: PartialRole) -> bool:
 class _Collector:
     """Collects the questions of a stack."""
 
-    def __init__(self, merged: Layer, outline: Outline, catalogue: Catalogue) -> None:
+    def __init__(self, merged: Layer, outline: Outline, catalogue: ProfileTable) -> None:
         self._merged = merged
         self._outline = outline
         self._catalogue = catalogue
@@ -268,7 +268,7 @@ class _MistakeError(Exception):
         self.problem = problem
 
 
-def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, is_explicit: bool) -> _Named | None:
+def _of_image(at: Path, source: str, name: str | None, catalogue: ProfileTable, *, is_explicit: bool) -> _Named | None:
     """Return the model that a service names by its image; None if the service needs no profile."""
     path = at / "model" / "source"
     text = place(source)
@@ -291,7 +291,7 @@ def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, 
     return _Named(models[0], text) if models else None
 
 
-def _unknown_model(at: Path, name: str, source: str | None, catalogue: Catalogue) -> Problem:
+def _unknown_model(at: Path, name: str, source: str | None, catalogue: ProfileTable) -> Problem:
     near = difflib.get_close_matches(name, catalogue.models, n=_MOST_NAMES)
     nearest = f"use {' or '.join(near)}, or " if near else ""
     path = at / "model" / "name"

@@ -17,7 +17,7 @@ from planning.hardware.nodes import ClassNode
 from planning.selection import profile_memory
 from planning.selection.fleet import Fleet
 from planning.selection.preferences import preferences
-from planning.selection.records import Candidate, Reason, Verdict
+from planning.selection.records import Candidate, Reason, StageVerdict
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Stage(NamedTuple):
     """One filter: its name, and a function that returns why a candidate is dropped, or None if the candidate stays."""
 
     name: str
-    judge: Callable[[Candidate, StageFacts], Verdict | None]
+    judge: Callable[[Candidate, StageFacts], StageVerdict | None]
 
 
 def images_of(candidate: Candidate) -> frozenset[ImageReference]:
@@ -77,20 +77,20 @@ def _parse(text: str) -> ImageReference | None:
         return None
 
 
-def _name(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _name(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     named = situation.question.profile
     if named is None or candidate.id == named:
         return None
-    return Verdict(Reason.NAME, f"selection.profile is {named}")
+    return StageVerdict(Reason.NAME, f"selection.profile is {named}")
 
 
-def _image(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _image(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     if situation.image is None or situation.image in images_of(candidate):
         return None
-    return Verdict(Reason.IMAGE, f"its image is not {situation.question.image}")
+    return StageVerdict(Reason.IMAGE, f"its image is not {situation.question.image}")
 
 
-def _type(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _type(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     question = situation.question
     places = preferences().types
     default = "optimized" if question.profile is None else "unoptimized"
@@ -98,15 +98,15 @@ def _type(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     maturity = candidate.profile.type
     if places[maturity] <= places[minimum]:
         return None
-    return Verdict(Reason.TYPE, f"its type is {maturity}, below the minimum {minimum}")
+    return StageVerdict(Reason.TYPE, f"its type is {maturity}, below the minimum {minimum}")
 
 
-def _metric(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _metric(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     metric = candidate.profile.metric
     return _mismatch(Reason.METRIC, situation.question.metric, metric, metric or "no metric")
 
 
-def _precision(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _precision(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     requested = situation.question.precision
     if requested == "auto":
         return None
@@ -114,32 +114,32 @@ def _precision(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     return _mismatch(Reason.PRECISION, requested, precision, precision or "no precision")
 
 
-def _device_count(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _device_count(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     count = candidate.profile.device_count
     return _mismatch(Reason.DEVICE_COUNT, situation.question.device_count, count, f"{count} devices")
 
 
-def _mismatch(reason: Reason, requested: object, value: object, words: str) -> Verdict | None:
+def _mismatch(reason: Reason, requested: object, value: object, words: str) -> StageVerdict | None:
     """Return a verdict with `reason` if a value is requested and the candidate has another value, else None."""
     if requested is None or value == requested:
         return None
-    return Verdict(reason, f"{words} instead of {requested}")
+    return StageVerdict(reason, f"{words} instead of {requested}")
 
 
-def _accelerator(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _accelerator(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     question = situation.question
     accelerator = candidate.accelerator
     if accelerator is None:
-        return Verdict(Reason.UNKNOWN_CLASS, f"no class is called {candidate.class_name}")
+        return StageVerdict(Reason.UNKNOWN_CLASS, f"no class is called {candidate.class_name}")
     if question.accelerator is not None:
         explicit = situation.classes.get(question.accelerator)
         if candidate.class_name == question.accelerator or (explicit is not None and covers(accelerator, explicit)):
             return None
-        return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} instead of accelerator {question.accelerator}")
+        return StageVerdict(Reason.ACCELERATOR, f"{candidate.class_name} instead of accelerator {question.accelerator}")
     if not question.accelerators or preferred_place(candidate, situation) is not None:
         return None
     listed = ", ".join(question.accelerators)
-    return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} is not in selection.accelerators: {listed}")
+    return StageVerdict(Reason.ACCELERATOR, f"{candidate.class_name} is not in selection.accelerators: {listed}")
 
 
 def preferred_place(candidate: Candidate, situation: StageFacts) -> int | None:
@@ -153,19 +153,19 @@ def preferred_place(candidate: Candidate, situation: StageFacts) -> int | None:
     return None
 
 
-def _device_memory(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _device_memory(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     requested = situation.question.min_device_memory
     accelerator = candidate.accelerator
     if requested is None or accelerator is None:
         return None
     if accelerator.memory is None:
-        return Verdict(Reason.DEVICE_MEMORY_UNKNOWN, f"the memory of {candidate.class_name} is unknown")
+        return StageVerdict(Reason.DEVICE_MEMORY_UNKNOWN, f"the memory of {candidate.class_name} is unknown")
     if accelerator.memory >= amount(requested):
         return None
-    return Verdict(Reason.DEVICE_MEMORY, f"a device has {gibibytes(accelerator.memory)}, less than {requested}")
+    return StageVerdict(Reason.DEVICE_MEMORY, f"a device has {gibibytes(accelerator.memory)}, less than {requested}")
 
 
-def _fit(candidate: Candidate, situation: StageFacts) -> Verdict | None:  # noqa: ARG001, as every stage
+def _fit(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:  # noqa: ARG001, as every stage
     """Return a verdict if the devices of a candidate are too small even for the shortest sequence, else None.
 
     The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
@@ -175,17 +175,17 @@ def _fit(candidate: Candidate, situation: StageFacts) -> Verdict | None:  # noqa
         return None
     taken = f"weights take {gibibytes(fit.weights)}, overhead {gibibytes(fit.overhead)}"
     usable = f"the engine may use {gibibytes(fit.usable)} of a device of {candidate.class_name}"
-    return Verdict(Reason.FIT, f"{taken}; {usable}")
+    return StageVerdict(Reason.FIT, f"{taken}; {usable}")
 
 
-def _cluster(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _cluster(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     nodes = situation.nodes(candidate)
     if nodes is None or nodes:
         return None
-    return Verdict(Reason.ABSENT, f"no node has the labels and devices of {candidate.class_name}")
+    return StageVerdict(Reason.ABSENT, f"no node has the labels and devices of {candidate.class_name}")
 
 
-def _nodes(candidate: Candidate, situation: StageFacts) -> Verdict | None:
+def _nodes(candidate: Candidate, situation: StageFacts) -> StageVerdict | None:
     nodes = situation.nodes(candidate)
     chips = candidate.chips_per_pod
     pods = candidate.pods_per_replica
@@ -195,10 +195,12 @@ def _nodes(candidate: Candidate, situation: StageFacts) -> Verdict | None:
     if room >= pods:
         return None
     if room:
-        return Verdict(Reason.NODES, f"a replica needs {pods} pods of {chips} devices, but nodes have room for {room}")
+        return StageVerdict(
+            Reason.NODES, f"a replica needs {pods} pods of {chips} devices, but nodes have room for {room}"
+        )
     largest = max((node.allocatable for node in nodes), default=0)
     replica = f"{chips} devices in a pod" if pods == 1 else f"{pods} pods of {chips} devices"
-    return Verdict(Reason.NODES, f"a replica needs {replica}, but the largest node has {largest}")
+    return StageVerdict(Reason.NODES, f"a replica needs {replica}, but the largest node has {largest}")
 
 
 STAGES = (

@@ -3,7 +3,7 @@
 from models.vocabulary import amount
 from planning.fit import memory, served
 from planning.fit.memory import Devices, Fit, Request
-from planning.fit.served import Served
+from planning.fit.served import ServedModel
 from planning.ground import environment, resources
 from planning.ground.cluster_facts import Unknown
 from planning.variant.context import RoleContext
@@ -17,10 +17,10 @@ def fit(context: RoleContext) -> Fit | Unknown:
     if context.is_custom:
         return Unknown("the memory of a custom engine is unknown")
     devices = _devices(context)
-    found = devices if isinstance(devices, Unknown) else _request(context, devices)
-    if isinstance(found, Unknown):
-        return found
-    return memory.fits(found)
+    request = devices if isinstance(devices, Unknown) else _request(context, devices)
+    if isinstance(request, Unknown):
+        return request
+    return memory.fits(request)
 
 
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
@@ -29,7 +29,7 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
     has_devices = context.layout.devices_per_pod > 0
     cache = context.variant.kv_cache
     return served.request(
-        Served(
+        ServedModel(
             model=context.variant.spec.model,
             engine=context.role.engine,
             devices=devices,

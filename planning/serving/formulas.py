@@ -49,14 +49,14 @@ def problems(at: Path, spec: KedaAutoscaling, modifiers: ScalingModifiers) -> It
     """Reject unknown names in a formula, metrics without a name, and two metrics with one name."""
     names = list[str]()
     for index, metric in enumerate(spec.metrics):
-        found = name(metric)
+        metric_name = name(metric)
         path = at / "metrics" / index
-        if isinstance(metric, CustomMetric) and found is None:
+        if isinstance(metric, CustomMetric) and metric_name is None:
             remedy = "add name, such as hours, or remove scalingModifiers"
             yield Problem(path / "spec", "has no name by which the formula can refer to it", remedy)
-        elif found is not None and found in (*names, WAKING):
-            yield Problem(path, f"has the name of another metric in the formula ({found})", "keep one of them")
-        names += [] if found is None else [found]
+        elif metric_name is not None and metric_name in (*names, WAKING):
+            yield Problem(path, f"has the name of another metric in the formula ({metric_name})", "keep one of them")
+        names += [] if metric_name is None else [metric_name]
     path = at / "scalingModifiers" / "formula"
     text = _TEXT.sub("", modifiers.formula)
     defined = set(re.findall(r"\blet\s+(\w+)", text))

@@ -45,54 +45,54 @@ def judge(engine: EngineContext) -> Iterator[Problem]:
         yield Problem(at, _what(context, fit), remedy, _dependencies(context), severity=SEVERITIES[mode])
 
 
-def _what(context: RoleContext, found: Fit) -> str:
+def _what(context: RoleContext, fit: Fit) -> str:
     """Return what is wrong with a role that does not fit."""
     unit = "device" if context.layout.devices_per_pod else "worker"
-    usable = f"the engine may use {gibibytes(found.usable)} of a {unit} of {context.role.accelerator}"
-    taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"
-    if found.room < 0 or found.longest == 0:
+    usable = f"the engine may use {gibibytes(fit.usable)} of a {unit} of {context.role.accelerator}"
+    taken = f"weights take {gibibytes(fit.weights)}, overhead {gibibytes(fit.overhead)}"
+    if fit.room < 0 or fit.longest == 0:
         return f"is too small for the model ({usable}; {taken})"
-    sequence = f"the cache {gibibytes(found.cache)}"
-    return f"is too small for a sequence of {found.request.tokens} tokens ({usable}; {taken}, {sequence})"
+    sequence = f"the cache {gibibytes(fit.cache)}"
+    return f"is too small for a sequence of {fit.request.tokens} tokens ({usable}; {taken}, {sequence})"
 
 
-def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
+def remedies(context: RoleContext, fit: Fit) -> Iterator[str]:
     """Yield changes after which the model would fit, the smallest change first."""
-    longest = found.longest
+    longest = fit.longest
     if longest:
         yield f"set model.maxModelLen to {longest} at most"
     if not context.layout.devices_per_pod:
-        yield f"raise resources.limits.memory to {_sufficient_limit(context, found)}"
+        yield f"raise resources.limits.memory to {_sufficient_limit(context, fit)}"
         return
-    candidates = (_larger_layout(context, found), _other_classes(context, found), _quantised_profile(context, found))
+    candidates = (_larger_layout(context, fit), _other_classes(context, fit), _quantised_profile(context, fit))
     larger = [remedy for remedy in candidates if remedy is not None]
     yield from larger
     if longest == 0 and not larger:
         yield "use a smaller model, or a model with fewer bits per weight"
 
 
-def _sufficient_limit(context: RoleContext, found: Fit) -> str:
+def _sufficient_limit(context: RoleContext, fit: Fit) -> str:
     """Return the memory limit with which an engine on CPUs starts.
 
     The limit has room for twice the KV cache, because `engine_environment.cpu_memory` gives the cache only half of the
     memory that remains after the weights, in whole GiB per worker.
     """
     workers = device_memory.workers(context)
-    whole = -(-found.cache // _GI) * _GI
-    needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)
+    whole = -(-fit.cache // _GI) * _GI
+    needed = fit.weights * workers + workers * max(2 * whole, fit.cache + fit.overhead)
     size = amount(context.variant.spec.model.size or "0") * context.layout.data_local
     needed = max(needed, int(size) + 2 * whole * workers)
     return f"{-(-(needed + device_memory.host_memory(context)) // _GI)}Gi"
 
 
-def _larger_layout(context: RoleContext, found: Fit) -> str | None:
+def _larger_layout(context: RoleContext, fit: Fit) -> str | None:
     """Return a remedy with the first larger parallelism that fits. The search doubles `tensor`, then `pipeline`.
 
     None if the search ends at `_MOST_DEVICES` without a fit, or if a role with data parallelism would need pipeline
     parallelism as well.
     """
     layout = context.layout
-    heads = found.request.architecture.heads
+    heads = fit.request.architecture.heads
     node = context.accelerator.devices_per_node or _NODE
     tensor = layout.tensor
     pipeline = layout.pipeline
@@ -101,29 +101,29 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
         tensor, pipeline = (tensor * 2, pipeline) if is_wider else (tensor, pipeline * 2)
         if pipeline > 1 and layout.data > 1:
             return None
-        larger = memory.fits(memory.with_layout(found.request, tensor=tensor, pipeline=pipeline))
+        larger = memory.fits(memory.with_layout(fit.request, tensor=tensor, pipeline=pipeline))
         if isinstance(larger, Fit) and larger.is_sufficient:
             numbers = {"tensor": tensor, "pipeline": pipeline}
             sizes = [f"{name}: {number}" for name, number in numbers.items() if number != getattr(layout, name)]
-            room = f"{larger.most_sequences} × {found.request.tokens} tokens"
+            room = f"{larger.most_sequences} × {fit.request.tokens} tokens"
             return f"under parallelism, set {', '.join(sizes)} ({room})"
     return None
 
 
-def _other_classes(context: RoleContext, found: Fit) -> str | None:
+def _other_classes(context: RoleContext, fit: Fit) -> str | None:
     """Return a remedy with classes of the role's vendor on which the model fits with the role's parallelism.
 
     All of them have more memory than the role's class; those with less memory come first. For each class, the remedy
     states how many sequences the cache can hold. None if there is no such class.
     """
-    candidates = sorted(_products(context.variant.classes, context.accelerator), key=lambda each: (each[1], each[0]))
+    candidates = sorted(_products(context.variant.classes, context.accelerator), key=lambda entry: (entry[1], entry[0]))
     fitting_classes = list[str]()
     for name, size, cls in candidates:
         if cls.devices_per_node is not None and cls.devices_per_node < context.layout.devices_per_pod:
             continue
-        other = memory.fits(replace(found.request, devices=Devices(cls.vendor, cls.product, size)))
+        other = memory.fits(replace(fit.request, devices=Devices(cls.vendor, cls.product, size)))
         if isinstance(other, Fit) and other.is_sufficient:
-            room = f"{other.most_sequences} × {found.request.tokens} tokens"
+            room = f"{other.most_sequences} × {fit.request.tokens} tokens"
             fitting_classes.append(f"{name} ({room})")
     if not fitting_classes:
         return None
@@ -142,7 +142,7 @@ def _products(
             yield name, cls.memory, cls
 
 
-def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
+def _quantised_profile(context: RoleContext, fit: Fit) -> str | None:
     """Return a remedy with a quantised profile of the model from the catalogue; None if no such profile fits.
 
     A profile with the role's class is preferred, then the profile with the fewest devices. The result is None for
@@ -160,7 +160,7 @@ def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
         accelerator = variant.classes.get(class_name)
         if profile.precision not in _QUANTISED or accelerator is None or accelerator.vendor != cls.vendor:
             continue
-        sequences = _sequences(context, found, profile, accelerator)
+        sequences = _sequences(context, fit, profile, accelerator)
         if sequences:
             about = f"{profile.precision}, {profile.device_count} × {class_name}, {sequences}"
             candidates.append((class_name != context.role.accelerator, profile.device_count, key, about))
@@ -174,12 +174,12 @@ def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
 def _profiles(variant: VariantContext, model: str) -> Iterator[tuple[str, Profile]]:
     """Yield the profiles of a model by id: profiles of the stack, then shipped profiles with other ids."""
     catalogue = variant.stack.catalogue
-    yield from ((key, each) for key, each in catalogue.profiles.items() if each.model == model)
+    yield from ((key, entry) for key, entry in catalogue.profiles.items() if entry.model == model)
     if catalogue.shipped:
-        yield from ((key, each) for key, each in shipped.profiles(model).items() if key not in catalogue.profiles)
+        yield from ((key, entry) for key, entry in shipped.profiles(model).items() if key not in catalogue.profiles)
 
 
-def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: AcceleratorClass) -> str | None:
+def _sequences(context: RoleContext, fit: Fit, profile: Profile, cls: AcceleratorClass) -> str | None:
     """Return how many sequences the cache of a profile can hold, as text.
 
     None if the profile's model does not fit, or if its weights are not smaller than the role's.
@@ -193,10 +193,11 @@ def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: Accelera
     changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}
     served_model = profile.service.model.model_copy(update=changed)
     fits = [profile_memory.fit(profile, cls, served_model, engine) for engine in (None, context.role.engine)]
-    known = [fit for fit in fits if isinstance(fit, Fit) and fit.is_sufficient]
-    if len(known) < len(fits) or any(fit.request.weights >= found.request.weights for fit in known):
+    sufficient = [candidate for candidate in fits if isinstance(candidate, Fit) and candidate.is_sufficient]
+    if len(sufficient) < len(fits) or any(other.request.weights >= fit.request.weights for other in sufficient):
         return None
-    return f"{min(fit.most_sequences for fit in known)} × {max(fit.request.tokens for fit in known)} tokens"
+    sequences = min(other.most_sequences for other in sufficient)
+    return f"{sequences} × {max(other.request.tokens for other in sufficient)} tokens"
 
 
 def _dependencies(context: RoleContext) -> tuple[Path, ...]:

@@ -185,7 +185,7 @@ def _wait(context: RoleContext, deadline: int) -> Wait:
 def _weights(context: RoleContext, location: Location) -> Weights:
     """Return the weights of a role's pods, with the containers that fetch them."""
     variant = context.variant
-    source = sources.Source(
+    source = sources.WeightSource(
         variant.spec.model,
         variant.path / "model",
         variant.stack.images,

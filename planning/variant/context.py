@@ -25,7 +25,7 @@ from planning.releases import Release
 from planning.releases.engine_versions import EngineVersion
 from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
 from planning.variant.canary import Share
-from planning.variant.kv_cache import KvCache
+from planning.variant.kv_cache import KvCacheSettings
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,7 +114,7 @@ class VariantContext(ConfiguredVariant):
     """Facts of the stack's release channel."""
     classes: Mapping[str, AcceleratorClass]
     """All accelerator classes of the stack, by name."""
-    kv_cache: KvCache
+    kv_cache: KvCacheSettings
     share: Share
     """Shares of the primary and the canary in the service's requests."""
     metered_as: str | None

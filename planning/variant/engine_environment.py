@@ -7,12 +7,12 @@ from planning.ground import lifecycle, resources
 from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
 from planning.variant import connections
-from planning.variant.kv_cache import KvCache
+from planning.variant.kv_cache import KvCacheSettings
 
 _GI = 2**30
 
 
-def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str, EnvValue]:
+def plan(spec: Variant, role: Role, layout: Layout, cache: KvCacheSettings) -> dict[str, EnvValue]:
     """Return the generated variables of vLLM, except those for tracing, connections and the memory of CPUs."""
     spans_pods = layout.pods_per_replica > 1
     # torch looks up the name of the user: first in USER, then in the image's passwd file, which lacks the user id.

@@ -17,7 +17,7 @@ _EVENT_READERS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cac
 
 
 @dataclass(frozen=True, slots=True)
-class KvCache:
+class KvCacheSettings:
     """The KV cache settings of a variant's engines."""
 
     block_size: int | None
@@ -30,11 +30,11 @@ class KvCache:
     """Value of `--kv-transfer-config`; None if the variant has no prefill, or the release lacks the connector."""
 
 
-def plan(spec: Variant, release: Release) -> KvCache:
+def plan(spec: Variant, release: Release) -> KvCacheSettings:
     """Return the KV cache settings of a variant's engines."""
     endpoint = str(release.engine.kv_events["endpoint"])
     publishes = spec.kv_cache.events or needs_events(spec)
-    return KvCache(
+    return KvCacheSettings(
         block_size=block_size(spec),
         events_port=int(endpoint.rpartition(":")[2]),
         events=_events(spec, release) if publishes else None,

@@ -373,7 +373,7 @@ def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
 
 def fetch(request: FillRequest, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:
     """Return the container that fetches the weights."""
-    source = sources.Source(
+    source = sources.WeightSource(
         request.model,
         request.model_at,
         stack.images,

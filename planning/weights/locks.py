@@ -40,7 +40,7 @@ class Lockable:
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
+class LockedStack:
     """A stack with the pins of its lock."""
 
     loaded: Loaded
@@ -65,7 +65,7 @@ def lockables(stack: Stack) -> Iterator[Lockable]:
             of_service = {(lockable.source, lockable.settings) for lockable in of_variant}
 
 
-def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
+def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> LockedStack:
     """Return a stack with the pins of its lock. `stack_name` is the last segment of the full stack name.
 
     Sources with a mistake get no pin.
@@ -74,7 +74,7 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
     if lock is None:
         if mode == "strict":
             loaded = replace(loaded, problems=(*loaded.problems, _no_lock(stack_name)))
-        return Locked(loaded, {}, ())
+        return LockedStack(loaded, {}, ())
     pins = dict[Path, Pin]()
     problems = list[Problem]()
     for lockable in lockables(loaded.stack):
@@ -88,9 +88,9 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
     stack, answers = _with_pins(loaded.stack, pins)
     located = loaded.locate(problems)
     if mode == "strict":
-        return Locked(replace(loaded, stack=stack, problems=(*loaded.problems, *located)), answers, ())
+        return LockedStack(replace(loaded, stack=stack, problems=(*loaded.problems, *located)), answers, ())
     warnings = tuple(replace(problem, severity="warning") for problem in located)
-    return Locked(replace(loaded, stack=stack), answers, warnings)
+    return LockedStack(replace(loaded, stack=stack), answers, warnings)
 
 
 def settings(spec: Model | Adapter | Cache, endpoint: str | None) -> Settings:
@@ -136,7 +136,8 @@ def _of_cache(at: Path, cache: Cache) -> Lockable:
 
 def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     """Yield the sources of one variant."""
-    spec, at = variant.spec, variant.path / "model"
+    spec = variant.spec
+    at = variant.path / "model"
     if cache_of(spec) is None:
         yield _of_model(at, variant)
     if spec.model.lora is None:
@@ -159,7 +160,8 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
 
 
 def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
-    model, storage = variant.spec.model, variant.spec.storage
+    model = variant.spec.model
+    storage = variant.spec.storage
     fill = Fill()
     is_filled = isinstance(storage, Dedicated | Existing)
     if is_filled:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from models.lock import block_of
 from models.paths import Path
-from models.pins import Pin, Source
+from models.pins import Pin, PinnedSource
 from models.problems import Problem, warning
 from models.service import Model
 from models.source import hub, kit_tag, scheme
@@ -58,15 +58,15 @@ def judge_caches(stack: Stack) -> Iterator[Problem]:
         yield from _warnings(at, source, is_filled=True)
 
 
-def _of_caches(stack: Stack) -> dict[Path, Source]:
+def _of_caches(stack: Stack) -> dict[Path, PinnedSource]:
     return {Path("caches", key, "source"): cache for key, cache in stack.caches.items()}
 
 
-def _of_variant(variant: ConfiguredVariant) -> dict[Path, Source]:
+def _of_variant(variant: ConfiguredVariant) -> dict[Path, PinnedSource]:
     """Return the sources that a variant fetches, by path. A model in a shared cache is left out."""
     model = variant.spec.model
     at = variant.path / "model"
-    sources = dict[Path, Source]()
+    sources = dict[Path, PinnedSource]()
     if claims.cache_of(variant.spec) is None:
         sources[at / "source"] = model
     if model.lora is not None:
@@ -82,7 +82,7 @@ def _pinned_sources(model: Model) -> set[str]:
     return pinned_sources
 
 
-def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]:
+def _warnings(at: Path, source: PinnedSource, *, is_filled: bool) -> Iterator[Problem]:
     """Yield the warning about a source. `is_filled` tells whether a Job fetches the source into a claim."""
     pin = source.pin
     if pin is None:

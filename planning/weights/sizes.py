@@ -113,7 +113,8 @@ def variant_question(spec: Variant) -> Wanted | None:
 
     None if no claim needs the size, if the size is stated, or if no server knows it.
     """
-    model, storage = spec.model, spec.storage
+    model = spec.model
+    storage = spec.storage
     if not isinstance(storage, Dedicated) or storage.size is not None:
         return None
     if model.size is not None or scheme(model.source) not in _LOCKED:

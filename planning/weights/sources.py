@@ -104,7 +104,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class SourceAccess:
     """The settings with which a source is opened."""
 
     secret: Name | None
@@ -115,7 +115,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class WeightSource:
     """The source of a model and its adapters, with the images that fetch from it."""
 
     model: Model
@@ -136,7 +136,7 @@ class Source:
     """Path of the list with the model's Secret, if that is not below the model."""
 
     @property
-    def access(self) -> Access:
+    def access(self) -> SourceAccess:
         """The settings with which the source of the model is opened."""
         return _model_access(self.model, self.secrets_at or self.at / "secrets")
 
@@ -151,7 +151,7 @@ class _Item:
     volume: str
     path: str
     sub_path: str | None
-    access: Access
+    access: SourceAccess
     ignored: tuple[str, ...] = ()
     """Patterns of the files that are not fetched from a repository of a hub."""
     docker_config_volume: str = _DOCKER_CONFIG_VOLUME
@@ -161,7 +161,7 @@ class _Item:
     """Hash of the listing that an S3 prefix must have; None if nothing is compared."""
 
 
-def plan(source: Source, location: Location) -> Weights:
+def plan(source: WeightSource, location: Location) -> Weights:
     """Return the containers, volumes and mounts for the model and adapters of a pod."""
     items = tuple(item for item in _weight_items(source, location) if scheme(item.source) != "image")
     fetched = [item for item in items if item.claim is None]
@@ -177,7 +177,7 @@ def plan(source: Source, location: Location) -> Weights:
     )
 
 
-def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, EnvValue], env_at: Path) -> Fetch:
+def fill(source: WeightSource, folder: str, sub_path: str | None, env: Mapping[str, EnvValue], env_at: Path) -> Fetch:
     """Return the container that fetches a model into a folder below `sub_path` of a claim.
 
     `env` are the user's variables, whose path is `env_at`.
@@ -206,9 +206,9 @@ def _container(model: Model) -> str:
     return "model-download"
 
 
-def _model_access(model: Model, secrets_at: Path) -> Access:
+def _model_access(model: Model, secrets_at: Path) -> SourceAccess:
     """Return the settings with which the source of a model is opened."""
-    return Access(_first(model.secrets, secrets_at), model.endpoint, model.region)
+    return SourceAccess(_first(model.secrets, secrets_at), model.endpoint, model.region)
 
 
 def _first(secrets: Sequence[str], at: Path) -> Name | None:
@@ -216,7 +216,7 @@ def _first(secrets: Sequence[str], at: Path) -> Name | None:
     return next((Name(secret, at / index) for index, secret in enumerate(secrets)), None)
 
 
-def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> Access:
+def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> SourceAccess:
     """Return the settings with which the source of the adapter `name` is opened: the adapter's, else the model's.
 
     `at` is the path of the model in the configuration.
@@ -225,13 +225,13 @@ def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> Acces
     only if it also uses the model's server.
     """
     secrets_at = Path(*at, "lora", "adapters", name, "secrets")
-    explicit = Access(_first(adapter.secrets or (), secrets_at), adapter.endpoint, adapter.region)
+    explicit = SourceAccess(_first(adapter.secrets or (), secrets_at), adapter.endpoint, adapter.region)
     if scheme(adapter.source) != scheme(model.source):
         return explicit
     if adapter.endpoint not in {None, model.endpoint}:
         return explicit
     inherited = _model_access(model, at / "secrets")
-    return Access(
+    return SourceAccess(
         secret=inherited.secret if adapter.secrets is None else explicit.secret,
         endpoint=model.endpoint,
         region=adapter.region or model.region,
@@ -247,7 +247,7 @@ def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
     return ignored_files.patterns()
 
 
-def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
+def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
     model = source.model
     claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
     yield _Item(
@@ -282,7 +282,7 @@ def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
         )
 
 
-def _docker_config_volume(adapter: str, access: Access, model: Model) -> str:
+def _docker_config_volume(adapter: str, access: SourceAccess, model: Model) -> str:
     """Return the volume of the credentials for an adapter: the model's, unless the adapter has another Secret."""
     of_adapter = () if access.secret is None else (access.secret.text,)
     is_shared = of_adapter == tuple(model.secrets[:1])
@@ -303,7 +303,7 @@ def _claim(source: str) -> tuple[str, str | None]:
     return name, path or None
 
 
-def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvValue], env_at: Path) -> Fetch:
+def _fetch(source: WeightSource, item: _Item, mount: str, explicit: Mapping[str, EnvValue], env_at: Path) -> Fetch:
     model = source.model
     kit = scheme(item.source) == "kit"
     verify = model.verify if kit else None
@@ -356,7 +356,7 @@ def names_server(variable: str) -> bool:
     return variable.upper() in _PROXIES or any(variable == name for name, _ in _ENDPOINTS.values())
 
 
-def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
+def _image(source: WeightSource, *, kit: bool, verify: Verification | None) -> str:
     explicit = source.images
     defaults = source.release.images
     if not kit:
@@ -364,13 +364,13 @@ def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
     return explicit.kit or (defaults.kit if verify is None else defaults.kit_verify).ref
 
 
-def _entrypoint(source: Source, *, kit: bool) -> tuple[str, ...]:
+def _entrypoint(source: WeightSource, *, kit: bool) -> tuple[str, ...]:
     """Return the program that an image runs if no command is given."""
     images = source.release.images
     return ((images.kit_verify if kit else images.downloader).entrypoint,)
 
 
-def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[str, ...]:
+def _command(item: _Item, source: WeightSource, verify: Verification | None) -> tuple[str, ...]:
     """Return the command of a container.
 
     The command is empty if the image's entrypoint runs. The image that verifies ModelKits runs its entrypoint, and so

@@ -8,7 +8,7 @@ from pulumi.runtime.proto import provider_pb2
 from components import state
 from planning.ground.cluster_facts import Unknown
 from planning.ground.marks import StackName
-from planning.ground.recorded import NOTHING_RECORDED, ClusterRecord, Identity, ServiceRecord, WorkloadName
+from planning.ground.recorded import NOTHING_RECORDED, ClusterRecord, RecordedIdentity, ServiceRecord, WorkloadName
 
 NAME = StackName("organization", "inference-stacks", "dev")
 URN = "urn:pulumi:dev::inference-stacks::"
@@ -82,7 +82,7 @@ def test_a_state_is_read_by_the_engine_under_the_full_name_of_the_stack(monkeypa
         ("pulumi:pulumi:readStackResourceOutputs", {"stackName": "organization/inference-stacks/dev"})
     ]
     (deployment,) = recorded.objects
-    assert deployment.identity == Identity("", "kubernetes:apps/v1:Deployment", "qwen-decode")
+    assert deployment.identity == RecordedIdentity("", "kubernetes:apps/v1:Deployment", "qwen-decode")
     assert deployment.place == ("apps", "Deployment", "models", "qwen-decode")
     assert (deployment.uid, deployment.content["spec"]) == ("1", {"replicas": 2})
     assert recorded.instances == {"search": f"{URN}{STACK}::search"}

@@ -10,9 +10,9 @@ from composition import Live, compose
 from planning.ground.cluster_facts import (
     Bundles,
     LiveRoute,
-    Metrics,
+    LiveRouteMatch,
+    OfferedMetrics,
     ParentRef,
-    RouteMatch,
     Routes,
     Served,
 )
@@ -46,7 +46,7 @@ def without(facts, name):
 
 
 def taken(facts):
-    match = RouteMatch("PathPrefix", "/models/qwen")
+    match = LiveRouteMatch("PathPrefix", "/models/qwen")
     route = LiveRoute("other", "theirs", (ParentRef(REF, None, None),), ("llm.example.com",), (match,))
     return replace(facts, routes=Routes((route,)))
 
@@ -64,7 +64,7 @@ BREAKS = {
         f"{HTTPROUTES}: comes from Gateway API v1.2.1, but release llm-d-0.10 needs v1.3.0 or newer; ",
     ),
     "metric": (
-        lambda facts: replace(facts, metrics=Metrics(())),
+        lambda facts: replace(facts, metrics=OfferedMetrics(())),
         "warning",
         "services.bert.autoscaling.metrics[0]: the cluster offers vllm_num_requests_waiting of no kind of object ",
     ),

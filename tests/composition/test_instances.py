@@ -9,7 +9,7 @@ from components import InferenceStack
 from models.lock import Lock, file_name, text
 from models.paths import Path
 from models.pins import Pin
-from models.platform import Outputs
+from models.platform import PlatformOutputs
 from tests.support.program import Monitor, Recorder, begin
 from tests.support.stacks import tree
 
@@ -163,7 +163,7 @@ def test_a_platform_is_an_argument():
     found = requests(on_platform({"inferencePlatform": GIVEN, "admin": "kind: Config"}))
     assert "a-qwen-decode" in found
     assert "kubeconfig" in found["a-cluster"].object
-    (line,) = refusal(on_platform(Outputs({"inferencePlatform": GIVEN})))
+    (line,) = refusal(on_platform(PlatformOutputs({"inferencePlatform": GIVEN})))
     assert line.startswith("  - a.platform.kubeconfig: is no output of organization/platform/prod (admin)")
     (line,) = refusal(on_platform(None))
     remedy = "pass platform=await read_platform(tree)"

@@ -111,13 +111,13 @@ def test_the_lock_of_another_cluster_never_changes_the_identity(tmp_path, mode):
 
 def test_values_of_a_platform_are_those_of_the_lock(tmp_path):
     """The gateway of the lock needs no outputs, and comes before newer ones."""
-    from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
+    from models.platform import PlatformOutputs  # noqa: PLC0415, most stacks name no platform
 
     values = {"contractVersion": 1, "gateway": GATEWAY}
     lock = write(locked(gateways=(), platform=values), tmp_path)
     stack = {key: value for key, value in STACK.items() if key != "gateway"}
     stack |= {"platform": {"stack": "organization/platform/prod"}}
-    newer = Outputs({"inferencePlatform": {**values, "gateway": {**GATEWAY, "name": "newer"}}})
+    newer = PlatformOutputs({"inferencePlatform": {**values, "gateway": {**GATEWAY, "name": "newer"}}})
     found = {inputs(composed(lock, stack=stack, platform=outputs)) for outputs in (None, newer)}
     assert found == {inputs(composed(lock))}
 
@@ -128,14 +128,16 @@ def test_values_of_a_platform_are_those_of_the_lock(tmp_path):
 )
 def test_values_of_a_platform_that_differ_from_the_lock_are_told(tmp_path, mode, secrets, values):
     """A secret is not shown. Its name in this test stands for the output. See defects H1."""
-    from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
+    from models.platform import PlatformOutputs  # noqa: PLC0415, most stacks name no platform
 
     platform = {"contractVersion": 1, "gateway": GATEWAY}
     lock = write(locked(gateways=(), platform=platform), tmp_path)
     stack = {key: value for key, value in STACK.items() if key != "gateway"}
     stack |= {"platform": {"stack": "organization/platform/prod"}, "checks": {"preflight": "skip", "lock": mode}}
     name = "inferencePlatform"
-    newer = Outputs({name: {**platform, "gateway": {**GATEWAY, "name": "newer"}}}, frozenset(name for _ in secrets))
+    newer = PlatformOutputs(
+        {name: {**platform, "gateway": {**GATEWAY, "name": "newer"}}}, frozenset(name for _ in secrets)
+    )
     found = composed(lock, stack=stack, platform=newer)
     message = (
         f"platform: has changed since inference.dev.lock.yaml was written (gateway.name{values}; {name} of "

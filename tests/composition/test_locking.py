@@ -5,7 +5,7 @@ import json
 import pytest
 
 from composition import Given, LockFile, compose, locking
-from composition.locking import Request
+from composition.locking import LockOrder
 from composition.sources import Configuration
 from facts import source_sizes
 from manifests.objects import Manifest
@@ -80,7 +80,7 @@ def manifests(stack, lock=None):
 
 def make(stack, folder, target, *updated):
     """Make a lock and write it."""
-    result = locking.make(Request(Configuration(stack), NAME, target, LockFile(folder), updated=updated))
+    result = locking.make(LockOrder(Configuration(stack), NAME, target, LockFile(folder), updated=updated))
     (folder / file_name(NAME.stack)).write_text(text(result.lock), encoding="utf-8")
     return result
 

@@ -28,10 +28,10 @@ from planning.ground.cluster_facts import (
     LiveObject,
     LiveObjects,
     LiveRoute,
+    LiveRouteMatch,
     ParentRef,
     Permissions,
     Pools,
-    RouteMatch,
     Routes,
     Served,
     Unknown,
@@ -97,7 +97,7 @@ def fitting(stack, *routes):
 
 def claimed_by_another():
     """Return a route of somebody else's that gets the requests of `qwen`."""
-    match = RouteMatch("PathPrefix", "/models/qwen")
+    match = LiveRouteMatch("PathPrefix", "/models/qwen")
     return LiveRoute("elsewhere", "theirs", (ParentRef(REF, None, None),), (), (match,))
 
 
@@ -277,7 +277,7 @@ def test_a_live_target_reads_with_the_kubeconfig_and_the_context_of_the_configur
     monkeypatch.setattr(cluster, "read", lambda *of: asked.append(of) or NOTHING_READ)
     monkeypatch.setattr(cluster, "pools", lambda *of: asked.append(of) or Pools({}))
     monkeypatch.setattr(cluster, "objects", lambda *of: asked.append(of) or LiveObjects({}))
-    spec, access = Cluster(context="daily"), cluster.Access("kind: Config", "daily")
+    spec, access = Cluster(context="daily"), cluster.KubeAccess("kind: Config", "daily")
     target = Live("kind: Config", tmp_path)
     assert target.facts(spec, NOTHING_NEEDED) == NOTHING_READ
     assert target.pools(spec, {"models"}) == Pools({})

@@ -10,7 +10,7 @@ from composition import Refusal, compose, sources
 from composition.sources import Configuration
 from composition.target import Given
 from models.load import load
-from models.platform import Outputs, Reference
+from models.platform import PlatformOutputs, Reference
 from planning.ground.cluster_facts import NOTHING_READ
 from tests.support.commands import rendering
 from tests.support.program import begin
@@ -31,7 +31,7 @@ def without_gateway():
 
 
 def outputs(**changed):
-    return Outputs({"inferencePlatform": VALUES | changed, "admin": "kubeconfig of prod"}, frozenset({"admin"}))
+    return PlatformOutputs({"inferencePlatform": VALUES | changed, "admin": "kubeconfig of prod"}, frozenset({"admin"}))
 
 
 def stack(tree_of_stack, **changed):

@@ -21,7 +21,7 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
-from planning.ground.inventory import LiveNamespace, Namespaces, Origin, PriorityClasses, Secrets, StorageClasses
+from planning.ground.inventory import FactsOrigin, LiveNamespace, Namespaces, PriorityClasses, Secrets, StorageClasses
 from planning.ground.marks import NO_MARK, Mark
 from tests.support.stacks import NAME, tree
 
@@ -109,7 +109,7 @@ def test_what_one_reading_lacks_is_not_compared():
 
 
 def test_earlier_facts_of_another_cluster_or_another_day_are_told():
-    (cluster, day) = changes(whole(), replace(whole(), origin=Origin("test", None, "2026-01-01T00:00:00Z")))
+    (cluster, day) = changes(whole(), replace(whole(), origin=FactsOrigin("test", None, "2026-01-01T00:00:00Z")))
     assert cluster.startswith("the file describes cluster test, but this run is for prod")
     assert "hours old" in day
 

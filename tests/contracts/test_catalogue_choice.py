@@ -8,7 +8,7 @@ import yaml
 
 from cli import stackfile
 from models.config_keys import ROOT
-from planning.selection.catalogue import Catalogue
+from planning.selection.catalogue import ProfileTable
 from planning.selection.records import Reason
 from tests.support import catalogue, selected
 from tests.support.commands import rendering
@@ -70,7 +70,7 @@ def test_a_second_profile_that_differs_in_devices_alone_would_tie(key):
     """Negative control."""
     profile = catalogue.profiles()[key]
     other = selected.declared(key, "other", deviceCount=profile["deviceCount"] * 2)
-    both = Catalogue([selected.declared(key), other], selected.classes())
+    both = ProfileTable([selected.declared(key), other], selected.classes())
     nodes = selected.fleet(profile["service"]["accelerator"], devices=16)
     assert {each.id for each in selected.table(profile["model"], nodes, both, **GENERAL).tied} == {key, "other"}
 

@@ -21,7 +21,7 @@ from judging.report.memory_rows import cells, rows
 from manifests.assembly import objects, render
 from models.load import load
 from models.lock import Lock
-from models.platform import Outputs
+from models.platform import PlatformOutputs
 from models.problems import ConfigError
 from planning import outputs
 from planning.ground.cluster_facts import NOTHING_READ, LiveObjects, Unknown
@@ -86,8 +86,8 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
 """Whole groups that stand instead of another, because `type` cannot change alone."""
 
 EDITED = {"contractVersion": 1, "storageClassName": "edited", "gateway": {"name": "edited", "provider": "gke"}}
-PLATFORM = Outputs({"inferencePlatform": {"contractVersion": 1}, "edited": EDITED, "kubeconfig": "{}"})
-PLATFORMS = {"edited/edited/edited": Outputs({"inferencePlatform": EDITED})}
+PLATFORM = PlatformOutputs({"inferencePlatform": {"contractVersion": 1}, "edited": EDITED, "kubeconfig": "{}"})
+PLATFORMS = {"edited/edited/edited": PlatformOutputs({"inferencePlatform": EDITED})}
 """Outputs of platforms by stack; `PLATFORM` are those of any other."""
 FACTS = {
     "platform": {"stack": "organization/platform/prod"},
@@ -121,7 +121,7 @@ def effect(text: str) -> str:
     loaded = load(stack, (), files.sources, chosen.layers)
     plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
-    facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
+    facts = cluster.read(loaded.stack.cluster, cluster.KubeAccess(None, None), Path())
     needed = [item.api for item in everything]
     verdict = kinds.kinds(needed, facts, loaded.stack.checks.preflight)
     kubeconfig = None if platform is None else platform.kubeconfig(named)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from composition import Composition, Given, LockFile, Refusal, compose, locking
-from composition.locking import Request
+from composition.locking import LockOrder
 from composition.sources import Configuration
 from facts import source_sizes
 from models import lock
@@ -88,7 +88,7 @@ def true_lock(stack, folder):
     """Return the true lock of a stack as plain values."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source_sizes, "contents", answers)
-        made = locking.make(Request(Configuration(stack), NAME, Given(NOTHING_READ), LockFile(folder / "none")))
+        made = locking.make(LockOrder(Configuration(stack), NAME, Given(NOTHING_READ), LockFile(folder / "none")))
     assert made.problems == ()
     return yaml.safe_load(lock.text(made.lock))
 

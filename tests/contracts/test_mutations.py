@@ -26,13 +26,14 @@ from planning.ground.cluster_facts import (
     Gateways,
     LiveGateway,
     LiveRoute,
-    Metrics,
+    LiveRouteMatch,
+    OfferedMetrics,
     ParentRef,
-    RouteMatch,
     Routes,
     Served,
 )
 from planning.ground.inventory import (
+    FactsOrigin,
     Listener,
     LiveNamespace,
     LiveNode,
@@ -42,7 +43,6 @@ from planning.ground.inventory import (
     MeteredService,
     Namespaces,
     Nodes,
-    Origin,
     PriorityClasses,
     Quota,
     Quotas,
@@ -155,7 +155,7 @@ def facts():
     listener = Listener(
         "http", 80, "HTTP", "*.example.com", "Selector", (Requirement("a", "In", ("b",)),), ("HTTPRoute",)
     )
-    route = LiveRoute("a", "b", (ParentRef(reference, None, 80),), ("h.example",), (RouteMatch("Exact", "/a"),))
+    route = LiveRoute("a", "b", (ParentRef(reference, None, 80),), ("h.example",), (LiveRouteMatch("Exact", "/a"),))
     nodes = [
         LiveNode("n1", {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}, True, False, (), {"nvidia.com/gpu": 8}),
         LiveNode("n2", {}, True, True, (Taint("a", "b", "NoSchedule"),), {"amd.com/gpu": 8}),
@@ -164,7 +164,7 @@ def facts():
         Served(frozenset({"v1/Service", "apps/v1/Deployment", "inference.networking.k8s.io/v1/InferencePool"})),
         Gateways((LiveGateway(reference, accepted=True, programmed=False, reason="r", listeners=(listener,)),)),
         Routes((route,)),
-        Metrics(("pods/vllm_num_requests_waiting",)),
+        OfferedMetrics(("pods/vllm_num_requests_waiting",)),
         Bundles({"inferencepools.inference.networking.k8s.io": "v1.5.0"}),
         Namespaces({"models": LiveNamespace({"a": "b"}, {})}),
         Secrets((("models", "hf"),)),
@@ -176,7 +176,7 @@ def facts():
         Slices((Slice("gpu.nvidia.com", "p", "n1", 8),)),
         Metered((MeteredService("models", "s", "id"),)),
         LivePools((LivePool("models", "p", {"a": "b"}, True),)),
-        Origin("prod", "v1.34.0", TIME),
+        FactsOrigin("prod", "v1.34.0", TIME),
     )
     return [facts_file.text(whole)]
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from facts import cluster, reading
-from facts.kubeconfig import Access
+from facts.kubeconfig import KubeAccess
 from tests.support.cluster import certificates, loopback
 from tests.support.cluster.kubeconfigs import DISCOVERY
 
@@ -43,6 +43,6 @@ def write_kubeconfig(monkeypatch, pems):
         for path, content in zip(paths, contents, strict=True):
             path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
         monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, paths)))
-        return Access(None, context)
+        return KubeAccess(None, context)
 
     return write

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from facts import cluster, facts_file
-from facts.cluster import Access
+from facts.cluster import KubeAccess
 from models.stack import Cluster, FileFacts, NoFacts
 from planning.ground import labels
 from planning.ground.cluster_facts import (
@@ -19,9 +19,9 @@ from planning.ground.cluster_facts import (
     Gateways,
     LiveGateway,
     LiveRoute,
+    LiveRouteMatch,
     ParentRef,
     Pools,
-    RouteMatch,
     Routes,
     Served,
     Unknown,
@@ -114,7 +114,7 @@ def kubeconfig(server, user):
 
 
 def test_kinds_are_read_with_a_token(server):
-    found = cluster.read(Cluster(), Access(kubeconfig(server, {"token": "right"}), None), None)
+    found = cluster.read(Cluster(), KubeAccess(kubeconfig(server, {"token": "right"}), None), None)
     expected = {"v1/Service", "apps/v1/Deployment", "inference.networking.k8s.io/v1/InferencePool"}
     assert found.apis == Served(frozenset(expected))
     assert server.seen == ["Bearer right"] * 2
@@ -132,12 +132,12 @@ def test_kinds_are_read_with_a_credential_plugin(server):
         "args": ["-c", f"print('{json.dumps(credential)}')"],
         "interactiveMode": "Never",
     }
-    found = cluster.read(Cluster(), Access(kubeconfig(server, {"exec": plugin}), None), None)
+    found = cluster.read(Cluster(), KubeAccess(kubeconfig(server, {"exec": plugin}), None), None)
     assert isinstance(found.apis, Served)
 
 
 def test_a_refused_read_is_unknown_and_names_no_credential(server):
-    found = cluster.read(Cluster(), Access(kubeconfig(server, {"token": "wrong"}), None), None)
+    found = cluster.read(Cluster(), KubeAccess(kubeconfig(server, {"token": "wrong"}), None), None)
     assert isinstance(found.apis, Unknown)
     assert "403" in found.apis.reason
     assert "wrong" not in found.apis.reason
@@ -146,7 +146,7 @@ def test_a_refused_read_is_unknown_and_names_no_credential(server):
 def test_a_silent_server_is_unknown_after_the_deadline(server, monkeypatch):
     monkeypatch.setattr(cluster, "_DEADLINE_SECONDS", 0.5)
     server.hang = threading.Event()
-    found = cluster.read(Cluster(), Access(kubeconfig(server, {"token": "right"}), None), None)
+    found = cluster.read(Cluster(), KubeAccess(kubeconfig(server, {"token": "right"}), None), None)
     assert isinstance(found.apis, Unknown)
 
 
@@ -158,55 +158,57 @@ def test_a_plugin_that_hangs_is_unknown_after_the_deadline(server, monkeypatch):
         "args": ["5"],
         "interactiveMode": "Never",
     }
-    found = cluster.read(Cluster(), Access(kubeconfig(server, {"exec": plugin}), None), None)
+    found = cluster.read(Cluster(), KubeAccess(kubeconfig(server, {"exec": plugin}), None), None)
     assert found.apis == Unknown("the cluster did not answer within 0.5 seconds")
 
 
 def test_no_cluster_at_all_is_unknown(monkeypatch, tmp_path):
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    found = cluster.read(Cluster(), Access(None, None), None)
+    found = cluster.read(Cluster(), KubeAccess(None, None), None)
     assert isinstance(found.apis, Unknown)
 
 
 def test_facts_survive_their_file(server, tmp_path):
-    facts = cluster.read_all(Access(kubeconfig(server, {"token": "right"}), None))
+    facts = cluster.read_all(KubeAccess(kubeconfig(server, {"token": "right"}), None))
     (tmp_path / "facts.json").write_text(facts_file.text(facts))
     spec = Cluster(facts=FileFacts(type="file", path="facts.json"))
-    found = cluster.read(spec, Access(None, None), tmp_path)
+    found = cluster.read(spec, KubeAccess(None, None), tmp_path)
     assert all(getattr(found, name) == getattr(facts, name) for name in KNOWN)
     assert all(isinstance(getattr(found, name), Unknown) for name in PARTS.keys() - KNOWN)
 
 
 def test_none_reads_nothing():
-    assert cluster.read(Cluster(facts=NoFacts(type="none")), Access("not even yaml: [", None), None) == NOTHING_READ
+    assert cluster.read(Cluster(facts=NoFacts(type="none")), KubeAccess("not even yaml: [", None), None) == NOTHING_READ
 
 
 def test_the_cluster_is_called_what_the_context_calls_it(server):
     text = kubeconfig(server, {"token": "right"})
-    assert cluster.name(Access(text, None)) == "one"
-    assert cluster.name(Access("{}", None)) is None
+    assert cluster.name(KubeAccess(text, None)) == "one"
+    assert cluster.name(KubeAccess("{}", None)) is None
 
 
 def test_the_pools_of_the_namespaces_in_use_are_read(server):
-    found = cluster.pools(Cluster(), Access(kubeconfig(server, {"token": "right"}), None), ["models", "chat", "models"])
+    found = cluster.pools(
+        Cluster(), KubeAccess(kubeconfig(server, {"token": "right"}), None), ["models", "chat", "models"]
+    )
     assert found == Pools({("models", "qwen"): {"inference-stacks.io/service": "qwen"}, ("models", "bare"): {}})
     assert server.seen == ["Bearer right"] * 2
 
 
 def test_pools_that_may_not_be_read_are_unknown(server):
-    found = cluster.pools(Cluster(), Access(kubeconfig(server, {"token": "wrong"}), None), ["models"])
+    found = cluster.pools(Cluster(), KubeAccess(kubeconfig(server, {"token": "wrong"}), None), ["models"])
     assert found == Unknown("the cluster could not be read (it answered 403)")
 
 
 @pytest.mark.parametrize("facts", [NoFacts(type="none"), FileFacts(type="file", path="facts.json")])
 def test_pools_are_asked_of_a_live_cluster_alone(server, facts):
-    found = cluster.pools(Cluster(facts=facts), Access(kubeconfig(server, {"token": "right"}), None), ["models"])
+    found = cluster.pools(Cluster(facts=facts), KubeAccess(kubeconfig(server, {"token": "right"}), None), ["models"])
     assert found == Unknown(f"cluster.facts is {facts.type}")
     assert server.seen == []
 
 
 def live(server, *used, token="right"):
-    access = Access(kubeconfig(server, {"token": token}), None)
+    access = KubeAccess(kubeconfig(server, {"token": token}), None)
     return cluster.read(Cluster(), access, None, Needs(gateways=frozenset(used)))
 
 
@@ -216,7 +218,7 @@ def test_the_gateways_in_use_are_read_with_what_their_controllers_say(server):
 
 
 def test_a_gateway_that_nobody_has_looked_at_is_not_accepted(server):
-    found = cluster.read_all(Access(kubeconfig(server, {"token": "right"}), None))
+    found = cluster.read_all(KubeAccess(kubeconfig(server, {"token": "right"}), None))
     pending = GatewayRef(GATEWAY_API, "Gateway", "gateways", "pending")
     assert found.gateways.gateways[1] == LiveGateway(pending, False, False)
 
@@ -225,15 +227,15 @@ def test_the_routes_that_attach_to_a_gateway_in_use_are_read_page_by_page(server
     public, service = ParentRef(USED, "https", None), GatewayRef("", "Service", "chat", "own")
     exact = (("Exact", "x-b", "1"), ("RegularExpression", "x-a", "2"))
     matches = (
-        RouteMatch("PathPrefix", "/a"),
-        RouteMatch("Exact", "/b", exact, ('{"method": "GET"}',)),
-        RouteMatch("PathPrefix", "/"),
+        LiveRouteMatch("PathPrefix", "/a"),
+        LiveRouteMatch("Exact", "/b", exact, ('{"method": "GET"}',)),
+        LiveRouteMatch("PathPrefix", "/"),
     )
     parents, hosts = (public, ParentRef(service, None, 80)), ("llm.example.com",)
     assert live(server, USED).routes == Routes(
         (
             LiveRoute("chat", "qwen", parents, hosts, matches, Mark("chat.prod", "acme/chat/prod")),
-            LiveRoute("gateways", "bare", (ParentRef(USED, None, None),), (), (RouteMatch("PathPrefix", "/"),)),
+            LiveRoute("gateways", "bare", (ParentRef(USED, None, None),), (), (LiveRouteMatch("PathPrefix", "/"),)),
         )
     )
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from facts import cluster, connection, inventory
-from facts.kubeconfig import Access
+from facts.kubeconfig import KubeAccess
 from models.stack import Cluster
 from planning.ground import bundles
 from planning.ground.cluster_facts import Pools, Served, Unknown
@@ -48,12 +48,12 @@ def test_a_server_is_trusted_as_kubectl_does(api, pems, write_kubeconfig, case):
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://127.0.0.1:9"])
 def test_a_server_that_opens_no_connection_is_told(url):
-    answer = kinds(Access(yaml.safe_dump(config(url, {"token": "right"})), None))
+    answer = kinds(KubeAccess(yaml.safe_dump(config(url, {"token": "right"})), None))
     assert answer == Unknown(f"{FAILED} (it opens no connection)")
 
 
 def test_a_server_without_an_address_is_told():
-    answer = kinds(Access(yaml.safe_dump(config("http://api.invalid", {})), None))
+    answer = kinds(KubeAccess(yaml.safe_dump(config("http://api.invalid", {})), None))
     assert answer == Unknown(f"{FAILED} (it has no address)")
 
 
@@ -62,13 +62,13 @@ def test_a_server_without_an_address_is_told():
 )
 def test_a_proxy_that_cannot_be_reached_is_told(url, reason):
     text = yaml.safe_dump(config("https://a.example.com", {}, **{"proxy-url": url}))
-    assert kinds(Access(text, None)) == Unknown(f"{FAILED} (its proxy {reason})")
+    assert kinds(KubeAccess(text, None)) == Unknown(f"{FAILED} (its proxy {reason})")
 
 
 def test_a_path_before_those_of_the_api_is_in_front_of_each_request():
     with loopback.serve({f"/clusters/one{path}": answer for path, answer in DISCOVERY.items()}) as server:
         content = config(f"{server.url}/clusters/one/", {"token": "right"})
-        assert kinds(Access(yaml.safe_dump(content), None)) == KINDS
+        assert kinds(KubeAccess(yaml.safe_dump(content), None)) == KINDS
 
 
 def test_one_connection_serves_all_requests_also_after_a_refusal(api, write_kubeconfig):
@@ -85,7 +85,7 @@ def test_one_connection_serves_all_requests_also_after_a_refusal(api, write_kube
 def test_keys_stay_in_no_file(api, pems, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     text = yaml.safe_dump(config(api.url, client_certificate(pems), **{"insecure-skip-tls-verify": True}))
-    with connection.connect(Access(text, None), 10) as opened:
+    with connection.connect(KubeAccess(text, None), 10) as opened:
         assert list(tmp_path.iterdir()) == []
         assert opened.get("/api", "application/json") == DISCOVERY["/api"]
 

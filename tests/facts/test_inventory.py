@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from facts import cluster, facts_file, inventory, reading
-from facts.cluster import Access
+from facts.cluster import KubeAccess
 from judging.preflight import unread_facts
 from models.paths import Path as ConfigPath
 from models.stack import Cluster
@@ -37,7 +37,7 @@ from planning.ground.inventory import (
     StorageClasses,
     Taint,
 )
-from planning.ground.needs import Needs, Reference
+from planning.ground.needs import NameReference, Needs
 from tests.support.cluster import loopback
 from tests.support.cluster.loopback import discovery
 from tests.support.stacks import lines
@@ -142,9 +142,9 @@ ANSWERS = {
 USED = Needs(
     gateways=frozenset({PUBLIC}),
     namespaces=frozenset({"models", "absent"}),
-    secrets=tuple(Reference(name, "models", ConfigPath("services", "qwen")) for name in ("registry", "lost")),
-    storage_classes=(Reference("fast", "models", ConfigPath("services", "qwen")),),
-    priority_classes=(Reference("high", "models", ConfigPath("services", "qwen")),),
+    secrets=tuple(NameReference(name, "models", ConfigPath("services", "qwen")) for name in ("registry", "lost")),
+    storage_classes=(NameReference("fast", "models", ConfigPath("services", "qwen")),),
+    priority_classes=(NameReference("high", "models", ConfigPath("services", "qwen")),),
     nodes=True,
     quotas=frozenset({"models"}),
     slices=True,
@@ -180,7 +180,7 @@ def server(monkeypatch):
 
 
 def access(server):
-    return Access(
+    return KubeAccess(
         yaml.safe_dump(
             {
                 "current-context": "here",

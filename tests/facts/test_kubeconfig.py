@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from facts import cluster, kubeconfig
-from facts.kubeconfig import Access, Endpoint, KubeconfigError
+from facts.kubeconfig import Endpoint, KubeAccess, KubeconfigError
 from planning.ground.cluster_facts import Unknown
 from tests.support.cluster.kubeconfigs import (
     FAILED,
@@ -83,7 +83,7 @@ def test_a_name_and_a_password_are_known_to_the_server(api, write_kubeconfig):
 def test_a_text_is_read_like_a_file(api, pems):
     fields = {"certificate-authority-data": base64_text(pems.data("ca"))}
     text = yaml.safe_dump(config(api.url, client_certificate(pems), **fields))
-    assert kinds(Access(text, None)) == KINDS
+    assert kinds(KubeAccess(text, None)) == KINDS
 
 
 def test_entries_and_the_current_context_are_those_of_the_first_file_that_has_them(api, write_kubeconfig):
@@ -95,7 +95,7 @@ def test_entries_and_the_current_context_are_those_of_the_first_file_that_has_th
     access = write_kubeconfig(users, second, "", third)
     assert kinds(access) == KINDS
     assert cluster.name(access) == "here"
-    assert cluster.name(Access(None, "there")) == "there"
+    assert cluster.name(KubeAccess(None, "there")) == "there"
 
 
 def test_files_that_are_not_there_are_skipped(api, pems, write_kubeconfig, monkeypatch):
@@ -111,7 +111,7 @@ def test_the_default_file_is_read_where_the_variable_is_empty(api, tmp_path, pem
     (tmp_path / ".kube" / "config").write_text(yaml.safe_dump(config(api.url, {"token": "right"}, **fields)))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", "")
-    assert kinds(Access(None, None)) == KINDS
+    assert kinds(KubeAccess(None, None)) == KINDS
 
 
 def test_a_path_is_relative_to_the_file_that_it_stands_in(api, pems, tmp_path, monkeypatch):
@@ -123,7 +123,7 @@ def test_a_path_is_relative_to_the_file_that_it_stands_in(api, pems, tmp_path, m
     users.write_text(yaml.safe_dump({"users": whole.pop("users")}))
     others.write_text(yaml.safe_dump(whole))
     monkeypatch.setenv("KUBECONFIG", f"{users}{os.pathsep}{others}")
-    assert kinds(Access(None, None)) == KINDS
+    assert kinds(KubeAccess(None, None)) == KINDS
 
 
 BROKEN = {
@@ -145,7 +145,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_kubeconfig_is_unknown(case):
-    access = Access(BROKEN[case], None)
+    access = KubeAccess(BROKEN[case], None)
     assert kinds(access) == Unknown(f"{FAILED} (KubeconfigError)")
     with pytest.raises(KubeconfigError) as caught:
         kubeconfig.endpoint(access)
@@ -155,13 +155,13 @@ def test_a_broken_kubeconfig_is_unknown(case):
 @pytest.mark.parametrize("token", ["secret\nsecond", "secrét"])
 def test_a_token_that_no_header_may_have_is_not_quoted(token):
     with pytest.raises(KubeconfigError) as caught:
-        kubeconfig.endpoint(Access(yaml.safe_dump(config("http://127.0.0.1:9", {"token": token})), None))
+        kubeconfig.endpoint(KubeAccess(yaml.safe_dump(config("http://127.0.0.1:9", {"token": token})), None))
     assert "secr" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_records_show_no_credential(pems):
     content = config("https://127.0.0.1:9", {"token": "right", **client_certificate(pems)})
-    found = kubeconfig.endpoint(Access(yaml.safe_dump(content), None))
+    found = kubeconfig.endpoint(KubeAccess(yaml.safe_dump(content), None))
     assert found.authorization == "Bearer right"
     assert found.tls.key == pems.data("client-key")
     assert "right" not in repr(found)
@@ -178,7 +178,7 @@ def test_a_file_is_trimmed_and_comes_before_the_token_that_it_renews(write_kubec
 
 def test_no_plugin_runs_for_a_user_with_credentials():
     user = plugin({"token": "wrong"}) | {"username": "me", "password": "secret"}
-    access = Access(yaml.safe_dump(config("http://127.0.0.1:9", user)), None)
+    access = KubeAccess(yaml.safe_dump(config("http://127.0.0.1:9", user)), None)
     assert kubeconfig.endpoint(access) == Endpoint("http://127.0.0.1:9", None, BASIC)
 
 
@@ -201,27 +201,27 @@ def of_provider(name="oidc", **settings):
 
 def test_a_token_of_an_identity_provider_is_used_until_it_expires():
     fresh = token(exp=time.time() + 60)
-    assert kubeconfig.endpoint(Access(of_provider(**{"id-token": fresh}), None)).authorization == f"Bearer {fresh}"
+    assert kubeconfig.endpoint(KubeAccess(of_provider(**{"id-token": fresh}), None)).authorization == f"Bearer {fresh}"
 
 
 @pytest.mark.parametrize("settings", [{"id-token": token(exp=1)}, {"id-token": token()}, {"id-token": "a.secret"}, {}])
 def test_an_expired_token_of_an_identity_provider_is_told_with_a_remedy(settings):
     message = "the kubeconfig's OIDC token has expired; run `kubectl version`, which renews it"
-    assert kinds(Access(of_provider(**settings), None)) == Unknown(f"{FAILED} ({message})")
+    assert kinds(KubeAccess(of_provider(**settings), None)) == Unknown(f"{FAILED} ({message})")
 
 
 def test_an_identity_provider_that_kubectl_no_longer_has_is_told_with_a_remedy():
-    reason = kinds(Access(of_provider("gcp"), None)).reason
+    reason = kinds(KubeAccess(of_provider("gcp"), None)).reason
     assert reason.startswith(f"{FAILED} (kubectl no longer has the auth-provider gcp; use a credential plugin, or ")
 
 
 def test_a_server_without_a_scheme_is_told_with_a_remedy():
-    reason = kinds(Access(yaml.safe_dump(config("127.0.0.1:9", {})), None)).reason
+    reason = kinds(KubeAccess(yaml.safe_dump(config("127.0.0.1:9", {})), None)).reason
     assert reason == f"{FAILED} (its server has no scheme in the kubeconfig; write https:// before it)"
 
 
 def proxy(server="https://a.example.com", **fields):
-    return kubeconfig.endpoint(Access(yaml.safe_dump(config(server, {}, **fields)), None)).proxy
+    return kubeconfig.endpoint(KubeAccess(yaml.safe_dump(config(server, {}, **fields)), None)).proxy
 
 
 @pytest.mark.parametrize(
@@ -257,5 +257,5 @@ def test_the_proxy_of_a_cluster_comes_before_that_of_the_environment(monkeypatch
 
 @pytest.mark.parametrize("url", ["socks5://proxy:1080", "https://proxy", "http://"])
 def test_a_proxy_of_another_kind_is_told_with_a_remedy(url):
-    reason = kinds(Access(yaml.safe_dump(config("https://a.example.com", {}, **{"proxy-url": url})), None)).reason
+    reason = kinds(KubeAccess(yaml.safe_dump(config("https://a.example.com", {}, **{"proxy-url": url})), None)).reason
     assert reason.startswith(f"{FAILED} (its proxy is no HTTP proxy; name a proxy that begins with http://, or ")

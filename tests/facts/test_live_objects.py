@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from facts import cluster, reading
-from facts.cluster import Access
+from facts.cluster import KubeAccess
 from facts.live_objects import path
 from models.stack import Cluster, FileFacts, NoFacts
 from planning.ground import labels
@@ -79,7 +79,7 @@ def read(server, kinds, token="right", spec=None, names=None):
         "clusters": [{"name": "one", "cluster": {"server": server.url}}],
         "users": [{"name": "me", "user": {"token": token}}],
     }
-    return cluster.objects(spec or Cluster(), Access(yaml.safe_dump(config), None), kinds, names or {})
+    return cluster.objects(spec or Cluster(), KubeAccess(yaml.safe_dump(config), None), kinds, names or {})
 
 
 def test_objects_are_read_page_by_page_with_those_that_own_fields_beside_pulumi(server):

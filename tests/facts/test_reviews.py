@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from facts import cluster
-from facts.kubeconfig import Access
+from facts.kubeconfig import KubeAccess
 from planning.ground.cluster_facts import Permissions, Unknown
 from tests.support.cluster import loopback
 
@@ -30,7 +30,7 @@ def read(server, token="right"):
         "clusters": [{"name": "one", "cluster": {"server": server.url}}],
         "users": [{"name": "me", "user": {"token": token}}],
     }
-    return cluster.permissions(Access(yaml.safe_dump(config), None), ["models"])
+    return cluster.permissions(KubeAccess(yaml.safe_dump(config), None), ["models"])
 
 
 def test_rules_are_listed_for_the_whole_cluster_and_each_namespace(server):

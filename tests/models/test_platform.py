@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.platform import Outputs, Reference, reference, source
+from models.platform import PlatformOutputs, Reference, reference, source
 from models.problems import ConfigError
 
 STACK = "organization/platform/prod"
@@ -31,7 +31,7 @@ def test_a_malformed_reference_reads_nothing(value, expected):
 
 def test_the_layer_of_a_platform_has_the_keys_that_it_sets():
     values = {"contractVersion": 1, "gateway": GATEWAY, "cluster": None, "storageClassName": "nfs"}
-    layer = source(READ, Outputs({"inferencePlatform": values}))
+    layer = source(READ, PlatformOutputs({"inferencePlatform": values}))
     assert (layer.file, layer.tree) == (STACK, {"gateway": GATEWAY, "storageClassName": "nfs"})
 
 
@@ -79,12 +79,12 @@ def test_the_layer_of_a_platform_has_the_keys_that_it_sets():
 )
 def test_outputs_that_break_the_contract_are_refused(values, message):
     with pytest.raises(ConfigError) as error:
-        source(READ, Outputs({"inferencePlatform": values}))
+        source(READ, PlatformOutputs({"inferencePlatform": values}))
     assert str(error.value) == f"platform.output: {message}"
 
 
 def test_a_secret_output_is_refused_and_an_absent_kubeconfig_beside_it():
-    outputs = Outputs({"inferencePlatform": {"hunter2": 1}}, frozenset({"inferencePlatform"}))
+    outputs = PlatformOutputs({"inferencePlatform": {"hunter2": 1}}, frozenset({"inferencePlatform"}))
     with pytest.raises(ConfigError) as error:
         source(READ._replace(kubeconfig="admin"), outputs)
     assert str(error.value).splitlines() == [
@@ -97,6 +97,6 @@ def test_a_secret_output_is_refused_and_an_absent_kubeconfig_beside_it():
 
 
 def test_the_kubeconfig_is_the_output_that_the_reference_names():
-    outputs = Outputs({"admin": "kind: Config", "number": 5})
+    outputs = PlatformOutputs({"admin": "kind: Config", "number": 5})
     named = [READ, *(READ._replace(kubeconfig=name) for name in ("admin", "number", "absent"))]
     assert [outputs.kubeconfig(reference) for reference in named] == [None, "kind: Config", None, None]

@@ -217,7 +217,7 @@ def test_the_selector_of_a_workload_cannot_be_changed(drifting):
 
 def test_every_object_whose_lists_can_grow_is_read(drifting, plane):
     components = render(plan(stack(NAME)))
-    access = cluster.Access(plane.kubeconfig.read_text(encoding="utf-8"), None)
+    access = cluster.KubeAccess(plane.kubeconfig.read_text(encoding="utf-8"), None)
     live = cluster.objects(Cluster(), access, additions.kinds(components), {})
     expected = {each.place for each in objects(components) if (each.api, each.place[2]) in additions.kinds(components)}
     assert expected <= live.objects.keys()

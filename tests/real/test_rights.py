@@ -12,7 +12,7 @@ import yaml
 from cli import rights as command
 from composition import Composition, Given, Live, compose
 from facts import cluster, facts_file
-from facts.kubeconfig import Access
+from facts.kubeconfig import KubeAccess
 from judging import rights
 from judging.rights import Options, Purpose
 from planning.ground.cluster_facts import NOTHING_READ
@@ -55,7 +55,7 @@ def named(kind, name, namespace=None, api="v1", **more):
 def earlier(plane, tmp_path_factory):
     """Return a file with the facts of the cluster before it has anything for the stack."""
     file = tmp_path_factory.mktemp("facts") / "facts.json"
-    file.write_text(facts_file.text(cluster.read_all(Access(plane.kubeconfig.read_text(encoding="utf-8"), None))))
+    file.write_text(facts_file.text(cluster.read_all(KubeAccess(plane.kubeconfig.read_text(encoding="utf-8"), None))))
     return file
 
 
@@ -323,7 +323,7 @@ def test_a_run_names_each_right_that_it_lacks_before_anything_changes(ground, ru
     needed = command.of_composition(composed(), Purpose.DEPLOY, Options())
     found = dict[Right, list[str]]()
     for right, token in deployers.items():
-        permissions = cluster.permissions(Access(kubeconfig(ground, token), None), [NAMESPACE, GATEWAYS])
+        permissions = cluster.permissions(KubeAccess(kubeconfig(ground, token), None), [NAMESPACE, GATEWAYS])
         found[right] = [str(problem) for problem in rights.judge(needed, permissions)]
     place = {right: f"namespace {right.namespace}" if right.namespace else "the whole cluster" for right in found}
     assert {right: lines for right, lines in found.items() if len(lines) != 1} == {}

@@ -12,7 +12,7 @@ from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.inventory import LiveNode, Nodes
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
-from planning.selection.catalogue import Catalogue, Declared
+from planning.selection.catalogue import Declared, ProfileTable
 from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
 from planning.selection.records import Evaluation, Scope
@@ -27,9 +27,9 @@ def classes() -> dict[str, AcceleratorClass]:
 
 
 @cache
-def shipped() -> Catalogue:
+def shipped() -> ProfileTable:
     """Return the shipped profiles as candidates."""
-    return Catalogue(map(declared, catalogue.profiles()), classes())
+    return ProfileTable(map(declared, catalogue.profiles()), classes())
 
 
 def declared(key: str, name: str | None = None, **changes: Any) -> Declared:
@@ -51,7 +51,7 @@ def _node(name: str, devices: int) -> LiveNode:
     return LiveNode(name, labels, ready=True, cordoned=False, taints=(), devices=owned)
 
 
-def table(model: str, nodes: Fleet, profiles: Catalogue | None = None, **requested: Any) -> Evaluation:
+def table(model: str, nodes: Fleet, profiles: ProfileTable | None = None, **requested: Any) -> Evaluation:
     """Return the table of a service that names a model, with its wishes and, among them, its class."""
     accelerator = requested.pop("accelerator", None)
     selection = Selection.model_validate(requested)

@@ -6,10 +6,10 @@ from judging.losses import clusters, matching
 from judging.losses.clusters import ClusterRelation
 from judging.losses.matching import PlannedObject
 from planning.ground.cluster_facts import LiveObject, LiveObjects, Unknown
-from planning.ground.recorded import ClusterRecord, Identity, Recorded, RecordedObject
+from planning.ground.recorded import ClusterRecord, Recorded, RecordedIdentity, RecordedObject
 
 AT = ("apps", "Deployment", "models", "qwen-decode")
-IDENTITY = Identity("", "kubernetes:apps/v1:Deployment", "qwen-decode")
+IDENTITY = RecordedIdentity("", "kubernetes:apps/v1:Deployment", "qwen-decode")
 MATCHES = matching.match([PlannedObject(IDENTITY, AT)], Recorded((RecordedObject("urn", IDENTITY, AT, "1"),)))
 NO_MATCHES = matching.match([], Recorded())
 EDGE = ClusterRecord("uid-of-edge", "edge")

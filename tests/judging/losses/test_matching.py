@@ -3,7 +3,7 @@
 from judging.losses import matching
 from judging.losses.matching import PlannedObject
 from planning.ground.cluster_facts import LiveObject, LiveObjects, Unknown
-from planning.ground.recorded import Identity, Recorded, RecordedObject
+from planning.ground.recorded import Recorded, RecordedIdentity, RecordedObject
 
 COMPONENT = "inference-stacks:index:ModelServiceStack"
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
@@ -16,7 +16,7 @@ def place(name, namespace="models"):
 
 
 def identity(name):
-    return Identity(COMPONENT, DEPLOYMENT, name)
+    return RecordedIdentity(COMPONENT, DEPLOYMENT, name)
 
 
 def recorded(name, at, uid="1"):

@@ -10,7 +10,7 @@ from judging.losses.matching import PlannedObject
 from judging.losses.services import PlannedService, ServiceName
 from models.paths import Path
 from planning.ground import labels
-from planning.ground.recorded import Identity, Recorded, RecordedObject, ServiceRecord, WorkloadName
+from planning.ground.recorded import Recorded, RecordedIdentity, RecordedObject, ServiceRecord, WorkloadName
 
 TYPES = {"Deployment": ("apps", "kubernetes:apps/v1:Deployment"), "Service": ("", "kubernetes:core/v1:Service")}
 LIMITS = {"nvidia.com/gpu": "2"}
@@ -24,12 +24,12 @@ def workload(service, replicas=3):
 
 def recorded(kind, namespace, name, content=None):
     group, type_token = TYPES[kind]
-    identity = Identity("", type_token, f"{namespace}-{name}")
+    identity = RecordedIdentity("", type_token, f"{namespace}-{name}")
     return RecordedObject(f"{kind} {namespace}/{name}", identity, (group, kind, namespace, name), "1", content or {})
 
 
 def namespace(name):
-    identity = Identity("", "kubernetes:core/v1:Namespace", name)
+    identity = RecordedIdentity("", "kubernetes:core/v1:Namespace", name)
     return RecordedObject(f"Namespace {name}", identity, ("", "Namespace", "", name), "1")
 
 

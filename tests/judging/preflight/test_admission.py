@@ -5,7 +5,7 @@ import pytest
 from judging.preflight import admission
 from models.paths import Path
 from planning.ground.cluster_facts import ClusterFacts, Unknown
-from planning.ground.inventory import LiveNamespace, Namespaces, Origin
+from planning.ground.inventory import FactsOrigin, LiveNamespace, Namespaces
 from planning.ground.needs import Excess, Needs, PodPrivileges
 
 QWEN = Path("services", "qwen")
@@ -27,7 +27,7 @@ REMOVE = "remove these settings, or"
 def told(labels, version=None, pods=PODS, **needs):
     """Return what is said of pods in a namespace with labels, in a cluster of a version."""
     namespaces = Namespaces({} if labels is None else {"models": LiveNamespace(labels, {})})
-    origin = None if version is None else Origin("cluster", version, "2026-11-25T00:00:00Z")
+    origin = None if version is None else FactsOrigin("cluster", version, "2026-11-25T00:00:00Z")
     facts = ClusterFacts(Unknown(""), namespaces=namespaces, origin=origin)
     return [str(problem) for problem in admission.judge(Needs(pods=(pods,), **needs), facts, "strict")]
 

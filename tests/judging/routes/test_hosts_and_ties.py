@@ -1,7 +1,7 @@
 """Routes of others with narrower hosts, or with other headers on one path, are told."""
 
 from judging.routes import judge
-from planning.ground.cluster_facts import LiveRoute, ParentRef, RouteMatch, Routes
+from planning.ground.cluster_facts import LiveRoute, LiveRouteMatch, ParentRef, Routes
 from planning.ground.marks import Identity
 from planning.routes import acceptance
 from tests.support.stacks import NAME, lines, plan, tree
@@ -15,7 +15,7 @@ def by(**headers):
 
 def theirs(path, *hostnames, headers=()):
     (ref,) = acceptance.gateways(plan(tree()).routes)
-    match = RouteMatch("PathPrefix", path, tuple(headers))
+    match = LiveRouteMatch("PathPrefix", path, tuple(headers))
     return LiveRoute("elsewhere", "theirs", (ParentRef(ref, None, None),), tuple(hostnames), (match,))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from composition import Given, compose
 from judging.routes import judge
-from planning.ground.cluster_facts import NOTHING_READ, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
+from planning.ground.cluster_facts import NOTHING_READ, LiveRoute, LiveRouteMatch, ParentRef, Routes, Unknown
 from planning.ground.marks import NO_MARK, Identity, Mark
 from planning.routes import acceptance
 from tests.support.stacks import NAME, lines, plan, tree
@@ -32,7 +32,7 @@ def at(path, *hostnames, headers=None, **more):
 def live(path, *hostnames, mark=ANOTHER, kind="PathPrefix", headers=(), more=(), section=None):
     """Return a route of the cluster on the gateway of `tree`."""
     (gateway,) = acceptance.gateways(plan(tree()).routes)
-    match = RouteMatch(kind, path, tuple(("Exact", name, "1") for name in headers), more)
+    match = LiveRouteMatch(kind, path, tuple(("Exact", name, "1") for name in headers), more)
     return LiveRoute("team-a", "a", (ParentRef(gateway, section, None),), hostnames, (match,), mark)
 
 

@@ -56,7 +56,7 @@ def judged(config, tokens, width):
 
 def computed(config, tokens, width):
     groups = cache.groups(configs.architecture(config))
-    return cache.sequence_bytes(groups, tokens, cache.Setting(cache.Precision(width)))
+    return cache.sequence_bytes(groups, tokens, cache.CacheSetting(cache.Precision(width)))
 
 
 def figures(config):

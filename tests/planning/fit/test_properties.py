@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models.architecture import Architecture, CacheLayers
 from planning.fit import cache, memory
-from planning.fit.cache import Precision, Setting
+from planning.fit.cache import CacheSetting, Precision
 from planning.fit.memory import Devices, Request
 
 GI = 2**30
@@ -70,7 +70,7 @@ def test_the_longest_context_is_the_longest_that_fits(request):
 
 def size(architecture, tokens, width, tensor=1):
     groups = cache.groups(architecture)
-    return cache.sequence_bytes(groups, tokens, Setting(Precision(width), tensor=tensor))
+    return cache.sequence_bytes(groups, tokens, CacheSetting(Precision(width), tensor=tensor))
 
 
 @settings(max_examples=25, deadline=None)

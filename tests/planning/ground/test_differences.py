@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, Metrics, Served, Unknown, unread
+from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, OfferedMetrics, Served, Unknown, unread
 from planning.ground.differences import differences
 from planning.ground.inventory import (
     LiveNamespace,
@@ -25,14 +25,14 @@ BEFORE = replace(
     namespaces=Namespaces({"models": LiveNamespace({}, {})}),
     nodes=Nodes((NODE,)),
     requested=Requested({"gpu-0": {"nvidia.com/gpu": 1}}),
-    metrics=Metrics(()),
+    metrics=OfferedMetrics(()),
     secrets=Secrets((("models", "registry"),)),
     slices=Slices((Slice("gpu", "pool", None, 1),)),
 )
 
 
 def test_nothing_differs_between_equal_facts_whatever_the_load_is():
-    after = replace(BEFORE, metrics=Metrics(("pods/x",)), requested=Requested({}))
+    after = replace(BEFORE, metrics=OfferedMetrics(("pods/x",)), requested=Requested({}))
     assert list(differences(BEFORE, BEFORE)) == list(differences(BEFORE, after)) == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planning.ground.recorded import Identity, identity
+from planning.ground.recorded import RecordedIdentity, identity
 
 STACK = "inference-stacks:index:InferenceStack"
 SERVICE = "inference-stacks:index:ModelServiceStack"
@@ -21,8 +21,10 @@ KIND = "kubernetes:apps/v1:Deployment"
     ],
 )
 def test_an_identity_leaves_out_what_contains_the_inference_stack(types, component):
-    assert identity(f"urn:pulumi:dev::project::{types}::qwen-decode") == Identity(component, KIND, "qwen-decode")
+    assert identity(f"urn:pulumi:dev::project::{types}::qwen-decode") == RecordedIdentity(
+        component, KIND, "qwen-decode"
+    )
 
 
 def test_a_logical_name_may_have_colons():
-    assert identity(f"urn:pulumi:dev::project::{KIND}::a::b") == Identity("", KIND, "a::b")
+    assert identity(f"urn:pulumi:dev::project::{KIND}::a::b") == RecordedIdentity("", KIND, "a::b")

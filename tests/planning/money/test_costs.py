@@ -6,7 +6,7 @@ import pytest
 
 from models.money import Prices
 from planning import money
-from planning.money import Cost, Devices
+from planning.money import Cost, DeviceRange
 from tests.support.stacks import tree
 
 H100 = "nvidia-h100-80gb"
@@ -21,7 +21,7 @@ STACK = tree(
 
 
 def test_eight_devices_for_a_month_of_730_hours():
-    assert money.cost([Devices(H100, 8, 8)], PRICES) == Cost(Decimal(23944), Decimal(23944))
+    assert money.cost([DeviceRange(H100, 8, 8)], PRICES) == Cost(Decimal(23944), Decimal(23944))
 
 
 @pytest.mark.parametrize(

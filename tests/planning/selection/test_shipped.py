@@ -6,7 +6,7 @@ from models.layers import Layer, Origin
 from models.paths import Path
 from planning.hardware import accelerators
 from planning.selection import shipped
-from planning.selection.catalogue import Catalogue, Declared
+from planning.selection.catalogue import Declared, ProfileTable
 from planning.selection.preferences import bandwidths
 from planning.selection.records import Reason, Scope
 from tests.support.stacks.profiles import facts, node, question, selection
@@ -16,7 +16,7 @@ DECLARED = [
     for document in shipped.files()
     for name, tree in document.tree["profiles"].items()
 ]
-WHOLE = Catalogue(DECLARED, accelerators.classes({}))
+WHOLE = ProfileTable(DECLARED, accelerators.classes({}))
 CLASSES = sorted({each.service["accelerator"] for each in DECLARED})
 """Classes of the shipped profiles."""
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from judging.preflight import kinds
-from planning.ground.cluster_facts import ClusterFacts, Metrics, Served, Unknown
+from planning.ground.cluster_facts import ClusterFacts, OfferedMetrics, Served, Unknown
 from planning.releases import channel, channels
 from tests.support.stacks import lines, plan, tree
 
@@ -36,7 +36,7 @@ def told(facts, stack=None, mode="strict"):
 
 
 def offering(*metrics):
-    return ClusterFacts(KINDS, metrics=Metrics(metrics))
+    return ClusterFacts(KINDS, metrics=OfferedMetrics(metrics))
 
 
 def test_a_cluster_that_offers_every_metric_of_pods_is_told_nothing():

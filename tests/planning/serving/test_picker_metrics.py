@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from judging.preflight.kinds import metrics
-from planning.ground.cluster_facts import ClusterFacts, Metrics, Served
+from planning.ground.cluster_facts import ClusterFacts, OfferedMetrics, Served
 from planning.releases import channel, channels
 from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.shapes import told
@@ -76,9 +76,9 @@ def test_an_hpa_asks_for_metrics_of_the_pickers_service():
 
 def test_a_metric_of_the_picker_that_the_cluster_does_not_offer_is_told():
     stack, kinds = scaled(RUNNING, kind="hpa"), Served(frozenset({"v1/Service"}))
-    offered = ClusterFacts(kinds, metrics=Metrics(("services/llm_d_epp_request_running",)))
+    offered = ClusterFacts(kinds, metrics=OfferedMetrics(("services/llm_d_epp_request_running",)))
     assert metrics(plan(stack), offered, "strict") == []
-    lacking = ClusterFacts(kinds, metrics=Metrics(("pods/llm_d_epp_request_running",)))
+    lacking = ClusterFacts(kinds, metrics=OfferedMetrics(("pods/llm_d_epp_request_running",)))
     (line,) = lines(metrics(plan(stack), lacking, "strict"), "warning")
     what = "the cluster offers llm_d_epp_request_running of pods alone (custom.metrics.k8s.io)"
     assert line.startswith(f"{AT}.metrics[0]: {what}, but the autoscaler asks for the metric of services")

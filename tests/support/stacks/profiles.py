@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from composition import Composition, Given, LockFile, Refusal, compose, locking
-from composition.locking import Request
+from composition.locking import LockOrder
 from composition.sources import Configuration
 from facts import source_sizes
 from models.layers import Layer, Origin
@@ -18,7 +18,7 @@ from models.selection import Question, Selection
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.inventory import LiveNode, Nodes
 from planning.hardware import accelerators
-from planning.selection.catalogue import Catalogue, Declared
+from planning.selection.catalogue import Declared, ProfileTable
 from planning.selection.evaluation import evaluate
 from planning.selection.fleet import Fleet
 from planning.selection.records import Candidate, Evaluation, Scope
@@ -61,13 +61,13 @@ def cluster(*names: str, count: int = 8) -> ClusterFacts:
 
 def catalogue(
     profiles: Mapping[str, Mapping[str, Any]], scopes: Mapping[str, Scope] | None = None, user: Any = None
-) -> Catalogue:
+) -> ProfileTable:
     """Return a catalogue of profiles by id, all of which are of the stack file if `scopes` does not say otherwise."""
     declared = [
         Declared(name, (scopes or {}).get(name, Scope.STACK), Layer(tree, Origin(ConfigPath("profiles", name))))
         for name, tree in profiles.items()
     ]
-    return Catalogue(declared, accelerators.classes(user or {}))
+    return ProfileTable(declared, accelerators.classes(user or {}))
 
 
 def question(**requested: Any) -> Question:
@@ -124,7 +124,7 @@ def lock(
 
     What a source has is none of a selection's business.
     """
-    request = Request(Configuration(dict(tree)), NAME, Given(known), LockFile(folder), updated=updated)
+    request = LockOrder(Configuration(dict(tree)), NAME, Given(known), LockFile(folder), updated=updated)
     with unittest.mock.patch.object(source_sizes, "contents", _contents):
         made = locking.make(request)
     (folder / file_name(NAME.stack)).write_text(text(made.lock), encoding="utf-8")

@@ -5,7 +5,7 @@ from itertools import count
 from hypothesis import strategies as st
 
 from models.paths import Path
-from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch
+from planning.ground.cluster_facts import GatewayRef, LiveRoute, LiveRouteMatch, ParentRef
 from planning.routes.records import Match, Parent, PlannedRoute, RouteRule
 
 GROUP, KIND = "gateway.networking.k8s.io", "Gateway"
@@ -36,7 +36,7 @@ def live(name, path="/models/qwen", kind="PathPrefix", headers=(), hostnames=(),
     """Return a route of the cluster on the same gateway."""
     section, port = more.pop("section_name", None), more.pop("port", None)
     parent = ParentRef(GatewayRef(GROUP, KIND, "gateways", "gateway"), section, port)
-    match = RouteMatch(kind, path, tuple(headers), more.pop("more", ()))
+    match = LiveRouteMatch(kind, path, tuple(headers), more.pop("more", ()))
     defaults = {"namespace": "elsewhere", "parents": (parent,), "matches": (match,)}
     return LiveRoute(name=name, hostnames=tuple(hostnames), **(defaults | more))
 
