@@ -138,16 +138,16 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
     Every pod of a LeaderWorkerSet counts, because the loss of any pod ends the whole replica.
     """
-    selector = {labels.GROUP: workload.name}
+    members = {labels.GROUP: workload.name}
     if workload.kind == "Deployment":
-        selector = labels.role_selector(variant.names, workload.role)
+        members = labels.role_selector(variant.names, workload.role)
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": _metadata(variant, workload.name),
         "spec": {
             "maxUnavailable": workload.disruptions,
-            "selector": {"matchLabels": selector},
+            "selector": {"matchLabels": members},
             # A pod that is not ready serves no requests. A budget for such a pod would only block the drain of a node.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from local.errors import LocalError
+from tests.support.cluster import backend_files
 from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.server import read
 
@@ -149,11 +150,7 @@ def test_no_secret_is_in_state_backups_history_or_command_lines(deploy, plane):
         time.sleep(0.02)
     assert running.returncode == 0
     deployment.up("--refresh")
-    texts = [
-        path.read_text(encoding="utf-8")
-        for path in (deployment.engine.directory / "backend").rglob("*")
-        if path.is_file()
-    ]
+    texts = backend_files.texts(deployment.engine.directory / "backend")
     texts += [json.dumps(deployment.engine.export()), *commands, json.dumps(deployment.engine.outputs())]
     assert len(texts) > 5
     assert any("pulumi-resource-kubernetes" in command for command in commands)

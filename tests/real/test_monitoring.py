@@ -10,6 +10,7 @@ import pytest
 
 from local.errors import LocalError
 from planning.ground.ports import METRICS_PORT
+from tests.support.cluster import backend_files
 from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.server import accepts
 from tests.support.cluster.verdicts import edited, ours
@@ -139,8 +140,7 @@ def test_the_token_is_the_readers_and_nobody_but_the_cluster_knows_it(deploy, pl
     assert deployed.operate("--refresh").done == {}
     claims = json.loads(base64.urlsafe_b64decode(secret.split(".")[1] + "=="))
     assert claims["sub"] == f"system:serviceaccount:{name}:{READER}"
-    backend = deployed.engine.directory / "backend"
-    texts = [path.read_text(encoding="utf-8") for path in backend.rglob("*") if path.is_file()]
+    texts = backend_files.texts(deployed.engine.directory / "backend")
     text, foreseen = deployed.foresee("--diff")
     assert foreseen.done == {}
     texts += [json.dumps(deployed.engine.export()), json.dumps(deployed.engine.outputs()), text]

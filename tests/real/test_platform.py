@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.cluster import backend_files
 from tests.support.cluster.buckets import BACKENDS, Bucket
 from tests.support.cluster.deployments import in_namespace, told
 
@@ -97,8 +98,7 @@ def texts(models):
     backend = models.engine._backend
     if isinstance(backend, Bucket):
         return "".join(backend.texts())
-    files = (models.engine.directory / "backend").rglob("*.json")
-    return "".join(file.read_text() for file in files)
+    return "".join(backend_files.texts(models.engine.directory / "backend"))
 
 
 def refusal(models):
