@@ -29,7 +29,7 @@ test test-fast: export PYTHONDONTWRITEBYTECODE =
 test: tools check ## Run everything, the real engine and API server included, in three processes
 	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not prove"
 
-test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in two processes; about a minute and a half
+test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in two processes; about two minutes
 	@$(VENV)/python -m pytest -n 2 --dist worksteal --ignore=tests/real -m "not real and not exhaustive"
 
 prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), run 10,000 mutants, and run `make try`
