@@ -136,3 +136,10 @@ def test_a_pool_whose_ports_change_before_its_pods_do_is_told(numbers, is_warned
     found = list(transition.ports(plan(copies()), LiveObjects({place: LiveObject(content, ())})))
     assert [problem.path for problem in found] == [Path("services", "qwen")] * is_warned
     assert all(problem.what.startswith("the pool's ports change from 8000 to 8000-8007 before") for problem in found)
+
+
+def test_a_default_for_several_copies_does_not_refuse_a_service_with_one():
+    defaults = {**COPIES, "parallelism": {"loadBalancing": "external", "expert": True}}
+    stack = tree(qwen={"parallelism": {"data": 8}}, chat={"parallelism": {"data": 1}}) | {"defaults": defaults}
+    (chat,) = [service for service in plan(stack).services if service.key == "chat"]
+    assert chat.primary.target_ports == (8000,)
