@@ -35,7 +35,6 @@ from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
 from planning.refusals.resources import uncountable
 from planning.releases import PickerFacts, Release, other_line
-from planning.variant import kv_cache
 from planning.variant.context import VariantContext
 
 _DECIDED_FLAGS = {
@@ -151,7 +150,7 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     pod (llm-d-router v0.10.0, extractor.go in
     pkg/epp/framework/plugins/requestcontrol/dataproducer/preciseprefixcache).
     """
-    if not kv_cache.needs_events(variant.spec):
+    if not variant.kv_cache.has_reader:
         return
     key = "preset"
     if variant.spec.endpoint_picker.preset == CUSTOM:

@@ -26,6 +26,11 @@ class EngineContext:
         return engine_arguments.leader_arguments(self.role)
 
     @cached_property
+    def events_port(self) -> int | None:
+        """Return the port of the first copy's KV cache events; None if the engine publishes no events."""
+        return engine_arguments.events_port(self.role)
+
+    @cached_property
     def worker_arguments(self) -> tuple[str, ...]:
         """Return the generated arguments of a replica's other pods; empty if a replica is one pod."""
         return engine_arguments.worker_arguments(self.role)

@@ -13,8 +13,8 @@ from planning.ground.lifecycle import Probes
 from planning.releases import engine_versions, tracing
 from planning.serving import engine_arguments
 from planning.serving.context import EngineContext
-from planning.serving.engine_arguments import FIELD_OF, KV_EVENTS
-from planning.variant import api_server, images
+from planning.serving.engine_arguments import FIELD_OF
+from planning.variant import api_server
 from planning.variant.context import RoleContext
 
 _GROUP_VARIABLES = {
@@ -62,8 +62,7 @@ def plan(engine: EngineContext) -> EnginePlan:
     spec = context.variant.spec
     role = context.role
     layout = context.layout
-    image = images.engine(spec, role, context.accelerator.vendor, context.variant.release)
-    if image is None:
+    if context.image is None:
         raise ValueError("this class has no engine image")
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
     devices = dict[str, str]()
@@ -76,7 +75,7 @@ def plan(engine: EngineContext) -> EnginePlan:
         command = ()
     return EnginePlan(
         name=name,
-        image=image,
+        image=context.image,
         pull_policy=role.engine.image_pull_policy,
         command=command,
         arguments=_merge_arguments(engine.arguments, role.engine.args),
@@ -92,33 +91,15 @@ def plan(engine: EngineContext) -> EnginePlan:
         requests={**requests, **devices},
         limits={**limits, **devices},
         certificate=engine_arguments.certificate(context),
-        events_ports=_events_ports(context),
+        events_ports=_events_ports(engine),
     )
 
 
-def _events_ports(context: RoleContext) -> tuple[int, ...]:
-    first = events_port(context)
+def _events_ports(engine: EngineContext) -> tuple[int, ...]:
+    first = engine.events_port
     if first is None:
         return ()
-    return tuple(range(first, first + context.layout.ports))
-
-
-def events_port(context: RoleContext) -> int | None:
-    """Return the port on which the first copy of the model publishes KV cache events; None if it publishes no events.
-
-    Every other copy publishes on this port plus its rank. Keys of `--kv-events-config` in the user's arguments win over
-    the generated keys, so the user may turn events on or off, and may change the port.
-    """
-    events = dict[str, object]()
-    if not context.is_custom:
-        events |= context.variant.kv_cache.events or {}
-    for flag in flags.parse(context.role.engine.args):
-        if flag.switch == KV_EVENTS:
-            events |= flags.json_object(flag) or {}
-    port = str(events.get("endpoint", "")).rpartition(":")[2]
-    if not port.isdigit():
-        return None
-    return int(port)
+    return tuple(range(first, first + engine.role.layout.ports))
 
 
 def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from models import flags
 from models.service import Lora
 from models.source import served_name
 from models.vocabulary import amount
@@ -91,6 +92,24 @@ def _known_to(context: RoleContext, arguments: Iterable[str]) -> tuple[str, ...]
     version = context.engine_version
     unknown = {flag for flag in _OPTIONAL if version is not None and not version.knows_flag(flag)}
     return tuple(argument for argument in arguments if argument.partition("=")[0] not in unknown)
+
+
+def events_port(context: RoleContext) -> int | None:
+    """Return the port on which the first copy of the model publishes KV cache events; None if it publishes no events.
+
+    Every other copy publishes on this port plus its rank. Keys of `--kv-events-config` in the user's arguments win over
+    the generated keys, so the user may turn events on or off, and may change the port.
+    """
+    events = dict[str, object]()
+    if not context.is_custom:
+        events |= context.variant.kv_cache.events or {}
+    for flag in flags.parse(context.role.engine.args):
+        if flag.switch == KV_EVENTS:
+            events |= flags.json_object(flag) or {}
+    port = str(events.get("endpoint", "")).rpartition(":")[2]
+    if not port.isdigit():
+        return None
+    return int(port)
 
 
 def certificate(context: RoleContext) -> str | None:

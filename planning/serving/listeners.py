@@ -7,7 +7,8 @@ from itertools import combinations
 from models import flags
 from models.paths import Path
 from models.problems import Problem
-from planning.serving import engine
+from planning.serving import engine_arguments
+from planning.serving.context import EngineContext
 from planning.variant.context import RoleContext
 
 
@@ -24,9 +25,10 @@ class _Listener:
     """Whether the user set the port in `engine.args` or `engine.env`. A conflict is then reported at that setting."""
 
 
-def problems(context: RoleContext) -> Iterator[Problem]:
+def judge(engine: EngineContext) -> Iterator[Problem]:
     """Report each port of a pod that two listeners would share."""
-    for listener, other in combinations(_listeners(context), 2):
+    context = engine.role
+    for listener, other in combinations(_listeners(engine), 2):
         port = max(listener.first, other.first)
         if port > min(listener.last, other.last):
             continue
@@ -36,7 +38,8 @@ def problems(context: RoleContext) -> Iterator[Problem]:
         yield Problem(wrong.at, what, "choose another port", (right.at,))
 
 
-def _listeners(context: RoleContext) -> Iterator[_Listener]:
+def _listeners(engine: EngineContext) -> Iterator[_Listener]:
+    context = engine.role
     path = context.variant.path
     ports = context.target_ports
     at = path / "engine" / "port"
@@ -48,19 +51,20 @@ def _listeners(context: RoleContext) -> Iterator[_Listener]:
     if context.supervisor_port is not None:
         port = context.supervisor_port
         yield _Listener("the health check of all copies of the model", at, port, port, is_explicit=False)
-    yield from _events(context)
+    yield from _events(engine)
     yield from _transfer(context)
 
 
-def _events(context: RoleContext) -> Iterator[_Listener]:
+def _events(engine: EngineContext) -> Iterator[_Listener]:
     """Yield the listener of KV cache events. Each rank adds its number to the port (vLLM, `offset_endpoint_port`)."""
-    port = engine.events_port(context)
+    context = engine.role
+    port = engine.events_port
     if port is None:
         return
     at = context.variant.path / "kvCache" / "events"
     is_explicit = False
     for flag in flags.parse(context.role.engine.args):
-        if flag.switch == engine.KV_EVENTS and "endpoint" in (flags.json_object(flag) or {}):
+        if flag.switch == engine_arguments.KV_EVENTS and "endpoint" in (flags.json_object(flag) or {}):
             at = context.path / "engine" / "args" / flag.value_index
             is_explicit = True
     yield _Listener("the events of the KV cache", at, port, port + context.layout.data - 1, is_explicit)

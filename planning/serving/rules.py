@@ -19,7 +19,7 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
 from planning.serving import autoscaling, engine, listeners, load_balancing, memory_rules, shared_memory, version_rules
 from planning.serving.context import EngineContext
-from planning.variant import images, kv_cache
+from planning.variant import images
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -60,7 +60,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     if context.is_custom:
         yield from _check_custom(context)
     yield from load_balancing.judge(context)
-    yield from listeners.problems(context)
+    yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
@@ -167,7 +167,7 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
     if context.name == labels.DECODE:
         fields += _explicit_fields(top / "model", spec.model, "max_model_len")
         without_effect = set(type(spec.kv_cache).model_fields)
-        if kv_cache.needs_events(spec):
+        if context.variant.kv_cache.has_reader:
             without_effect.remove("block_size")
         fields += _explicit_fields(top / "kvCache", spec.kv_cache, *without_effect)
     remedy = "write the engine's own flag in engine.args"

@@ -169,6 +169,8 @@ class RoleContext:
     layout: Layout
     is_custom: bool
     """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
+    image: str | None
+    """Image of the engine; None if the channel has no image for the accelerator."""
     engine_version: EngineVersion | None
     """Version of vLLM; None for a custom engine, or if the channel has no image for the accelerator."""
     drain: Drain
@@ -332,7 +334,8 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
     stack = variant.stack
     spec = variant.spec
     service = variant.service
-    cache_generation = generation.name_of(spec, stack, release, classes)
+    cache = kv_cache.plan(spec, release)
+    cache_generation = generation.name_of(spec, stack, release, classes, cache.block_size)
     return VariantContext(
         key=variant.key,
         variant_name=variant.variant_name,
@@ -344,7 +347,7 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
         names=names(variant.namespace, service.name or variant.key, variant.variant_name, cache_generation),
         release=release,
         classes=classes,
-        kv_cache=kv_cache.plan(spec, release),
+        kv_cache=cache,
         share=canary.share(service.canary),
         metered_as=resource_id(service, variant.key, stack),
     )
@@ -355,11 +358,12 @@ def _role(context: VariantContext, role: RoleSpecAt) -> RoleContext:
     spec = role.spec
     accelerator = context.classes[spec.accelerator]
     layout = devices.layout(spec.parallelism, spec.accelerator_memory, accelerator)
+    image = images.engine(context.spec, spec, accelerator.vendor, context.release)
     version = None
     if role.is_custom:
         layout = replace(layout, ports=1)
     else:
-        version = images.version(context.spec, spec, accelerator.vendor, context.release)
+        version = images.version(image, accelerator.vendor, context.release)
     engine_drains = api_server.drains(spec, layout, version)
     return RoleContext(
         variant=context,
@@ -369,6 +373,7 @@ def _role(context: VariantContext, role: RoleSpecAt) -> RoleContext:
         accelerator=accelerator,
         layout=layout,
         is_custom=role.is_custom,
+        image=image,
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
         environment=_known_variables(_environment(context, role, layout, accelerator), version),

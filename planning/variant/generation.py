@@ -25,24 +25,28 @@ from models.storage import Dedicated, Existing, Shared, Storage
 from planning.ground import environment
 from planning.hardware.accelerators import AcceleratorClass
 from planning.releases import Release
-from planning.variant import images, kv_cache
+from planning.variant import images
 
 _DIGITS = 5
 
 
-def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
-    """Return the name of a variant's generation: five hexadecimal digits.
+def name_of(
+    spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass], block_size: int | None
+) -> str | None:
+    """Return the name of a variant's generation: five hexadecimal digits. `block_size` is that of the KV cache.
 
     The name is None if the variant has no prefill, because then no cache is transferred. The name is also None if both
     roles have the rollout `Recreate`, because then all old pods end before new pods start.
     """
     if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
         return None
-    text = json.dumps(identity(spec, stack, release, classes), sort_keys=True)
+    text = json.dumps(identity(spec, stack, release, classes, block_size), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
+def identity(
+    spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass], block_size: int | None
+) -> dict[str, Any]:
     """Return the settings from which the hash is made.
 
     Each role has its own settings, below the name of the role. Pods of one role and one generation have equal settings.
@@ -58,7 +62,7 @@ def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str
             "filter": model.filter,
             "lora": _lora_sources(spec),
         },
-        "blockSize": kv_cache.block_size(spec),
+        "blockSize": block_size,
         "connector": spec.kv_cache.connector,
         **{name: _role_identity(spec, role, release, classes) for name, role in roles.items()},
     }

@@ -38,9 +38,8 @@ def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | 
     return engine(spec, role, vendor, release)
 
 
-def version(spec: Variant, role: Role, vendor: str, release: Release) -> EngineVersion | None:
-    """Return the version of vLLM that a role's engine runs; None if there is no image."""
-    image = engine(spec, role, vendor, release)
+def version(image: str | None, vendor: str, release: Release) -> EngineVersion | None:
+    """Return the version of vLLM that an engine's image has; None if there is no image."""
     if image is None:
         return None
     return engine_versions.of_image(image, vendor, release)

@@ -20,6 +20,8 @@ _EVENT_READERS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cac
 class KvCacheSettings:
     """The KV cache settings of a variant's engines."""
 
+    has_reader: bool
+    """Whether the picker reads cache events. If it does, the engines must publish cache events."""
     block_size: int | None
     """Tokens in a block; None for vLLM's default."""
     events_port: int
@@ -33,26 +35,28 @@ class KvCacheSettings:
 def plan(spec: Variant, release: Release) -> KvCacheSettings:
     """Return the KV cache settings of a variant's engines."""
     endpoint = str(release.engine.kv_events["endpoint"])
-    publishes = spec.kv_cache.events or needs_events(spec)
+    has_reader = _has_reader(spec)
+    publishes = spec.kv_cache.events or has_reader
     return KvCacheSettings(
-        block_size=block_size(spec),
+        has_reader=has_reader,
+        block_size=_block_size(spec, has_reader=has_reader),
         events_port=int(endpoint.rpartition(":")[2]),
         events=_events(spec, release) if publishes else None,
         transfer=None if spec.prefill is None else release.engine.kv_transfer.get(spec.kv_cache.connector),
     )
 
 
-def block_size(spec: Variant) -> int | None:
+def _block_size(spec: Variant, *, has_reader: bool) -> int | None:
     """Return the number of tokens in a block: the user's number, else `BLOCK_SIZE` if several components must agree.
 
     None if the user sets no number, and only the engine needs it. The engine then uses its default.
     """
-    must_agree = spec.prefill is not None or needs_events(spec)
-    return spec.kv_cache.block_size or (BLOCK_SIZE if must_agree else None)
+    if spec.kv_cache.block_size is None and (spec.prefill is not None or has_reader):
+        return BLOCK_SIZE
+    return spec.kv_cache.block_size
 
 
-def needs_events(spec: Variant) -> bool:
-    """Tell whether the picker reads cache events. If it does, the engines must publish cache events."""
+def _has_reader(spec: Variant) -> bool:
     picker = spec.endpoint_picker
     if not picker.enabled:
         return False

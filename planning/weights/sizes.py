@@ -16,7 +16,7 @@ from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated
 from planning.ground.cluster_facts import Unknown
-from planning.ground.names import CANARY
+from planning.ground.names import PRIMARY
 from planning.variant.context import configured_variants
 from planning.weights.claims import cache_of
 
@@ -94,10 +94,14 @@ def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
         question = cache_question(cache)
         if question is not None:
             yield Path("caches", key), question
+    of_primaries = dict[str, Wanted | None]()
     for variant in configured_variants(stack):
         question = variant_question(variant.spec)
-        is_same = variant.variant_name == CANARY and question == variant_question(stack.services[variant.key])
-        if question is not None and not is_same:
+        if variant.variant_name == PRIMARY:
+            of_primaries[variant.key] = question
+        elif question == of_primaries[variant.key]:
+            continue
+        if question is not None:
             yield variant.path / "model", question
 
 
@@ -129,15 +133,17 @@ def variant_question(spec: Variant) -> Wanted | None:
     )
 
 
-def with_answers(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[Problem]]:
+def with_answers(
+    loaded: Loaded, asked: Mapping[Path, Wanted], answers: Mapping[Wanted, Answer]
+) -> tuple[Loaded, list[Problem]]:
     """Return the configuration with the sizes from the answers, and warnings about sources without an answer.
 
-    An `Unusable` source becomes a problem of the configuration.
+    `asked` are the questions of the configuration. An `Unusable` source becomes a problem of the configuration.
     """
     sizes = dict[Wanted, str]()
     problems = list[Problem]()
     warnings = list[Problem]()
-    for path, question in questions(loaded).items():
+    for path, question in asked.items():
         match answers.get(question):
             case Size(bytes=size, packed=False):
                 sizes[question] = str(size)

@@ -116,7 +116,8 @@ def test_a_proxy_passes_requests_to_a_server_without_tls_on(write_kubeconfig):
 def test_a_plain_kubeconfig_imports_no_package_for_requests(api, write_kubeconfig):
     write_kubeconfig(config(api.url, {"token": "right"}, **{"certificate-authority": "ca.pem"}))
     program = (
-        "import sys; from facts import cluster; from models.stack import Cluster; access = cluster.KubeAccess(None, None);"
+        "import sys; from facts import cluster; from models.stack import Cluster;"
+        "access = cluster.KubeAccess(None, None);"
         "assert cluster.name(access) == 'here';"
         "assert 'v1/Service' in cluster.read(Cluster(), access, None).apis.kinds;"
         "print({'requests', 'oauthlib', 'urllib3', 'websocket'} & sys.modules.keys())"

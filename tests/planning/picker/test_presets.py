@@ -15,7 +15,7 @@ from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
 from planning.variant import kv_cache
 from tests.support.stacks import find, rendered, tree
-from tests.support.stacks.picker_configs import SINGLE, config, planned, said, service
+from tests.support.stacks.picker_configs import config, planned, said, service
 
 PREDICTOR = {"trainingServer": "http://training:8000", "predictionServers": ["http://one:8001", "http://two:8001"]}
 
@@ -119,34 +119,6 @@ def test_a_served_name_with_braces_stays_as_it_is():
     model = {"name": "{block_size}", "source": "kit://registry.example/m:v1"}
     written = config(model=model, endpointPicker={"preset": "precise-prefix-cache"})
     assert written["plugins"][0]["parameters"]["modelName"] == "{block_size}"
-
-
-@pytest.mark.parametrize(
-    ("keys", "size"),
-    [
-        ({}, None),
-        ({"prefill": SERVICE_OF_PREFILL}, 64),
-        ({"endpointPicker": {"preset": "precise-prefix-cache"}}, 64),
-        ({"endpointPicker": {"preset": "precise-prefix-cache"}, "kvCache": {"blockSize": 16}}, 16),
-    ],
-)
-def test_a_block_size_is_fixed_where_two_have_to_agree_about_it(keys, size):
-    assert kv_cache.block_size(service(**keys)) == size
-
-
-@pytest.mark.parametrize(
-    ("spec", "needed"),
-    [
-        ({}, False),
-        ({"preset": "precise-prefix-cache"}, True),
-        ({"preset": "custom", "config": SINGLE}, False),
-        ({"preset": "custom", "config": {"plugins": [{"type": "precise-prefix-cache-producer"}]}}, True),
-        ({"preset": "custom", "config": {"plugins": "precise-prefix-cache-producer"}}, False),
-        ({"preset": "custom"}, False),
-    ],
-)
-def test_engines_have_to_publish_where_the_picker_listens(spec, needed):
-    assert kv_cache.needs_events(service(endpointPicker=spec)) is needed
 
 
 def test_the_latency_predictor_is_told_by_the_environment():

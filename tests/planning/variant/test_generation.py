@@ -35,7 +35,7 @@ def of(service=None, **stack):
 
 def identity(service):
     stack = load(tree(qwen={"prefill": {}, **service})).finish()
-    return generation.identity(stack.services["qwen"], stack, RELEASE, accelerators.classes({}))
+    return generation.identity(stack.services["qwen"], stack, RELEASE, accelerators.classes({}), 64)
 
 
 def args(*given_args):
@@ -150,7 +150,7 @@ def test_a_neutral_flag_makes_none(name):
     flagged, plain = (load(tree(qwen={"prefill": {}, **service})).stack for service in (args(f"{name}{value}"), {}))
     classes = accelerators.classes({})
     with_flag, without_flag = (
-        generation.name_of(each.services["qwen"], each, RELEASE, classes) for each in (flagged, plain)
+        generation.name_of(each.services["qwen"], each, RELEASE, classes, 64) for each in (flagged, plain)
     )
     assert with_flag == without_flag
 
@@ -159,7 +159,7 @@ def test_another_release_is_another_generation_only_by_its_image():
     custom_engine = {"image": "registry.example/engine:v1"}
     stack, classes = load(tree(qwen={"prefill": {}, "engine": custom_engine})).stack, accelerators.classes({})
     spec = stack.services["qwen"]
-    found = [generation.identity(spec, stack, channel(name), classes) for name in channels()]
+    found = [generation.identity(spec, stack, channel(name), classes, 64) for name in channels()]
     assert [cache_identity["decode"]["image"] for cache_identity in found] == [custom_engine["image"]] * len(found)
 
 

@@ -43,5 +43,5 @@ def test_the_image_is_that_of_the_weights_else_the_explicit_one_else_the_channel
 
 
 def test_an_engine_without_an_image_has_no_version():
-    assert images.version(service(), service(), "nobody", RELEASE) is None
-    assert str(images.version(EXPLICIT, EXPLICIT, "nvidia", RELEASE).number) == "0.21.0"
+    assert images.version(None, "nobody", RELEASE) is None
+    assert str(images.version(EXPLICIT.engine.image, "nvidia", RELEASE).number) == "0.21.0"

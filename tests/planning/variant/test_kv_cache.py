@@ -6,42 +6,45 @@ from planning.variant import kv_cache
 
 RELEASE = channel("llm-d-0.10")
 PRECISE = {"endpointPicker": {"preset": "precise-prefix-cache"}}
-CUSTOM = {"preset": "custom", "config": {"plugins": [{"type": "precise-prefix-cache-scorer"}, 5, {"type": 3}]}}
+PREFILL = {"prefill": {"accelerator": "nvidia"}}
 
 
-def service(**fields):
-    return Service.model_validate({"accelerator": "nvidia", "model": {"source": "hf://org/model"}, **fields})
+def settings(**fields):
+    spec = Service.model_validate({"accelerator": "nvidia", "model": {"source": "hf://org/model"}, **fields})
+    return kv_cache.plan(spec, RELEASE)
+
+
+def custom(plugins):
+    return {"preset": "custom", "config": {"plugins": plugins}}
 
 
 @pytest.mark.parametrize(
-    ("fields", "needs"),
+    ("picker", "has_reader"),
     [
         ({}, False),
-        (PRECISE, True),
-        ({"endpointPicker": CUSTOM}, True),
-        ({"endpointPicker": {"preset": "custom", "config": {"plugins": [{"type": "queue-scorer"}]}}}, False),
-        ({"endpointPicker": {"enabled": False}}, False),
+        ({"enabled": False}, False),
+        ({"preset": "precise-prefix-cache"}, True),
+        ({"preset": "custom"}, False),
+        (custom([{"type": "queue-scorer"}]), False),
+        (custom([{"type": "precise-prefix-cache-producer"}]), True),
+        (custom([5, {"type": 3}, {"type": "precise-prefix-cache-scorer"}]), True),
+        (custom("precise-prefix-cache-producer"), False),
     ],
 )
-def test_engines_publish_events_if_the_picker_reads_them(fields, needs):
-    spec = service(**fields)
-    assert kv_cache.needs_events(spec) is needs
-    assert (kv_cache.plan(spec, RELEASE).events is not None) is needs
+def test_engines_have_to_publish_where_the_picker_listens(picker, has_reader):
+    cache = settings(endpointPicker=picker)
+    assert cache.has_reader is has_reader
+    assert (cache.events is not None) is has_reader
 
 
 @pytest.mark.parametrize(
     ("fields", "size"),
-    [
-        ({}, None),
-        (PRECISE, 64),
-        ({"prefill": {"accelerator": "nvidia"}}, 64),
-        ({"kvCache": {"blockSize": 32}, "prefill": {"accelerator": "nvidia"}}, 32),
-    ],
+    [({}, None), (PREFILL, 64), (PRECISE, 64), (PRECISE | {"kvCache": {"blockSize": 16}}, 16)],
 )
-def test_blocks_have_a_size_where_several_components_must_agree(fields, size):
-    assert kv_cache.block_size(service(**fields)) == size
+def test_a_block_size_is_fixed_where_two_have_to_agree_about_it(fields, size):
+    assert settings(**fields).block_size == size
 
 
 def test_caches_are_transferred_only_with_prefill():
-    assert kv_cache.plan(service(), RELEASE).transfer is None
-    assert kv_cache.plan(service(prefill={"accelerator": "nvidia"}), RELEASE).transfer
+    assert settings().transfer is None
+    assert settings(**PREFILL).transfer

@@ -42,7 +42,7 @@ def test_the_size_of_a_canarys_other_source_is_asked_for():
     loaded = load(tried(DEDICATED, model={"source": "s3://bucket/n"}))
     (question,) = questions(loaded).values()
     assert question.source == "s3://bucket/n"
-    answered, _ = with_answers(loaded, {question: Size(60 * 2**30, None)})
+    answered, _ = with_answers(loaded, questions(loaded), {question: Size(60 * 2**30, None)})
     assert planning.plan(answered, NAME).services[0].canary.storage.claim.size == "66Gi"
 
 
@@ -86,7 +86,7 @@ def test_a_service_and_its_cache_do_not_contradict_each_other():
 def test_a_service_does_not_contradict_what_the_source_of_its_cache_tells():
     loaded = load(cached({"m": {"source": "s3://bucket/m"}}, size="50Gi"))
     (question,) = questions(loaded).values()
-    answered, _ = with_answers(loaded, {question: Size(5 * 2**30, None)})
+    answered, _ = with_answers(loaded, questions(loaded), {question: Size(5 * 2**30, None)})
     with pytest.raises(ConfigError, match=r"services\.qwen\.model\.size: differs from the size of caches\.m"):
         planning.plan(answered, NAME)
 
