@@ -168,13 +168,13 @@ def _marks(
         if places <= known.keys():
             continue
         try:
-            for item_of_list in items(api, live_objects.path(kind, namespace), inventory.METADATA_LIST):
-                place = live_objects.place(kind, item_of_list)
-                if place in places:
-                    marked[place] = marks.read(item_of_list["metadata"])
+            content = [*items(api, live_objects.path(kind, namespace), inventory.METADATA_LIST)]
         except RefusedError as error:
             if error.status != http.HTTPStatus.NOT_FOUND:
                 refused[kind] = None
+            continue
+        named = ((live_objects.place(kind, item_of_list), item_of_list) for item_of_list in content)
+        marked |= {place: marks.read(item_of_list["metadata"]) for place, item_of_list in named if place in places}
     return marked, tuple(refused)
 
 

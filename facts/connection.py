@@ -110,7 +110,9 @@ class _HttpConnection(http.client.HTTPConnection):
             self._context = _tls_context(tls)
             self._server_name = tls.server_name or host
             if proxy is not None:
-                self.set_tunnel(host, port, dict(proxy.headers))
+                # Python 3.11 writes the host into the request as it is given, and an IPv6 address needs brackets there.
+                bracketed = f"[{host}]" if ":" in host else host
+                self.set_tunnel(bracketed, port, dict(proxy.headers))
 
     def connect(self) -> None:
         """Open the connection. Raises UnreachableError if the server or its proxy cannot be reached."""

@@ -11,7 +11,7 @@ import json
 import os
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTP_PORT
 from pathlib import Path
@@ -224,25 +224,30 @@ def _proxy(url: str, cluster: _Entry) -> Proxy | None:
 
 
 def _environment_proxy(url: str) -> str:
-    """Return the proxy that the environment has for a URL; empty if there is none, or if NO_PROXY excludes the host."""
+    """Return the proxy that the environment has for a URL; empty if there is none, or if none is used for the host.
+
+    As in Go, the local host needs no proxy, NO_PROXY may have ranges and `*`, and ALL_PROXY has no effect
+    (golang.org/x/net, http/httpproxy/proxy.go).
+    """
     parts = urlsplit(url)
     proxies = urllib.request.getproxies()
-    if urllib.request.proxy_bypass(parts.netloc) or _is_in_range(parts.hostname or "", proxies.get("no", "")):
+    excluded = [entry.strip() for entry in proxies.get("no", "").split(",")]
+    if "*" in excluded or urllib.request.proxy_bypass(parts.netloc) or _is_excluded(parts.hostname or "", excluded):
         return ""
-    return proxies.get(parts.scheme) or proxies.get("all") or ""
+    return proxies.get(parts.scheme) or ""
 
 
-def _is_in_range(host: str, ranges: str) -> bool:
-    """Tell whether a host is an address in a list of address ranges. `ranges` may contain names, too."""
+def _is_excluded(host: str, ranges: Iterable[str]) -> bool:
+    """Tell whether a host is the local host, or an address in a range. `ranges` may contain names, too."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return False
-    for entry in ranges.split(","):
+        return host == "localhost"
+    for entry in ranges:
         with contextlib.suppress(ValueError):
-            if address in ipaddress.ip_network(entry.strip(), strict=False):
+            if address in ipaddress.ip_network(entry, strict=False):
                 return True
-    return False
+    return address.is_loopback
 
 
 def _credential(cluster: _Entry, user: _Entry) -> Credential:
@@ -268,7 +273,7 @@ def _plugin_cluster(cluster: _Entry) -> Mapping[str, Any]:
         pem = pem.read_bytes()
     extensions = {item["name"]: item["extension"] for item in cluster.fields.get("extensions") or ()}
     fields = {
-        **{name: cluster.fields.get(name) for name in ("tls-server-name", "insecure-skip-tls-verify")},
+        **{name: cluster.fields.get(name) for name in ("proxy-url", "tls-server-name", "insecure-skip-tls-verify")},
         "certificate-authority-data": base64.b64encode(pem).decode() if pem else None,
         "disable-compression": cluster.fields.get("disable-compression"),
         "config": extensions.get(_PLUGIN_EXTENSION),

@@ -84,10 +84,17 @@ class Folder:
         self._restore(self._checkpoint(project, stack), report)
 
     def _checkpoint(self, project: str, stack: str) -> Path:
+        """Return the file with the state: of two forms the newer one, as the engine does (pkg/backend/diy/state.go).
+
+        If a killed run left neither, the file is the one whose backup is newer.
+        """
         plain = self._directory / ".pulumi" / "stacks" / project / f"{stack}.json"
-        if plain.exists():
-            return plain
-        return plain.with_name(f"{plain.name}.gz")
+        forms = (plain, plain.with_name(f"{plain.name}.gz"))
+        for candidates in (forms, [_backup(path) for path in forms]):
+            present = [(path, form) for path, form in zip(candidates, forms, strict=True) if path.exists()]
+            if present:
+                return max(present, key=lambda entry: entry[0].stat().st_mtime_ns)[1]
+        return plain
 
     def _restore(self, checkpoint: Path, report: Report) -> None:
         """Replace a damaged checkpoint by its backup. Raises LocalError if the backup is damaged, too."""
@@ -96,13 +103,18 @@ class Folder:
         for attributes in self._directory.glob(".pulumi/**/*.attrs"):
             if not _is_json(attributes):
                 attributes.unlink()
-        backup = checkpoint.with_name(f"{checkpoint.name}.bak")
-        if not checkpoint.exists() or _is_checkpoint(checkpoint):
+        backup = _backup(checkpoint)
+        if _is_checkpoint(checkpoint) or not (checkpoint.exists() or backup.exists()):
             return
         if not _is_checkpoint(backup):
             raise LocalError(f"{checkpoint} and its backup are damaged; `make down` removes cluster and state together")
         shutil.copyfile(backup, checkpoint)
-        report.say(f"{checkpoint.name} was damaged and has been replaced by its backup")
+        report.say(f"{checkpoint.name} was damaged or missing, and has been replaced by its backup")
+
+
+def _backup(checkpoint: Path) -> Path:
+    """Return the file to which the engine moves a state before it writes the next one."""
+    return checkpoint.with_name(f"{checkpoint.name}.bak")
 
 
 def newest(checkpoint: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class ClassCapacity:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCapacity:
-    """PodGroup that need devices of one kind, such as `nvidia.com/gpu`, which several classes may share."""
+    """Pods that need devices of one kind, such as `nvidia.com/gpu`, which several classes may share."""
 
     resource: str
     """Name of the extended resource, or of the device class."""

@@ -1,4 +1,4 @@
-"""Drift: changes in the cluster since the last run, as a refresh differences them."""
+"""Drift: changes in the cluster since the last run, as a refresh finds them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

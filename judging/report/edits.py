@@ -84,16 +84,16 @@ def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values of argument flag of a command line. Words before the first flag have an empty key."""
-    differences = dict[str, tuple[str, ...]]()
+    """Return the values of each flag of a command line. Words before the first flag have an empty key."""
+    values = dict[str, tuple[str, ...]]()
     flag = ""
     for argument in arguments:
         if argument.startswith("--"):
             flag, separator, value = argument.partition("=")
-            differences[flag] = (*differences.get(flag, ()), *((value,) if separator else ()))
+            values[flag] = (*values.get(flag, ()), *((value,) if separator else ()))
         else:
-            differences[flag] = (*differences.get(flag, ()), argument)
-    return differences
+            values[flag] = (*values.get(flag, ()), argument)
+    return values
 
 
 def _harmless_value(flag: str, values: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ class Tightness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:
-    """PodGroup of one size that wait for nodes."""
+    """Pods of one size that wait for nodes."""
 
     owner: str
     """Name of the pods' workload."""
@@ -41,7 +41,7 @@ class Packing:
 
     verdict: Tightness
     places: Mapping[str, Sequence[tuple[str, int]]]
-    """Placed pods by node: owner and number of devices. PodGroup without a place are missing."""
+    """Placed pods by node: owner and number of devices. Pods without a place are missing."""
 
 
 def pack(free: Mapping[str, int], pods: Iterable[PodGroup]) -> Packing:
@@ -60,7 +60,7 @@ def pack(free: Mapping[str, int], pods: Iterable[PodGroup]) -> Packing:
 
 
 def _greedy(free: dict[str, int], ordered: Iterable[PodGroup]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
-    """Place pod pod on the node with the fewest free devices that suffice; tell whether all pods have a place."""
+    """Place each pod on the node with the fewest free devices that suffice; tell whether all pods have a place."""
     places = dict[str, list[tuple[str, int]]]()
     is_complete = True
     for pod in ordered:
@@ -107,7 +107,7 @@ class _Search:
     free: dict[str, int]
     """Free devices by node; the numbers change while pods are placed and taken back."""
     sizes: Sequence[PodGroup]
-    """One item for pod pod: the group that the pod belongs to."""
+    """One item for each pod: the group that the pod belongs to."""
     ordered: Sequence[PodGroup]
     steps: int = 0
 

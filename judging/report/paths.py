@@ -49,7 +49,7 @@ def _service(step: Step) -> str:
 
 
 def _addresses(route: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, int]]]:
-    """Yield backend address of a route, with the weights of its backends."""
+    """Yield each address of a route, with the weights of its backends."""
     spec = route.get("spec", EMPTY)
     for rule in spec.get("rules") or ():
         backends = {backend.get("name", ""): backend.get("weight", 1) for backend in rule.get("backendRefs") or ()}

@@ -113,7 +113,7 @@ def _class(
 
 
 def _required_labels(pod: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return the labels that the nodes of a pod must have, expression with its possible values."""
+    """Return the labels that the nodes of a pod must have, each with its possible values."""
     required = (
         pod.get("affinity", EMPTY)
         .get("nodeAffinity", EMPTY)

@@ -182,7 +182,7 @@ def _public_texts(plan: StackPlan) -> frozenset[str]:
 
 
 def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, ...]) -> _Diagnostics:
-    """Return the errors and warnings of a run, diagnostic once, without texts that reports must hide.
+    """Return the errors and warnings of a run, each once, without texts that reports must hide.
 
     Names of objects and the texts in `public` are not hidden. Warnings about checks that did not run become items of
     `unchecked`, after those of the parameter, and are left out of `warnings`.
@@ -208,6 +208,8 @@ def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, .
 
 def _gap(diagnostic: Diagnostic) -> str | None:
     """Return the check that a warning calls unchecked, with the reason; None for any other diagnostic."""
+    if diagnostic.policy:
+        return None
     return LogLine.gap_words(diagnostic.message)
 
 

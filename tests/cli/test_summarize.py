@@ -232,6 +232,16 @@ def test_policies_and_diagnostics_are_said_once_and_without_colours():
     assert text.count("careful") == 1
 
 
+def test_a_policy_cannot_pass_for_a_check_that_did_not_run():
+    message = LogLine.write(gap(ConfigPath(), "images", "nobody looked"))
+    violation = {"message": message, "policyName": "pinned", "policyPackName": "p", "enforcementLevel": "advisory"}
+    lines = [*log(None, tree(qwen=SERVICE)), json.dumps({"policyEvent": violation})]
+    stack = tree(qwen=SERVICE)
+    report = summary.summarize(events.read(lines), ComposedStack(load(stack).stack, plan(stack), NOTHING_READ))
+    assert not [line for line in report.unchecked if "images" in line]
+    assert [warning.policy for warning in report.warnings] == ["pinned"]
+
+
 def test_a_run_without_an_end_is_said():
     lines = log(None, tree(qwen=SERVICE))[:-1]
     found = summary.of_events(events.read(lines))

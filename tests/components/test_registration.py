@@ -34,7 +34,7 @@ def register_by_class(name, manifest):
 
 
 def requests(manifests, make):
-    """Return type, inputs and secret outputs with which item manifest is registered."""
+    """Return type, inputs and secret outputs with which each manifest is registered."""
     monitor = Monitor(Recorder())
     begin(Recorder(), monitor=monitor)
 

@@ -90,18 +90,19 @@ def test_keys_stay_in_no_file(api, pems, tmp_path, monkeypatch):
         assert opened.get("/api", "application/json") == DISCOVERY["/api"]
 
 
-@pytest.mark.parametrize("place", ["proxy-url", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"])
-def test_a_proxy_is_asked_for_a_tunnel_to_a_server_with_tls(api, write_kubeconfig, monkeypatch, place):
-    monkeypatch.delenv("NO_PROXY")
+def test_a_proxy_is_asked_for_a_tunnel_to_a_server_with_tls(api, write_kubeconfig):
     with loopback.serve_proxy() as proxy:
-        fields = {"certificate-authority": "ca.pem"}
-        if place == "proxy-url":
-            fields[place] = proxy.url
-        else:
-            monkeypatch.setenv(place, proxy.url)
-        access = write_kubeconfig(config(api.url, {"token": "right"}, **fields))
-        assert kinds(access) == KINDS
+        fields = {"certificate-authority": "ca.pem", "proxy-url": proxy.url}
+        assert kinds(write_kubeconfig(config(api.url, {"token": "right"}, **fields))) == KINDS
         assert set(proxy.seen) == {api.url.removeprefix("https://")}
+
+
+def test_a_proxy_is_asked_for_an_ipv6_address_in_brackets(monkeypatch):
+    monkeypatch.setattr(loopback.ProxyHandler, "do_CONNECT", lambda self: self.server.seen.append(self.path))
+    with loopback.serve_proxy() as proxy:
+        text = yaml.safe_dump(config("https://[fd00::1]:6443", {}, **{"proxy-url": proxy.url}))
+        assert isinstance(kinds(KubeAccess(text, None)), Unknown)
+        assert set(proxy.seen) == {"[fd00::1]:6443"}
 
 
 def test_a_proxy_passes_requests_to_a_server_without_tls_on(write_kubeconfig):

@@ -7,7 +7,7 @@ import pytest
 
 from facts import credential_plugin, kubeconfig
 from facts.credential_plugin import PluginError
-from facts.kubeconfig import Endpoint, Tls
+from facts.kubeconfig import Endpoint, Proxy, Tls
 from tests.support.cluster.kubeconfigs import VERSION, base64_text, config, plugin
 
 
@@ -25,12 +25,13 @@ def test_a_plugin_is_told_of_the_cluster_as_kubectl_tells_it(write_kubeconfig, p
     user = plugin({"token": "right"}, script=script, provideClusterInfo=True)
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
     fields = {"certificate-authority": "ca.pem", "tls-server-name": "api", "extensions": [extension]}
+    fields["proxy-url"] = "http://proxy:3128"
     found = kubeconfig.endpoint(write_kubeconfig(config("https://127.0.0.1:9", user, **fields)))
-    assert found == Endpoint(
-        "https://127.0.0.1:9", Tls(pems.folder / "ca.pem", False, "api", None, None), "Bearer right"
-    )
+    tls = Tls(pems.folder / "ca.pem", False, "api", None, None)
+    assert found == Endpoint("https://127.0.0.1:9", tls, "Bearer right", Proxy("proxy", 3128, {}))
     cluster_info = {
         "server": "https://127.0.0.1:9",
+        "proxy-url": "http://proxy:3128",
         "tls-server-name": "api",
         "certificate-authority-data": base64_text(pems.data("ca")),
         "config": {"audience": "a"},

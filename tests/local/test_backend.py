@@ -74,6 +74,23 @@ def test_a_damaged_state_is_replaced_by_its_backup(checkpoint, recover, output):
     assert output.getvalue().count("was damaged") == 3
 
 
+def test_a_state_that_a_killed_run_only_moved_away_comes_back(checkpoint, recover, tmp_path):
+    checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.bak"))
+    recover()
+    assert Folder(tmp_path).latest("engine-test", "dev") == STATE["checkpoint"]["latest"]
+
+
+@pytest.mark.parametrize("newer", FORMS)
+def test_of_two_forms_the_newer_one_is_the_state(newer, tmp_path):
+    folder = tmp_path / ".pulumi/stacks/engine-test"
+    folder.mkdir(parents=True)
+    for name in FORMS:
+        path = folder / name
+        path.write_bytes(content(path, {"version": 3, "checkpoint": {"latest": {"form": name}}}))
+        os.utime(path, (100, 200 if name == newer else 100))
+    assert Folder(tmp_path).latest("engine-test", "dev") == {"form": newer}
+
+
 def test_a_damaged_state_without_a_sound_backup_is_refused(checkpoint, recover):
     checkpoint.write_bytes(b"")
     with pytest.raises(LocalError, match="and its backup are damaged"):
