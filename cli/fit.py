@@ -159,7 +159,7 @@ def _source(options: Namespace) -> Request:
         architecture = public.architecture
         size = public.bytes
     if options.size is not None:
-        size = int(amount(options.size))
+        size = int(amount(options.size)) or size
     if architecture is None:
         remedy = "name the path of the model's config.json, or a repository that planning/fit/models.yaml lists"
         raise ConfigError([Problem(path, f"is unknown ({model})", remedy)])

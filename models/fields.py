@@ -73,9 +73,9 @@ def _types_below(annotation: object, part: str | int) -> Iterator[object]:
         for name, field in annotation.model_fields.items():
             if (field.alias or name) == part:
                 yield from _unwrap(field.annotation)
-    elif typing.get_origin(annotation) is tuple:
+    elif typing.get_origin(annotation) is tuple and isinstance(part, int):
         yield from _unwrap(typing.get_args(annotation)[0])
-    elif typing.get_origin(annotation) is dict:
+    elif typing.get_origin(annotation) is dict and isinstance(part, str):
         yield from _unwrap(typing.get_args(annotation)[1])
 
 

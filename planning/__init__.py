@@ -22,6 +22,8 @@ def plan(loaded: Loaded, name: StackName) -> StackPlan:
     loaded.finish(errors(judgement.problem for judgement in judgements))
     if resolved.release is None:
         raise ValueError("this channel is unknown")
+    # `finish` has dropped the remaining errors: they are about inherited values without an effect.
+    judgements = [judgement for judgement in judgements if judgement.problem.severity == "warning"]
     decided = plans.decide(resolved, resolved.release, name, loaded.profiles)
     judgements += plans.judge(decided, resolved, resolved.release)
     return replace(decided, judgements=tuple(sorted(judgements, key=lambda judgement: judgement.service)))

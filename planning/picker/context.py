@@ -79,7 +79,8 @@ def _context(variant: VariantContext, others: Iterable[PickerContext]) -> Picker
     built = config.build(spec, variant.names, variant.release, variant.kv_cache)
     problems: tuple[Problem, ...] = ()
     if built is not None and spec.endpoint_picker.preset != CUSTOM:
-        equal = (other for other in others if (other.built, other.variant_facts) == (built, variant_facts))
+        judged = (other for other in others if other.variant.spec.endpoint_picker.preset != CUSTOM)
+        equal = (other for other in judged if (other.built, other.variant_facts) == (built, variant_facts))
         twin = next(equal, None)
         if twin is None:
             problems = tuple(errors(lint.judge(Path(), built.tree, variant_facts)))

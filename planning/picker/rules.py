@@ -162,11 +162,12 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
             continue
         if not variant.release.picker.ports.tells_events_apart:
             what = f"does not distinguish copies of the model in a pod ({copies}: {count}, {variant.release.name})"
-            yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
+            remedy = "use another preset, or replicas instead of copies"
+            yield Problem(at / key, what, remedy, (copies,), names_service=True)
         elif role.spec.parallelism.load_balancing == "internal":
             what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
             remedy = f"set {role.path}.parallelism.loadBalancing: external, or use replicas instead of copies"
-            yield Problem(at / key, what, remedy, (copies,))
+            yield Problem(at / key, what, remedy, (copies,), names_service=True)
 
 
 def _environment(context: PickerContext) -> Iterator[Problem]:

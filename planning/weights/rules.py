@@ -374,7 +374,7 @@ def _check_access_mode(path: Path, mode: str, users: Sequence[VariantContext], c
         scope = {"ReadWriteOnce": "one node"}.get(mode, "one pod")
         paths = ", ".join(str(user.path) for user in users)
         what = f"only {scope} can mount the claim, but up to {noun} of {paths} need it ({mode})"
-        yield Problem(path, what, "use ReadWriteMany, or storage.type: ephemeral")
+        yield Problem(path, what, "use ReadWriteMany, or storage.type: ephemeral", names_service=True)
 
 
 def _max_pods(variant: VariantContext, roles: Mapping[str, RoleContext]) -> int:

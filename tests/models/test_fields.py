@@ -29,3 +29,8 @@ def test_defaults_are_advised_like_the_services_that_inherit_them():
         "defaults.storage": "write it with type, or delete the line",
         "defaults.pod.labels": "write {} for its defaults, or delete the line",
     }
+
+
+def test_a_mapping_in_place_of_a_list_has_no_keys_to_advise():
+    (problem,) = merge_stack({"services": {"a": {"route": {"matches": {"x": None}}}}}).problems
+    assert problem.remedy == "write a value, or delete the line"

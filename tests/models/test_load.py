@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.support.stacks import GATEWAY, find, rendered, tree
+from tests.support.stacks import GATEWAY, find, plan, rendered, tree
 from tests.support.stacks.shapes import told
 
 WEIGHTS = {"scorerWeights": {"queue-scorer": 5}}
@@ -62,6 +62,7 @@ def test_what_has_no_effect_is_a_mistake_only_where_it_is_written(inherited, ser
     """See defects C7."""
     alone = tree(qwen=service)
     assert rendered(alone | {"defaults": inherited}) == rendered(alone)
+    assert plan(alone | {"defaults": inherited}).warnings == plan(alone).warnings
 
 
 @pytest.mark.parametrize(("inherited", "service"), [*COMPANIONS.values(), *INHERITED.values()])
@@ -116,3 +117,11 @@ def test_a_message_that_names_its_service_names_it_once():
     assert line.count("services.") == 1
     (longer,) = told(tree(a={"labels": {"team": "one"}}, ab={}) | template)
     assert longer.count("services.ab") == 1
+
+
+def test_a_message_about_an_access_mode_names_its_service_once():
+    storage = {"type": "dedicated", "storageClassName": "fast", "size": "1Gi", "accessMode": "ReadWriteOnce"}
+    stack = tree(a={}, b={"replicas": 1, "rollout": {"type": "Recreate"}})
+    (line,) = told(stack | {"defaults": {"replicas": 2, "rollout": {"type": "Recreate"}, "storage": storage}})
+    assert line.startswith("defaults.storage.accessMode: only one node can mount the claim, but up to 2 replicas of ")
+    assert line.count("services.a") == 1
