@@ -191,7 +191,8 @@ class Stack(Spec):
     """The configuration of one stack."""
 
     release: Text = "llm-d-0.10"
-    """Release channel: images, flags and API versions that belong together."""
+    """Release channel of caches, and of services that set none: images, flags and API versions that belong
+    together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
     """Base files, whose values this file overrides. Each file overrides the files before it in the list. Base files
     have the same keys as this file, and can extend other files. Paths are relative to the folder of Pulumi.yaml."""

@@ -18,6 +18,7 @@ VERSIONS = Path("tests/contracts/outputs")
 READER = Path("reader/inference_stacks_outputs.py")
 
 PRIMARY = {
+    "release": "llm-d-0.10",
     "pool": {"group": "inference.networking.k8s.io", "name": "qwen"},
     "objectives": [],
     "serviceHost": "qwen.models.svc.cluster.local:8000",
