@@ -19,8 +19,8 @@ CACHED = {"model": {"name": "org/m"}, "storage": {"type": "shared", "cache": "m"
 
 def service(release, **keys):
     """Return a service of a channel, with prefill if the channel has it."""
-    apart = {"prefill": {}} if channel(release).sidecar is not None else {}
-    return {"release": release, **SERVICE, **apart, **keys}
+    prefill = {"prefill": {}} if channel(release).sidecar is not None else {}
+    return {"release": release, **SERVICE, **prefill, **keys}
 
 
 def alone(name, stack):
@@ -51,8 +51,8 @@ def test_a_canary_of_another_channel_has_pods_pool_and_picker_of_that_channel(re
     stack = tree(qwen={**SERVICE, "canary": {"weight": 10, "release": release}})
     new, old = placed(stack | {"release": release}), placed(tree(qwen={**SERVICE, "canary": {"weight": 10}}))
     for (kind, name), manifest in placed(stack).items():
-        of_canary = "canary" in name or manifest.get("subjects", [{}])[0].get("name", "").startswith("qwen-canary")
-        assert manifest == (new if of_canary else old)[kind, name], (kind, name)
+        is_canarys = "canary" in name or manifest.get("subjects", [{}])[0].get("name", "").startswith("qwen-canary")
+        assert manifest == (new if is_canarys else old)[kind, name], (kind, name)
     changed = {kind for (kind, name), manifest in new.items() if "canary" in name and old.get((kind, name)) != manifest}
     assert "Deployment" in changed
 
@@ -62,8 +62,8 @@ def test_the_defaults_give_every_service_and_canary_a_channel(release):
     services = {"qwen": {**SERVICE, "canary": {"weight": 10}}, "bert": SERVICE}
     of_defaults = tree(**services) | {"defaults": {"release": release}}
     assert placed(of_defaults) == placed(tree(**services) | {"release": release})
-    own = tree(qwen={"release": STACK_RELEASE}, bert={}) | {"defaults": {"release": release}}
-    assert plan(own).own_releases == {"bert": release, "qwen": STACK_RELEASE}
+    mixed = tree(qwen={"release": STACK_RELEASE}, bert={}) | {"defaults": {"release": release}}
+    assert plan(mixed).own_releases == {"bert": release, "qwen": STACK_RELEASE}
 
 
 @pytest.mark.parametrize("release", OTHERS)

@@ -15,8 +15,8 @@ def _mixed() -> dict[str, Any]:
     shared = {"objectives": {"batch": {"priority": -1}}, "endpointPicker": {"replicas": 2}, "autoscaling": PICKED}
     old = {**shared, "release": OTHER_RELEASE, "canary": {"weight": 10, "release": STACK_RELEASE}}
     new = {**shared, "canary": {"weight": 0, "headers": {"x-canary": "always"}, "release": OTHER_RELEASE}}
-    apart = {**shared, "prefill": {}, "canary": {"weight": 5, "prefill": None, "release": OTHER_RELEASE}}
-    return tree(qwen=old, bert=new, chat=apart)
+    disaggregated = {**shared, "prefill": {}, "canary": {"weight": 5, "prefill": None, "release": OTHER_RELEASE}}
+    return tree(qwen=old, bert=new, chat=disaggregated)
 
 
 def _defaulted() -> dict[str, Any]:
