@@ -157,7 +157,7 @@ def test_a_default_of_two_services_is_not_the_same_work_and_their_release_is():
     assert repeated & both == {"planning.releases.engine_versions.of_image"}
 
 
-def test_a_default_that_two_functions_ask_about_one_service_is_the_same_work():
+def test_a_default_that_no_subject_tells_apart_is_the_same_work():
     spec = load(tree(), ()).stack.services["qwen"]
     cls = accelerators.classes({})[spec.accelerator]
     spread = devices.spread_of(spec.parallelism, None, cls)
