@@ -18,7 +18,7 @@ from planning.variant.kv_cache import KvCacheSettings
 
 @dataclass(frozen=True, slots=True)
 class ConfigVerdict:
-    """All that follows from the text of a configuration alone."""
+    """Facts that follow from the text of a configuration alone."""
 
     combination_problems: tuple[Problem, ...]
     """Errors in the configuration that this program makes of a preset and other keys. Empty for a user's
@@ -41,7 +41,7 @@ class PickerContext:
     built: BuiltConfig | None
     """The configuration of the picker. None if the release lacks the preset."""
     verdict: ConfigVerdict
-    """What follows from the configuration. Empty if there is none."""
+    """Facts that follow from the configuration. Empty if there is none."""
     asks_predictor: bool
     """Whether the configuration makes the picker ask a latency predictor."""
 

@@ -121,7 +121,7 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantCo
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where the requests of a rule go, and the headers that the rule sets."""
+    """Backends that get the requests of a rule, and headers that the rule sets."""
 
     backends: tuple[RouteBackend, ...]
     set_headers: Mapping[str, str]

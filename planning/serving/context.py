@@ -33,10 +33,10 @@ class EngineContext:
     @cached_property
     def worker_arguments(self) -> tuple[str, ...]:
         """Return the generated arguments of a replica's other pods; empty if a replica is one pod."""
-        own = engine_arguments.worker_arguments(self.role)
-        if not own:
+        further = engine_arguments.worker_arguments(self.role)
+        if not further:
             return ()
-        return (*self._shared_arguments, *own)
+        return (*self._shared_arguments, *further)
 
     @cached_property
     def _shared_arguments(self) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ class _Keys:
         other arguments, as for two variants or pods.
         """
         pairs = zip(first.arguments, second.arguments, strict=True)
-        if all(_is_plain(one) or (one is other and not _is_default(one)) for one, other in pairs):
+        if all(_is_plain(value) or (value is equal and not _is_default(value)) for value, equal in pairs):
             return False
         above, below = _fork(first, second)
         return above.code is below.code and self._of_all(above) != self._of_all(below)
@@ -180,7 +180,7 @@ def _fork(first: Call, second: Call) -> tuple[Call, Call]:
     above = _with_callers(first)
     below = _with_callers(second)
     pairs = zip(reversed(above), reversed(below), strict=False)
-    return next(((one, other) for one, other in pairs if one is not other), (first, second))
+    return next(((left, right) for left, right in pairs if left is not right), (first, second))
 
 
 def _with_callers(call: Call | None) -> list[Call]:
