@@ -17,7 +17,7 @@ from planning.variant.kv_cache import KvCacheSettings
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigVerdict:
+class PickerVerdict:
     """Facts that follow from the text of a configuration alone."""
 
     combination_problems: tuple[Problem, ...]
@@ -29,7 +29,7 @@ class ConfigVerdict:
     """appProtocol that the pool needs for the parsers of the configuration. None if the default is enough."""
 
 
-_NO_VERDICT = ConfigVerdict((), is_experimental=False, app_protocol=None)
+_NO_VERDICT = PickerVerdict((), is_experimental=False, app_protocol=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class PickerContext:
     variant_facts: VariantFacts
     built: BuiltConfig | None
     """The configuration of the picker. None if the release lacks the preset."""
-    verdict: ConfigVerdict
+    verdict: PickerVerdict
     """Facts that follow from the configuration. Empty if there is none."""
     asks_predictor: bool
     """Whether the configuration makes the picker ask a latency predictor."""
@@ -108,12 +108,12 @@ def _is_twin(other: PickerContext, spec: Variant, built: BuiltConfig, variant_fa
     return is_custom == is_other_custom and (other.built, other.variant_facts) == (built, variant_facts)
 
 
-def _verdict(spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> ConfigVerdict:
+def _verdict(spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> PickerVerdict:
     problems: tuple[Problem, ...] = ()
     if spec.endpoint_picker.preset != CUSTOM:
         problems = tuple(errors(lint.judge(Path(), built.tree, variant_facts)))
     facts = variant_facts.picker
-    return ConfigVerdict(problems, graph.is_experimental(built.tree, facts), graph.app_protocol(built.tree, facts))
+    return PickerVerdict(problems, graph.is_experimental(built.tree, facts), graph.app_protocol(built.tree, facts))
 
 
 def facts_of(spec: Variant, release: Release, cache: KvCacheSettings) -> VariantFacts:

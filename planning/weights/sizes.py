@@ -46,13 +46,13 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """Questions about the sizes of weights, by the path of the cache or of the model in the configuration."""
+class SizeQuestions:
+    """SizeQuestions about the sizes of weights, by the path of the cache or of the model in the configuration."""
 
     of_all: Mapping[Path, Wanted]
-    """Questions of all caches and models whose size is needed."""
+    """SizeQuestions of all caches and models whose size is needed."""
     asked: Mapping[Path, Wanted]
-    """Questions to ask. A canary's question is left out if it is that of its primary."""
+    """SizeQuestions to ask. A canary's question is left out if it is that of its primary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ AnyVariant = TypeVar("AnyVariant", Service, Canary)
 Sized = TypeVar("Sized", Model, Cache)
 
 
-def questions(loaded: Loaded) -> Questions:
+def questions(loaded: Loaded) -> SizeQuestions:
     """Return the questions of a stack.
 
     A source with a mistake is not asked. Loading has replaced the mistake with an example or a default, so the question
@@ -90,7 +90,7 @@ def questions(loaded: Loaded) -> Questions:
     """
     of_all = dict(_questions(loaded.stack))
     asked = {at: question for at, question in of_all.items() if not _is_of_primary(at, of_all)}
-    return Questions(of_all, {at: question for at, question in asked.items() if not _is_mistaken(at, loaded)})
+    return SizeQuestions(of_all, {at: question for at, question in asked.items() if not _is_mistaken(at, loaded)})
 
 
 def _is_of_primary(at: Path, of_all: Mapping[Path, Wanted]) -> bool:
@@ -145,7 +145,7 @@ def variant_question(spec: Variant) -> Wanted | None:
 
 
 def with_answers(
-    loaded: Loaded, questions: Questions, answers: Mapping[Wanted, Answer]
+    loaded: Loaded, questions: SizeQuestions, answers: Mapping[Wanted, Answer]
 ) -> tuple[Loaded, list[Problem]]:
     """Return the configuration with the sizes from the answers, and warnings about sources without an answer.
 
