@@ -47,12 +47,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class SizeQuestions:
-    """SizeQuestions about the sizes of weights, by the path of the cache or of the model in the configuration."""
+    """Questions about the sizes of weights, by the path of the cache or of the model in the configuration."""
 
     of_all: Mapping[Path, Wanted]
-    """SizeQuestions of all caches and models whose size is needed."""
+    """Questions of all caches and models whose size is needed."""
     asked: Mapping[Path, Wanted]
-    """SizeQuestions to ask. A canary's question is left out if it is that of its primary."""
+    """Questions to ask. A canary's question is left out if it is that of its primary."""
 
 
 @dataclass(frozen=True, slots=True)
