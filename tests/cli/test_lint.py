@@ -15,7 +15,9 @@ from planning.releases import channel
 
 CORPUS = Path("tests/planning/picker/corpus/verdicts.yaml")
 PAGE = Path("docs/picker-lint.md")
-RELEASES = ("0.10", "0.9")
+CHANNELS = {"0.10": "llm-d-0.9", "0.9": "llm-d-0.8"}
+"""Channels by the version of llm-d-router whose picker gave the verdicts."""
+RELEASES = tuple(CHANNELS)
 FLAG = "--allow-experimental-plugins"
 POOL = ("--pool-name=pool-http", "--pool-namespace=corpus")
 MOST_REFUSED = 60
@@ -39,7 +41,7 @@ def judged(kind, release):
 def verdict(entry, release, arguments=None):
     protocol = entry.get("appProtocol", "http")
     try:
-        return lint.judge(entry["config"], channel(f"llm-d-{release}"), protocol, arguments).findings
+        return lint.judge(entry["config"], channel(CHANNELS[release]), protocol, arguments).findings
     except ValueError as error:
         return (error,)
 
@@ -83,7 +85,7 @@ def test_command_lines_are_judged_alike(release):
     for entry in judged("flags", release):
         names = {flag.lstrip("-").partition("=")[0] for flag in entry["flags"]}
         pool = () if entry.get("noPool") or names & {"endpoint-selector"} else POOL
-        found = lint.judge(None, channel(f"llm-d-{release}"), None, (*pool, *entry["flags"])).findings
+        found = lint.judge(None, channel(CHANNELS[release]), None, (*pool, *entry["flags"])).findings
         if bool(found) == serves(entry, release):
             different.append(entry["id"])
     assert len(judged("flags", release)) > 50
@@ -173,7 +175,7 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
         (None, "llm-d-0.9", "cannot be read (No such file or directory); name a file in UTF-8"),
         ("plugins: [", "llm-d-0.9", "is no YAML in line 2"),
         ("{plugins: []}", "llm-d-0.9", "is no JSON, although it begins with {"),
-        ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.9, llm-d-0.6, llm-d-0.8"),
+        ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.6, llm-d-0.8, llm-d-0.9"),
     ],
 )
 def test_what_cannot_be_read_gives_2(tmp_path, text, release, message):

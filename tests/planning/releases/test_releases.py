@@ -255,7 +255,7 @@ def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):
 
 
 def test_every_entry_of_a_channel_has_a_source_and_the_default_channel_a_proof():
-    assert channels() == ("gie-1.3", "llm-d-0.9", "llm-d-0.6", "llm-d-0.8")
+    assert channels() == ("gie-1.3", "llm-d-0.6", "llm-d-0.8", "llm-d-0.9")
     facts = json.loads(channel("llm-d-0.9").model_dump_json())
     proofs = [facts["picker"]["proof"], facts["images"]["picker"]["proof"], facts["images"]["kit"]["proof"]]
     proofs += [image["proof"] for image in facts["images"]["engine"].values()]
