@@ -18,7 +18,7 @@ VERSIONS = Path("tests/contracts/outputs")
 READER = Path("reader/inference_stacks_outputs.py")
 
 PRIMARY = {
-    "release": "llm-d-0.10",
+    "release": "llm-d-0.9",
     "pool": {"group": "inference.networking.k8s.io", "name": "qwen"},
     "objectives": [],
     "serviceHost": "qwen.models.svc.cluster.local:8000",
@@ -46,7 +46,7 @@ def test_the_outputs_are_the_contract():
     stack["gateway"] |= {"port": 443, "sectionName": "https"}
     assert outputs.of_stack(plan(stack), None) == {
         "contractVersion": 2,
-        "release": "llm-d-0.10",
+        "release": "llm-d-0.9",
         "factsDigest": None,
         "services": {
             "qwen": {
