@@ -7,7 +7,7 @@ import pytest
 from kvfit.architectures import STANDARD_ATTENTION_MODEL_TYPES, estimate_cache
 from kvfit.models import UnsupportedArchitecture
 
-from planning.fit import cache, configs, families
+from planning.fit import cache, configs
 from planning.ground.cluster_facts import Unknown
 
 CONFIGS = {
@@ -146,7 +146,3 @@ def test_a_family_that_nobody_knows_stays_unknown():
     config = {"model_type": "novel", "num_hidden_layers": LAYERS, **WIDTHS}
     assert not knows(config)
     assert isinstance(cache.groups(configs.architecture(config)), Unknown)
-
-
-def test_every_shape_has_a_reader_and_every_reader_a_family():
-    assert {*families._shapes().values()} == configs._READERS.keys()
