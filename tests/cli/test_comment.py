@@ -1,4 +1,4 @@
-"""What the pipeline or an argument of the command lacks is named, and nothing is sent."""
+"""Comments on reports: mistakes of a pipeline or of an argument are named, and nothing is sent."""
 
 import gc
 import runpy

@@ -142,6 +142,22 @@ def test_every_family_that_kvfit_knows_is_computed_alike(name):
             assert estimate.total_bytes == computed(config, tokens, width)
 
 
+WINDOWS = (
+    {},
+    {"max_window_layers": 4},
+    {"use_sliding_window": True},
+    {"use_sliding_window": True, "max_window_layers": 4},
+    {"use_sliding_window": False, "max_window_layers": 4},
+)
+
+
+@pytest.mark.parametrize("keys", WINDOWS)
+def test_a_window_is_for_as_many_layers_as_kvfit_says(keys):
+    config = {"model_type": "qwen2", "num_hidden_layers": LAYERS, **WIDTHS, "sliding_window": 512, **keys}
+    theirs, ours = figures(config)
+    assert theirs == ours
+
+
 def test_a_family_that_nobody_knows_stays_unknown():
     config = {"model_type": "novel", "num_hidden_layers": LAYERS, **WIDTHS}
     assert not knows(config)
