@@ -1,8 +1,6 @@
 """Every mistake a user can make is a case, beside the exact message that they see."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -13,7 +11,7 @@ from models.load import load
 from models.problems import ConfigError
 from planning.ground.cluster_facts import NOTHING_READ
 from tests.contracts import mistakes
-from tests.support.commands import rendering
+from tests.support.commands import ended, rendering
 from tests.support.stacks import NAME
 
 SECTIONS = list(mistakes.sections())
@@ -35,14 +33,10 @@ def test_a_mistake_has_its_message(case, folder, golden):
     golden(case.file, case.file_with(f"{error.value}\n"))
 
 
-def test_five_mistakes_are_five_lines_without_a_traceback_and_exit_code_2(folder):
+def test_five_mistakes_are_five_lines_without_a_traceback_and_exit_code_2(folder, capsys):
     case = next(case for case in CASES if case.name == "five-mistakes")
-    command = [sys.executable, "-m", "cli", "render", str(case.stack_file(folder))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr == case.message
-    assert len(done.stderr.splitlines()) == 5
+    assert ended(capsys, "render", str(case.stack_file(folder))) == (2, "", case.message)
+    assert len(case.message.splitlines()) == 5
 
 
 def test_no_message_repeats_a_credential():
