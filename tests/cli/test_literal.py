@@ -23,7 +23,7 @@ from judging.report.summary import Summary, WorkloadLine
 from models.paths import Path as ConfigPath
 from planning.money import Cost, Usage
 
-RULES = yaml.safe_load(Path("tests/cli/references.yaml").read_text(encoding="utf-8"))
+RULES = yaml.load(Path("tests/cli/references.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 REFERENCES = [(f"{forge}: {rule['what']}", rule) for forge in ("github", "gitlab") for rule in RULES[forge]]
 EXTENSIONS = ["table", "autolink", "strikethrough", "tagfilter", "tasklist"]
 MARKDOWN = (

@@ -43,14 +43,12 @@ def test_no_message_repeats_a_credential():
     assert all("hunter2" not in case.message for case in CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_line_of_a_message_says_where_and_what_is_wrong_and_what_would_be_right(case):
-    lines = case.message.splitlines()
-    assert lines
-    assert len(set(lines)) == len(lines)
-    for line in lines:
-        assert re.fullmatch(r"\S(.*\S)?: \S.*\S; \S.*\S", line), line
-        assert not re.search(r"Traceback|pydantic|None|\(\)", line), line
+def test_every_line_of_a_message_says_where_and_what_is_wrong_and_what_would_be_right():
+    messages = {case.name: case.message.splitlines() for case in CASES}
+    assert [name for name, lines in messages.items() if not lines or len(set(lines)) < len(lines)] == []
+    for name, line in ((name, line) for name, lines in messages.items() for line in lines):
+        assert re.fullmatch(r"\S(.*\S)?: \S.*\S; \S.*\S", line), (name, line)
+        assert not re.search(r"Traceback|pydantic|None|\(\)", line), (name, line)
 
 
 def test_no_message_is_left_without_its_mistake():
@@ -63,9 +61,8 @@ def test_no_two_cases_have_one_name():
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.path.stem)
-def test_every_base_of_a_section_has_a_case(section):
-    assert set(section.bases) == {case.base for case in section.cases}
+def test_every_base_of_a_section_has_a_case():
+    assert [s.path for s in SECTIONS if set(s.bases) != {case.base for case in s.cases}] == []
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.path.stem)

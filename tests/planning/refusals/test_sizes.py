@@ -36,7 +36,7 @@ def test_annotations_that_fit_are_rendered():
 )
 def test_an_object_that_etcd_cannot_store_is_refused_at_its_service(service, kind, tmp_path):
     """See defects H11."""
-    large = {"engine": {"env": {f"A{at}": "x" * 1000 for at in range(2000)}}}
+    large = {"engine": {"env": {f"A{at}": "x" * 100_000 for at in range(20)}}}
     stack = tree(qwen=large if service == "qwen" else {"canary": {"weight": 10, **large}})
     path = tmp_path / "Pulumi.dev.yaml"
     path.write_text(json.dumps({"config": {ROOT: stack}}), encoding="utf-8")
