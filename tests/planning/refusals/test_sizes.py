@@ -35,7 +35,7 @@ def test_annotations_that_fit_are_rendered():
 )
 def test_an_object_that_etcd_cannot_store_is_refused_at_its_service(service, kind, tmp_path):
     """See defects H11."""
-    large = {"engine": {"env": {f"A{at}": "x" * 100_000 for at in range(20)}}}
+    large = {"engine": {"env": {f"A{at}": "x" * 2000 for at in range(1000)}}}
     stack = tree(qwen=large if service == "qwen" else {"canary": {"weight": 10, **large}})
     path = tmp_path / "Pulumi.dev.yaml"
     path.write_text(yaml.dump({"config": {ROOT: stack}}, Dumper=yaml.CSafeDumper), encoding="utf-8")
