@@ -56,5 +56,5 @@ def _capacity(situation: Situation) -> Iterator[Problem]:
         if rendered.place[1] in running.WORKLOADS
     }
     classes = accelerators.classes(situation.stack.accelerators)
-    before = checks.ClusterBefore(situation.facts, situation.live, classes, templates)
+    before = checks.ClusterBefore(situation.facts, situation.live, classes, templates, situation.turns)
     yield from checks.judge(situation.plan, before, situation.stack.checks.capacity)
