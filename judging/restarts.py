@@ -71,12 +71,11 @@ def chained(components: tuple[Component, ...], plan: StackPlan, run_turns: Turns
     depends on.
     """
     predecessors = run_turns.predecessors
-    if not predecessors:
-        return components
     awaited = _awaited(components, plan)
-    waiting = [
-        _after(component, awaited.get(predecessors.get(_service(component), ""), ())) for component in components
-    ]
+    waiting = list[Component]()
+    for component in components:
+        earlier = predecessors.get(_service(component), ())
+        waiting.append(_after(component, [object_id for key in earlier for object_id in awaited.get(key, ())]))
     places = {key: place for place, key in enumerate(run_turns.services)}
     slots = [place for place, component in enumerate(waiting) if _service(component)]
     in_turn = sorted((waiting[slot] for slot in slots), key=lambda component: places.get(_service(component), -1))
