@@ -99,7 +99,7 @@ def _judge(
     if not errors(problems):
         announcements = tuple(surroundings.announce(situation, target))
         components = additions.take_back(components, situation.live)
-        components = restarts.chained(components, rendering.plan, situation.turns)
+        components = restarts.chain(components, rendering.plan, situation.turns)
     return Composition(
         stack=rendering.loaded.stack,
         source_warnings=rendering.source_warnings,

@@ -64,14 +64,14 @@ def order(
     return turns.of(restarting, upgrades)
 
 
-def chained(components: tuple[Component, ...], plan: StackPlan, run_turns: Turns) -> tuple[Component, ...]:
+def chain(components: tuple[Component, ...], plan: StackPlan, run_turns: Turns) -> tuple[Component, ...]:
     """Return the components; the objects of each service come after those for whose pods the service waits.
 
     The components of services are in the order of the turns, because an object is registered after those that it
     depends on.
     """
     predecessors = run_turns.predecessors
-    awaited = _awaited(components, plan)
+    awaited = _objects_with_pods(components, plan)
     waiting = list[Component]()
     for component in components:
         earlier = predecessors.get(_service(component), ())
@@ -100,7 +100,7 @@ def _after(component: Component, earlier: Sequence[Id]) -> Component:
     return replace(component, objects=tuple(later))
 
 
-def _awaited(components: Iterable[Component], plan: StackPlan) -> dict[str, tuple[Id, ...]]:
+def _objects_with_pods(components: Iterable[Component], plan: StackPlan) -> dict[str, tuple[Id, ...]]:
     """Return the objects with pods of each service, by key."""
     keys = {variant.owner: service.key for service in plan.services for variant in service.variants}
     awaited = dict[str, tuple[Id, ...]]()

@@ -313,8 +313,8 @@ def _lacks(changes: Sequence[Change], facts: ClusterFacts) -> Iterator[Lack]:
         change for change in changes if isinstance(change.workload.accelerator.allocation, ExtendedResource)
     ]
     needed = {
-        **_needed(with_devices, lambda change: f"{_REQUESTS}{_resource(change)}", _devices_of_replica),
-        **_needed(changes, lambda _: "pods", lambda change: change.workload.layout.pods_per_replica),
+        **_demands(with_devices, lambda change: f"{_REQUESTS}{_resource(change)}", _devices_of_replica),
+        **_demands(changes, lambda _: "pods", lambda change: change.workload.layout.pods_per_replica),
     }
     for quota in facts.quotas.quotas:
         for (namespace, resource), additional in sorted(needed.items()):
@@ -324,7 +324,7 @@ def _lacks(changes: Sequence[Change], facts: ClusterFacts) -> Iterator[Lack]:
                     yield Lack(namespace, quota.name, resource, hard, used, additional)
 
 
-def _needed(
+def _demands(
     changes: Sequence[Change], resource: Callable[[Change], str], size: Callable[[Change], int]
 ) -> dict[tuple[str, str], Range]:
     """Return what a change needs of resources in addition, by namespace and resource."""

@@ -97,6 +97,39 @@ def test_a_report_that_is_too_long_counts_what_it_leaves_out():
     assert f"{len(outages)} outages" in text.splitlines()[0]
 
 
+def staged(number, **changes):
+    """Return the report on a change of services with surges, of which so many restart at once."""
+    surging = {**SERVICE, "rollout": {"type": "RollingUpdate", "maxSurge": 1}}
+    before = dict.fromkeys(("bert", "chat", "pair", "qwen"), surging)
+    before["pair"] = {**surging, "prefill": {}}
+    after = {key: {**service, **changes.get(key, {})} for key, service in before.items()}
+    limit = {"upgrades": {"atOnce": number, "order": ["qwen"]}}
+    return made(tree(**before) | limit, tree(**after) | limit, nodes(8))
+
+
+OTHER_LENGTH = {"engine": {"maxNumSeqs": 8}}
+
+
+@pytest.mark.parametrize(("number", "peak"), [(1, 40), (2, 44), (3, 48)])
+def test_a_report_names_the_turns_of_services_and_counts_their_devices(number, peak):
+    pickers = {"endpointPicker": {"scorerWeights": {"queue-scorer": 7}}}
+    found = staged(number, chat=OTHER_LENGTH, qwen=OTHER_LENGTH, bert={**OTHER_LENGTH, **pickers})
+    assert found.turns.services == ("qwen", "bert", "chat")
+    (devices,) = found.capacity.classes
+    assert (devices.before.high, devices.after.high, devices.peak.high) == (36, 36, peak)
+    text = documents.text(tuple(summary_blocks.blocks(found, 2)))
+    assert f"3 services restart, at most {number} at a time, in this order: qwen, bert and 1 more" in text
+
+
+def test_a_picker_or_a_generation_alone_takes_a_turn_and_one_service_needs_no_line():
+    pickers = {"endpointPicker": {"scorerWeights": {"queue-scorer": 7}}}
+    found = staged(1, chat=pickers, pair={"kvCache": {"blockSize": 128}}, bert={"replicas": 3})
+    assert found.turns.services == ("chat", "pair")
+    alone = staged(1, chat=OTHER_LENGTH)
+    assert alone.turns.services == ("chat",)
+    assert "at a time" not in documents.text(tuple(summary_blocks.blocks(alone, 10)))
+
+
 def test_no_report_shows_values_of_variables_arguments_and_annotations():
     before = tree(qwen=SERVICE)
     secret = {
