@@ -21,6 +21,8 @@ pytestmark = pytest.mark.real
 SEEDS = int(os.environ.get("TURNS_SEEDS", "3"))
 EVERY_THIRD = range(0, SEEDS, 3)
 """Seeds of the scenes whose third service is broken for a run."""
+CONTROL = 1000
+"""Seed of a scene that is changed without a limit."""
 H100 = "nvidia-h100-80gb"
 
 
@@ -82,7 +84,7 @@ def changed(deployed, plane, found, stack):
     foreseen = report(deployed, stack)
     with watched(plane, found.namespace) as pods:
         done, _ = deployed.attempt()
-    assert len(pods.most) <= found.at_once, (found.seed, found.at_once, pods.most)
+    assert len(pods.most) <= found.at_once or "upgrades" not in stack, (found.seed, found.at_once, pods.most)
     print(
         f"seed {found.seed}: {len(found.services)} services, {found.at_once} at once, most {len(pods.most)} unready, "
         f"devices {pods.devices} of {peak(foreseen)} previewed, exit code {done.returncode}"
@@ -108,6 +110,17 @@ def test_no_more_services_are_unready_than_may_restart_at_once(deploy, wide_plan
     deployed.assert_plainly_unchanged()
     if seed in EVERY_THIRD:
         stop_and_go_on(deployed, wide_plane, found, after)
+
+
+def test_without_a_limit_more_services_are_unready(deploy, wide_plane):
+    """Negative control."""
+    found = scene(CONTROL, least=6)
+    deployed = started(deploy, wide_plane, found)
+    stack = found.stack(1)
+    del stack["upgrades"]
+    _, pods, done = changed(deployed, wide_plane, found, stack)
+    assert done.returncode == 0, told(done)
+    assert len(pods.most) > found.at_once
 
 
 def kept(found):
