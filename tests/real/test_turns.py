@@ -18,10 +18,11 @@ from tests.support.stacks import plan
 
 pytestmark = pytest.mark.real
 
-SEEDS = int(os.environ.get("TURNS_SEEDS", "3"))
-EVERY_THIRD = range(0, SEEDS, 3)
+SEEDS = range(int(os.environ["TURNS_SEEDS"])) if "TURNS_SEEDS" in os.environ else (2, 6, 14)
+"""Seeds of the scenes; by default of small ones, which have all kinds of services."""
+BROKEN = [seed for seed in SEEDS if seed % 3 == 0]
 """Seeds of the scenes whose third service is broken for a run."""
-CONTROL = 1000
+CONTROL = 1024
 """Seed of a scene that is changed without a limit."""
 H100 = "nvidia-h100-80gb"
 
@@ -92,9 +93,9 @@ def changed(deployed, plane, found, stack):
     return foreseen, pods, done
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_no_more_services_are_unready_than_may_restart_at_once(deploy, wide_plane, seed):
-    found = scene(seed, least=5 if seed in EVERY_THIRD else 2)
+    found = scene(seed, least=5 if seed in BROKEN else 2)
     deployed = started(deploy, wide_plane, found)
     before = settled(wide_plane, found)
     foreseen, pods, done = changed(deployed, wide_plane, found, found.stack(1))
@@ -108,13 +109,13 @@ def test_no_more_services_are_unready_than_may_restart_at_once(deploy, wide_plan
         assert pods.devices == peak(foreseen)
         assert pods.begun == [key for key in found.sequence if key in pods.begun]
     deployed.assert_plainly_unchanged()
-    if seed in EVERY_THIRD:
+    if seed in BROKEN:
         stop_and_go_on(deployed, wide_plane, found, after)
 
 
 def test_without_a_limit_more_services_are_unready(deploy, wide_plane):
     """Negative control."""
-    found = scene(CONTROL, least=6)
+    found = scene(CONTROL, least=4)
     deployed = started(deploy, wide_plane, found)
     stack = found.stack(1)
     del stack["upgrades"]
