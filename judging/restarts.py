@@ -71,6 +71,8 @@ def chain(components: tuple[Component, ...], plan: StackPlan, run_turns: Turns) 
     depends on.
     """
     predecessors = run_turns.predecessors
+    if not predecessors:
+        return components
     awaited = _objects_with_pods(components, plan)
     waiting = list[Component]()
     for component in components:
