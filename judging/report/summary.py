@@ -21,7 +21,6 @@ from planning.ground import labels, turns
 from planning.ground.api_groups import DEPLOYMENT_API
 from planning.ground.cluster_facts import ClusterFacts, Place
 from planning.ground.turns import SIDE_BY_SIDE, Turns
-from planning.hardware import accelerators
 from planning.money import Cost, DeviceRange, Usage
 from planning.plans import ServicePlan, StackPlan
 
@@ -221,7 +220,8 @@ def _gap(diagnostic: Diagnostic) -> str | None:
 
 def _restarting(steps: Mapping[Place, Step], plan: StackPlan) -> list[str]:
     """Return the keys of the services of which a run replaces pods, in place or by workloads beside those that run."""
-    ending = {_owner(step)[:2] for step in steps.values() if _OPERATIONS.get(step.operation) == "delete"}
+    deleted = (_owner(step) for step in steps.values() if _OPERATIONS.get(step.operation) == "delete")
+    ending = {(key, variant) for key, variant, _ in deleted if key}
     return [
         service.key
         for service in plan.services
@@ -241,13 +241,12 @@ def _places(service: ServicePlan) -> Iterator[Place]:
 
 def _changes(steps: Mapping[Place, Step], composed: ComposedStack, run_turns: Turns) -> list[Change]:
     """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
-    classes = accelerators.classes(composed.stack.accelerators)
     old_pods = dict[Place, RunningPods]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
         if step is None or _moves(step):
             continue
-        old = running.of_object(step.kind, step.old, classes, change.accelerator)
+        old = running.of_object(step.kind, step.old, composed.plan.classes, change.accelerator)
         old_pods |= {} if old is None else {change.place: old}
     return growth.changes(composed.plan, old_pods, {place: _restarts(steps[place]) for place in old_pods}, run_turns)
 
@@ -260,19 +259,21 @@ def _restarts(step: Step) -> bool:
 
 def _gone(steps: Mapping[Place, Step], composed: ComposedStack) -> dict[Place, RunningPods]:
     """Return the deleted workloads that serve models. Endpoint pickers, which lack a service's label, are left out."""
-    classes = accelerators.classes(composed.stack.accelerators)
     deleted = ((place, step) for place, step in steps.items() if _OPERATIONS.get(step.operation) == "delete")
-    workloads = ((place, running.of_object(step.kind, step.old, classes)) for place, step in deleted if _owner(step)[0])
+    workloads = (
+        (place, running.of_object(step.kind, step.old, composed.plan.classes))
+        for place, step in deleted
+        if _owner(step)[0]
+    )
     return {place: old for place, old in workloads if old is not None}
 
 
 def _predecessors(steps: Mapping[Place, Step], composed: ComposedStack) -> Iterator[RunningPods]:
     """Yield the workloads that run under another name, or in another namespace, until their replacements are ready."""
-    classes = accelerators.classes(composed.stack.accelerators)
     for step in steps.values():
         old = None
         if _moves(step) and _owner(step)[0]:
-            old = running.of_object(step.kind, step.old, classes)
+            old = running.of_object(step.kind, step.old, composed.plan.classes)
         if old is not None:
             yield old
 

@@ -125,6 +125,8 @@ def test_a_picker_or_a_generation_alone_takes_a_turn_and_one_service_needs_no_li
     pickers = {"endpointPicker": {"scorerWeights": {"queue-scorer": 7}}}
     found = staged(1, chat=pickers, pair={"kvCache": {"blockSize": 128}}, bert={"replicas": 3})
     assert found.turns.services == ("chat", "pair")
+    new_for_old = made(tree(old={}) | {"upgrades": {}}, tree(new={}) | {"upgrades": {}}, nodes(1))
+    assert new_for_old.turns.services == ()
     alone = staged(1, chat=OTHER_LENGTH)
     assert alone.turns.services == ("chat",)
     assert "at a time" not in documents.text(tuple(summary_blocks.blocks(alone, 10)))
