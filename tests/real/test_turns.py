@@ -106,7 +106,7 @@ def test_no_more_services_are_unready_than_may_restart_at_once(deploy, wide_plan
     assert (foreseen.turns.at_once, len(pods.most) > 0) == (found.at_once, True)
     assert pods.devices <= peak(foreseen)
     if found.at_once == 1:
-        assert pods.devices == peak(foreseen)
+        assert pods.devices >= peak(foreseen) - found.side_by_side
         assert pods.begun == [key for key in found.sequence if key in pods.begun]
     deployed.assert_plainly_unchanged()
     if seed in BROKEN:
@@ -146,7 +146,8 @@ def stop_and_go_on(deployed, plane, found, before):
     _, pods, done = changed(deployed, plane, found, mended)
     assert done.returncode == 0, told(done)
     after = settled(plane, found)
-    assert {key: after[key] for key in found.sequence[:2]} == {key: stopped[key] for key in found.sequence[:2]}
+    # Pods of an older generation may still go: those that a run deletes go at its end, which a failed run has not.
+    assert all(after[key] <= stopped[key] for key in found.sequence[:2])
     assert all(engines(plane, found, key).isdisjoint(before[key]) for key in later)
     assert pods.begun
     if found.seed % 2 == 0:

@@ -49,6 +49,15 @@ class Scene:
         """Return all services in the order of their turns."""
         return [*self.order, *sorted(self.services.keys() - {*self.order})]
 
+    @property
+    def side_by_side(self) -> int:
+        """Return the devices of surges that a preview counts together, but that may follow each other in a run.
+
+        They are those of two workloads of one service, which roll side by side: with prefill, or with a canary.
+        """
+        pairs = (service for service in self.services.values() if {"prefill", "canary"} & service.keys())
+        return max((pair["parallelism"]["tensor"] * pair["rollout"]["maxSurge"] for pair in pairs), default=0)
+
     def stack(self, version: int, broken: str = "") -> dict[str, Any]:
         """Return the stack. Another version restarts all pods; those of a service that is broken never become ready."""
         services = {key: _versioned(service, version) for key, service in self.services.items()}
