@@ -62,6 +62,8 @@ def test_a_retired_channel_is_refused_and_its_pods_stay(restored, plane):
     name = f"{COMMIT}-llm-d-0.6"
     ben, before = restored(name)
     told = ben.fail("preview")
-    assert "release: is retired (llm-d-0.6): its picker ghcr.io/llm-d/llm-d-inference-scheduler cannot be pulled" in told
+    assert (
+        "release: is retired (llm-d-0.6): its picker ghcr.io/llm-d/llm-d-inference-scheduler cannot be pulled" in told
+    )
     assert uids(plane, stack(name)["namespace"]) == before
     ben.succeed("destroy", "--yes", "--skip-preview")
