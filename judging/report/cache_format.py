@@ -1,4 +1,4 @@
-"""What becomes of cached keys and values when engines restart with another version."""
+"""Consequences for cached keys and values when engines restart with another version."""
 
 from functools import cache
 from typing import Literal

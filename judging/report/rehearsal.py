@@ -34,7 +34,7 @@ class WorkloadStep:
     name: str
     namespace: str
     text: str
-    """What happens to its pods."""
+    """Consequences for its pods."""
     edits: tuple[str, ...]
     """Differences between its old and its new pods."""
 
@@ -53,7 +53,7 @@ class ServiceStep:
     devices: Range
     """Devices that pods need beside those that run, while they are replaced."""
     cache: CacheFate | None
-    """What becomes of cached keys and values; None if no engine restarts."""
+    """Consequences for cached keys and values; None if no engine restarts."""
     warnings: tuple[Problem, ...]
     """Warnings about the service that the stack has only after the upgrade."""
 
@@ -164,14 +164,14 @@ def _workload(comparison: _Comparison, rendered: Rendered, *, has_predecessor: b
     edited = ()
     if old is not None:
         edited = edits.edits(str(rendered.manifest["kind"]), old.manifest, rendered.manifest)
-    return _named(rendered, text, edited)
+    return _workload_step(rendered, text, edited)
 
 
 def _departure(rendered: Rendered) -> WorkloadStep:
-    return _named(rendered, words.departure(beside=True), ())
+    return _workload_step(rendered, words.departure(beside=True), ())
 
 
-def _named(rendered: Rendered, text: str, edited: tuple[str, ...]) -> WorkloadStep:
+def _workload_step(rendered: Rendered, text: str, edited: tuple[str, ...]) -> WorkloadStep:
     _, kind, namespace, name = rendered.place
     return WorkloadStep(kind, name, namespace, text, edited)
 

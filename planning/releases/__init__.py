@@ -406,7 +406,7 @@ class Retirement(Sourced):
     """Why a channel can no longer be deployed."""
 
     reason: str
-    """What is gone, as the end of a sentence about the channel."""
+    """The missing part, as the end of a sentence about the channel."""
     next: str
     """Name of the channel to choose instead."""
 

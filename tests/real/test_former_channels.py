@@ -37,9 +37,9 @@ def assert_nothing_restarts(ben, before, plane, name):
 @pytest.mark.parametrize("name", FORMER)
 def test_a_name_with_another_meaning_restarts_nothing_and_says_so_once(name, restored, plane):
     ben, before = restored(name)
-    told = ben.succeed("preview", "--diff")
-    assert told.count(KEPT) == 1
-    assert "replace" not in told
+    output = ben.succeed("preview", "--diff")
+    assert output.count(KEPT) == 1
+    assert "replace" not in output
     assert_nothing_restarts(ben, before, plane, name)
     former = {**stack(name), "release": FORMER[name]}
     ben.write(former)
@@ -61,9 +61,9 @@ def test_a_name_that_kept_its_meaning_restarts_nothing(restored, plane):
 def test_a_retired_channel_is_refused_and_its_pods_stay(restored, plane):
     name = f"{COMMIT}-llm-d-0.6"
     ben, before = restored(name)
-    told = ben.fail("preview")
+    output = ben.fail("preview")
     assert (
-        "release: is retired (llm-d-0.6): its picker ghcr.io/llm-d/llm-d-inference-scheduler cannot be pulled" in told
+        "release: is retired (llm-d-0.6): its picker ghcr.io/llm-d/llm-d-inference-scheduler cannot be pulled" in output
     )
     assert uids(plane, stack(name)["namespace"]) == before
     ben.succeed("destroy", "--yes", "--skip-preview")

@@ -24,9 +24,9 @@ def running(release):
 
 @pytest.mark.parametrize(("written", "former"), FORMER)
 def test_what_runs_is_kept_with_one_warning(written, former):
-    kept = keep(stack(release=written), lambda: running(former))
-    assert kept.stack.release == former
-    (warning,) = kept.problems
+    result = keep(stack(release=written), lambda: running(former))
+    assert result.stack.release == former
+    (warning,) = result.problems
     assert warning.severity == "warning"
     assert str(warning.path) == "release"
 
@@ -64,8 +64,8 @@ def test_the_warning_names_both_meanings_and_both_ways():
 
 
 def test_a_state_that_cannot_be_read_refuses_the_name():
-    kept = keep(stack(release="llm-d-0.9"), lambda: Unknown("the state of the stack could not be read (X)"))
-    (problem,) = kept.problems
+    result = keep(stack(release="llm-d-0.9"), lambda: Unknown("the state of the stack could not be read (X)"))
+    (problem,) = result.problems
     assert problem.severity == "error"
     assert str(problem) == (
         "release: may have meant llm-d-router v0.9.0 with vLLM 0.21.0 when this stack was deployed (llm-d-0.9): the "
@@ -78,13 +78,13 @@ def composed(state, **fields):
 
 
 def test_a_composition_renders_what_runs():
-    kept = composed(lambda: running("router-0.9"), release="llm-d-0.9")
-    assert isinstance(kept, Composition)
-    assert kept.contract["release"] == "router-0.9"
-    assert [problem.path for problem in kept.source_warnings] == [("release",)]
+    result = composed(lambda: running("router-0.9"), release="llm-d-0.9")
+    assert isinstance(result, Composition)
+    assert result.contract["release"] == "router-0.9"
+    assert [problem.path for problem in result.source_warnings] == [("release",)]
     written = composed(lambda: NOTHING_RECORDED, release="router-0.9")
     assert isinstance(written, Composition)
-    assert [item.manifest for item in kept.objects] == [item.manifest for item in written.objects]
+    assert [item.manifest for item in result.objects] == [item.manifest for item in written.objects]
 
 
 def test_a_composition_with_an_unknown_state_is_refused():
