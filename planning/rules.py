@@ -9,7 +9,7 @@ from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, interceptor, money, network, picker, serving, variant, weights
+from planning import advisories, hardware, interceptor, money, network, picker, serving, variant, weights
 from planning.ground import labels, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
@@ -50,6 +50,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(key, problems)
     yield from about("", resolved.routing.between_services)
     yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
+    yield from about("", advisories.judge(stack, resolved.contexts.roles.values()))
     yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))

@@ -7,6 +7,7 @@ from typing import Any
 from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
+from planning import advisories
 from planning.fit.memory import Fit
 from planning.ground import labels, lifecycle
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
@@ -73,6 +74,8 @@ class Workload:
     fit: Fit | Unknown
     """Memory that the model needs on each device, or the reason why that memory is unknown."""
     engine: EnginePlan
+    exposures: frozenset[str]
+    """Ids of the advisories that the engine meets in the versions that they affect."""
     target_ports: tuple[int, ...]
     """Ports on which the pods get requests from the pool."""
     weights: Weights
@@ -145,6 +148,7 @@ def plan(serving: EngineContext, location: Location) -> Workload:
         layout=context.layout,
         fit=serving.fit,
         engine=engine.plan(serving),
+        exposures=advisories.exposures(context),
         target_ports=context.target_ports,
         weights=_weights(context, location),
         sidecar=sidecar_plan,
