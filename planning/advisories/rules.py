@@ -15,12 +15,19 @@ _RELEASE = Path("release")
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _Exposed:
     """Roles with the same image, and the advisories that all of them meet by the same condition."""
 
     condition: AdvisoryCondition
-    advisories: list[Advisory]
-    roles: list[RoleContext]
+    advisories: dict[str, Advisory]
+    """The advisories by id."""
+    roles: dict[Path, RoleContext]
+    """The roles by path."""
+
+    @property
+    def first(self) -> RoleContext:
+        """Return the first of the roles."""
+        return next(iter(self.roles.values()))
 
 
 def judge(stack: Stack, roles: Collection[RoleContext]) -> Iterator[Problem]:
@@ -33,8 +40,8 @@ def judge(stack: Stack, roles: Collection[RoleContext]) -> Iterator[Problem]:
     if mode == "skip":
         return
     for group in _groups(roles, is_strict=mode == "strict"):
-        dependencies = tuple(path for role in group.roles for path in _dependencies(role))
-        at = _path(group.roles[0])
+        dependencies = tuple(path for role in group.roles.values() for path in _dependencies(role))
+        at = _path(group.first)
         yield Problem(at, _what(group), _remedy(group), dependencies, severity=SEVERITIES[mode])
     unknown = [str(role.path) for role in roles if role.is_custom or _version(role) is None]
     if mode == "strict" and unknown:
@@ -42,20 +49,19 @@ def judge(stack: Stack, roles: Collection[RoleContext]) -> Iterator[Problem]:
         yield gap(Path("checks", "advisories"), "advisories of the engine", reason, unknown)
 
 
-def _groups(roles: Collection[RoleContext], *, is_strict: bool) -> Iterator[_Group]:
+def _groups(roles: Collection[RoleContext], *, is_strict: bool) -> Iterator[_Exposed]:
     """Yield the roles that meet advisories, grouped by their image and by the condition that they meet."""
-    groups = dict[tuple[str | None, ...], _Group]()
+    groups = dict[tuple[str | None, ...], _Exposed]()
     for role in roles:
+        written = role.role.engine.image
         for advisory in verdicts.met(role):
             if not is_strict and _is_of_release(role, advisory):
                 continue
             condition = table.read().conditions[advisory.condition]
-            key = (role.image, advisory.condition, *advisory.words)
-            group = groups.setdefault(key, _Group(condition, [], []))
-            if advisory not in group.advisories:
-                group.advisories.append(advisory)
-            if role not in group.roles:
-                group.roles.append(role)
+            key = (role.image, written, advisory.condition, *advisory.words)
+            group = groups.setdefault(key, _Exposed(condition, {}, {}))
+            group.advisories[advisory.id] = advisory
+            group.roles[role.path] = role
     yield from groups.values()
 
 
@@ -71,9 +77,9 @@ def _path(role: RoleContext) -> Path:
     return role.path / "engine" / "image"
 
 
-def _what(group: _Group) -> str:
+def _what(group: _Exposed) -> str:
     """Return what is wrong: the roles, and each advisory with its effect, its severity and the version of its fix."""
-    named = ", ".join(str(role.path) for role in group.roles)
+    named = ", ".join(map(str, group.roles))
     verb = "meets"
     if len(group.roles) > 1:
         verb = "meet"
@@ -82,15 +88,15 @@ def _what(group: _Group) -> str:
         noun = f"{len(group.advisories)} published advisories"
     entries = ", ".join(
         f"{advisory.id} ({advisory.severity}, fixed in {advisory.fixed_in}: {advisory.summary})"
-        for advisory in group.advisories
+        for advisory in group.advisories.values()
     )
-    version = _version(group.roles[0])
+    version = _version(group.first)
     return f"gives vLLM {version}, and {named} {verb} {noun} for a service that {group.condition.about}: {entries}"
 
 
-def _remedy(group: _Group) -> str:
+def _remedy(group: _Exposed) -> str:
     """Return the remedy: the first version without all of the advisories, or a change of the services."""
-    newest = max((advisory.fixed_in for advisory in group.advisories), key=engine_versions.order)
+    newest = max((advisory.fixed_in for advisory in group.advisories.values()), key=engine_versions.order)
     upgrade = f"set engine.image to an image with vLLM {newest} or newer"
     if not group.condition.remedy:
         return upgrade
@@ -101,7 +107,7 @@ def _version(role: RoleContext) -> str | None:
     """Return the version of vLLM in the image of a role; None if it is unknown."""
     if role.image is None:
         return None
-    return engine_versions.stated(role.image)
+    return engine_versions.number_in(role.image)
 
 
 def _dependencies(role: RoleContext) -> tuple[Path, ...]:

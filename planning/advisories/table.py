@@ -15,7 +15,7 @@ Severity = Literal["low", "medium", "high", "critical"]
 
 
 class AdvisoryCondition(Spec):
-    """What a service must do to meet advisories."""
+    """A condition that a service must meet for an advisory to count."""
 
     about: str
     """The condition as the predicate of a sentence about the service."""
@@ -53,7 +53,7 @@ class Advisory(Spec):
     published: dt.date
     """Day of the publication, or the day on which the advisory was known at the latest."""
     summary: str
-    """What can happen, in one sentence without a comma."""
+    """The effect, in one sentence without a comma."""
     source: str
     """Address of the advisory."""
     proof: Literal["stated", "source"]
@@ -65,7 +65,7 @@ class Advisory(Spec):
         return is_new_enough and engine_versions.is_older(version, self.fixed_in)
 
 
-class Table(Spec):
+class AdvisoryTable(Spec):
     """The advisories, and the conditions and words that they name."""
 
     date: dt.date
@@ -76,19 +76,19 @@ class Table(Spec):
 
 
 @cache
-def read() -> Table:
+def read() -> AdvisoryTable:
     """Return the table."""
-    return tables.read(Table, "advisories/vllm.yaml")
+    return tables.read(AdvisoryTable, "advisories/vllm.yaml")
 
 
 def is_known(image: str) -> bool:
     """Tell whether the version of vLLM in an image is known."""
-    return engine_versions.stated(image) is not None
+    return engine_versions.number_in(image) is not None
 
 
 def affecting(image: str | None) -> tuple[Advisory, ...]:
     """Return the advisories that affect the version of vLLM in an image; none if the version is unknown."""
-    version = None if image is None else engine_versions.stated(image)
+    version = None if image is None else engine_versions.number_in(image)
     if version is None:
         return ()
     return tuple(advisory for advisory in read().advisories if advisory.affects(version))

@@ -1,4 +1,4 @@
-"""Which advisories a role meets, in the version of its engine or in another version."""
+"""Advisories that a role meets, in the version of its engine or in another version."""
 
 from collections.abc import Iterable, Iterator
 

@@ -111,17 +111,17 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
     If the version is unknown, the result is the version of the channel's image for the accelerator vendor `vendor`.
     """
-    number = stated(image)
+    number = number_in(image)
     versions = table().versions
     if number is None:
         default = release.images.engine.get(vendor) or release.images.engine["nvidia"]
-        return EngineVersion(stated(default.ref) or versions[-1], is_known=False)
+        return EngineVersion(number_in(default.ref) or versions[-1], is_known=False)
     closest = min(max(number, versions[0], key=order), versions[-1], key=order)
     return EngineVersion(closest, is_known=closest == number)
 
 
 @cache
-def stated(image: str) -> str | None:
+def number_in(image: str) -> str | None:
     """Return the version of vLLM that the name of an image states; None if it states no version."""
     repository, tag = repository_and_tag(image)
     for family in tables.read(EngineImages, "releases/engines/images.yaml").families:

@@ -37,16 +37,16 @@ def ten_lines(release):
 def test_a_line_names_image_service_advisory_effect_fix_and_remedy():
     assert (
         "services.qwen.engine.image: gives vLLM 0.30.0, and services.qwen meets a published advisory for a service "
-        "that trusts code of model repositories: GHSA-h3rc-6mm3-gc2m (high, fixed in 0.31.0: a parameter of a request can "
-        "make the engine run code of a model repository); set engine.image to an image with vLLM 0.31.0 or newer, or "
-        "remove --trust-remote-code"
+        "that trusts code of model repositories: GHSA-h3rc-6mm3-gc2m (high, fixed in 0.31.0: a parameter of a request "
+        "can make the engine run code of a model repository); set engine.image to an image with vLLM 0.31.0 or newer, "
+        "or remove --trust-remote-code"
     ) in lines(tree(qwen=TRUSTING))
 
 
 def test_services_with_the_same_image_and_condition_share_a_line():
-    one = lines(tree(a={"engine": OLD}))
+    single = lines(tree(a={"engine": OLD}))
     ten = lines(tree(**{f"s{number}": {"engine": OLD} for number in range(10)}))
-    assert len(one) == len(ten) == 1
+    assert len(single) == len(ten) == 1
     assert "services.s0, services.s1, services.s2" in ten[0]
     assert "meet 2 published advisories" in ten[0]
 
@@ -97,7 +97,7 @@ def test_the_ten_lines_meet_no_advisory_that_their_words_could_avoid(release):
 @pytest.mark.parametrize("release", channels())
 def test_a_strict_check_takes_a_default_engine_only_if_every_fix_is_in_it(release):
     image = channel(release).images.engine["nvidia"].ref
-    version = engine_versions.stated(image)
+    version = engine_versions.number_in(image)
     is_free = not engine_versions.is_older(version, FREE)
     assert (problems(ten_lines(release), "strict") == []) == is_free
 

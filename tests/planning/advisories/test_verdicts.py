@@ -1,4 +1,4 @@
-"""What a role meets: the advisories of its engine's version whose condition holds."""
+"""A role meets the advisories of its engine's version whose condition holds."""
 
 from planning.advisories import exposures, table, verdicts
 from tests.planning.advisories.roles import role
