@@ -138,9 +138,9 @@ def apply(loaded: Loaded, reading: LockReading, name: StackName, target: Target)
     if not reading.is_used:
         return LockedStack(loaded, {}, ())
     if reading.problems:
-        asked = sizes.questions(loaded)
-        stand_ins = dict.fromkeys(asked.values(), _STAND_IN)
-        return LockedStack(sizes.with_answers(loaded, asked, stand_ins)[0], {}, ())
+        questions = sizes.questions(loaded)
+        stand_ins = dict.fromkeys(questions.asked.values(), _STAND_IN)
+        return LockedStack(sizes.with_answers(loaded, questions, stand_ins)[0], {}, ())
     locked = _with_problems(locks.apply(loaded, reading.lock, name.stack), reading.outdated)
     cluster = reading.lock and reading.lock.cluster
     spec = locked.loaded.stack.cluster

@@ -40,11 +40,11 @@ def add_sizes(
     Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
     from which no pod can fetch adds an error to the returned configuration.
     """
-    asked = questions(loaded)
+    of_stack = questions(loaded)
     open_questions = [
-        question for question in asked.values() if question not in known and scheme(question.source) in ASKED
+        question for question in of_stack.asked.values() if question not in known and scheme(question.source) in ASKED
     ]
-    return with_answers(loaded, asked, {**sizes(open_questions, deadline), **known})
+    return with_answers(loaded, of_stack, {**sizes(open_questions, deadline), **known})
 
 
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:

@@ -10,7 +10,6 @@ from manifests.assembly import objects
 from models.paths import Path
 from models.problems import Problem, errors, gap
 from planning.ground.cluster_facts import Permissions, Pools, Unknown
-from planning.hardware import accelerators
 
 
 def judge(situation: Situation) -> Iterator[Problem]:
@@ -55,6 +54,5 @@ def _capacity(situation: Situation) -> Iterator[Problem]:
         for rendered in objects(situation.components)
         if rendered.place[1] in running.WORKLOADS
     }
-    classes = accelerators.classes(situation.stack.accelerators)
-    before = checks.ClusterBefore(situation.facts, situation.live, classes, templates)
+    before = checks.ClusterBefore(situation.facts, situation.live, situation.plan.classes, templates)
     yield from checks.judge(situation.plan, before, situation.stack.checks.capacity)

@@ -17,6 +17,7 @@ from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
 from planning.ground.names import PRIMARY, Names, address
 from planning.ground.order import Id, Relations
+from planning.hardware.accelerators import AcceleratorClass
 from planning.interceptor import InterceptorGrant, InterceptorPlan
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
@@ -200,6 +201,8 @@ class StackPlan:
     """The name of the stack, and its former names."""
     release: str
     """Name of the release channel."""
+    classes: Mapping[str, AcceleratorClass]
+    """All accelerator classes of the stack, by name."""
     labels: Mapping[str, str]
     """Labels that users wrote for the whole stack."""
     namespaces: tuple[str, ...]
@@ -300,6 +303,7 @@ def decide(
     return StackPlan(
         identity=Identity(name, tuple(stack.formerly)),
         release=stack.release,
+        classes=resolved.classes,
         labels=stack.labels,
         namespaces=_created_namespaces(stack, services, caches, metering),
         namespace_origins=_namespace_origins(stack),

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from models.problems import Mode, Problem, warning
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.hardware import nodes as fleet
-from planning.hardware.nodes import ClassNode
 from planning.plans import StackPlan
 from planning.serving.workload import Workload
 
@@ -22,12 +21,13 @@ def judge(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]
         return
     for service in plan.services:
         for workload in service.workloads:
-            takers = fleet.of_class(workload.accelerator, workload.placement, facts)
-            if not isinstance(takers, Unknown):
-                yield from _verdict(workload, takers)
+            yield from _verdict(workload, facts)
 
 
-def _verdict(workload: Workload, takers: tuple[ClassNode, ...]) -> Iterator[Problem]:
+def _verdict(workload: Workload, facts: ClusterFacts) -> Iterator[Problem]:
+    takers = fleet.of_class(workload.accelerator, workload.placement, facts)
+    if isinstance(takers, Unknown):
+        return
     at = workload.path / "accelerator"
     devices = workload.layout.chips_per_pod
     large = [node for node in takers if node.allocatable >= devices]

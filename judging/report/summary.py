@@ -19,7 +19,6 @@ from models.stack import Stack
 from planning import money
 from planning.ground import labels
 from planning.ground.cluster_facts import ClusterFacts, Place
-from planning.hardware import accelerators
 from planning.money import Cost, DeviceRange, Usage
 from planning.plans import StackPlan
 
@@ -215,13 +214,12 @@ def _gap(diagnostic: Diagnostic) -> str | None:
 
 def _changes(steps: Mapping[Place, Step], composed: ComposedStack) -> list[Change]:
     """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
-    classes = accelerators.classes(composed.stack.accelerators)
     old_pods = dict[Place, RunningPods]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
         if step is None or _moves(step):
             continue
-        old = running.of_object(step.kind, step.old, classes, change.accelerator)
+        old = running.of_object(step.kind, step.old, composed.plan.classes, change.accelerator)
         old_pods |= {} if old is None else {change.place: old}
     return growth.changes(composed.plan, old_pods, {place: _restarts(steps[place]) for place in old_pods})
 
@@ -234,19 +232,21 @@ def _restarts(step: Step) -> bool:
 
 def _gone(steps: Mapping[Place, Step], composed: ComposedStack) -> dict[Place, RunningPods]:
     """Return the deleted workloads that serve models. Endpoint pickers, which lack a service's label, are left out."""
-    classes = accelerators.classes(composed.stack.accelerators)
     deleted = ((place, step) for place, step in steps.items() if _OPERATIONS.get(step.operation) == "delete")
-    workloads = ((place, running.of_object(step.kind, step.old, classes)) for place, step in deleted if _owner(step)[0])
+    workloads = (
+        (place, running.of_object(step.kind, step.old, composed.plan.classes))
+        for place, step in deleted
+        if _owner(step)[0]
+    )
     return {place: old for place, old in workloads if old is not None}
 
 
 def _predecessors(steps: Mapping[Place, Step], composed: ComposedStack) -> Iterator[RunningPods]:
     """Yield the workloads that run under another name, or in another namespace, until their replacements are ready."""
-    classes = accelerators.classes(composed.stack.accelerators)
     for step in steps.values():
         old = None
         if _moves(step) and _owner(step)[0]:
-            old = running.of_object(step.kind, step.old, classes)
+            old = running.of_object(step.kind, step.old, composed.plan.classes)
         if old is not None:
             yield old
 

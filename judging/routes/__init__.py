@@ -9,8 +9,8 @@ from models.problems import Mode, Problem, gap
 from planning.ground.cluster_facts import LiveRoute, LiveRouteMatch, Routes, Unknown
 from planning.ground.marks import Identity, Verdict
 from planning.routes import request_claims
-from planning.routes.records import PlannedRoute
-from planning.routes.request_claims import PREFIX, RequestClaim
+from planning.routes.records import PlannedRoute, RequestClaim
+from planning.routes.request_claims import PREFIX
 
 __all__ = ["judge"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from models.problems import SEVERITIES, Mode, Problem, warning
 from planning.ground.marks import Verdict
 from planning.routes.collisions import REMEDY, ClaimIndex
-from planning.routes.request_claims import RequestClaim
+from planning.routes.records import RequestClaim
 
 _OLDER_WINS = "keep only one of the two routes; while both exist, the older route gets the requests"
 _UNTIL_REMOVED = "this run removes that route; until then the older route gets the requests"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from models.problems import Problem
 from planning.routes.hosts_and_ties import HostIndex, losses, ties
-from planning.routes.request_claims import RequestClaim
+from planning.routes.records import RequestClaim
 
 
 def judge(ours: Sequence[RequestClaim], theirs: Sequence[RequestClaim]) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from itertools import chain
 from models.problems import Mode, Problem, warning
 from planning.ground.marks import Verdict
 from planning.routes.nested_paths import ROOT, UNLESS_MEANT, PathIndex, name_list, name_of, taking
-from planning.routes.request_claims import RequestClaim
+from planning.routes.records import RequestClaim
 
 _REMEDY = "use another path or hostname"
 

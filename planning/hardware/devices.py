@@ -96,9 +96,11 @@ class Spread:
         return self.has_no_devices or self.devices_per_node is None or self.devices_per_stage <= self.devices_per_node
 
 
-def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: AcceleratorClass) -> Layout:
-    """Return the layout of a replica. `planning.hardware.rules` must have accepted `parallelism`."""
-    spread = spread_of(parallelism, accelerator_memory, cls)
+def layout(spread: Spread, parallelism: Parallelism, accelerator_memory: str | None, cls: AcceleratorClass) -> Layout:
+    """Return the layout of a replica with a spread that `planning.hardware.rules` has accepted.
+
+    `spread` is the result of `spread_of` for the other parameters.
+    """
     ports = 1
     if parallelism.load_balancing == "external":
         ports = spread.data_local

@@ -11,7 +11,7 @@ from models.role import Role
 from models.vocabulary import amount
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
-from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
+from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor
 
 _ASSUMED_NODE_DEVICES = 8
 """Assumed number of devices of a node, for classes that do not state this number. The boards of every vendor have 8."""
@@ -84,9 +84,11 @@ def _missing_allocation(at: Path, vendor: str) -> Problem:
     return Problem(at, what, f"add it: {{type: extended-resource, resourceName: {resources[-1]}}}", depends_on=(at,))
 
 
-def layout_problems(path: Path, role: Role, cls: AcceleratorClass) -> list[Problem]:
-    """Check that a replica of a role fits nodes of its class, and that a copy of the model has enough device memory."""
-    spread = spread_of(role.parallelism, role.accelerator_memory, cls)
+def layout_problems(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> list[Problem]:
+    """Check that a replica of a role fits nodes of its class, and that a copy of the model has enough device memory.
+
+    `spread` are the sizes of a replica of the role.
+    """
     if spread.data % spread.data_local:
         what = f"does not divide data ({spread.data_local}, {spread.data})"
         remedy = f"use {_data_local_choices(spread.data, spread.data_local)}"

@@ -13,7 +13,7 @@ from planning.variant.context import VariantContext, gateway
 
 @dataclass(frozen=True, slots=True)
 class MeteringEdge:
-    """Target of an HTTPRoute's rule for metered requests, and the headers that the rule changes."""
+    """Target of an HTTPRoute's rule for metered requests, and the headers that the rule sets."""
 
     name: str
     """Name of the interceptor's Service."""
@@ -21,7 +21,6 @@ class MeteringEdge:
     port: int
     set_headers: Mapping[str, str]
     """Headers that the rule sets, with their values. They replace headers of the same name in clients' requests."""
-    remove_headers: tuple[str, ...]
 
 
 def edge(variant: VariantContext) -> MeteringEdge | None:
@@ -39,7 +38,6 @@ def edge(variant: VariantContext) -> MeteringEdge | None:
         namespace=spec.namespace,
         port=spec.port,
         set_headers=set_headers,
-        remove_headers=removed_headers(spec.mode),
     )
 
 

@@ -7,13 +7,29 @@ from models.paths import Path
 from models.picker import EndpointPicker, LatencyPredictor
 from models.problems import Problem, errors
 from models.service import Variant
-from planning.picker import config, lint
+from planning.picker import config, graph, lint
 from planning.picker.config import CUSTOM, BuiltConfig
 from planning.picker.lint import VariantFacts
 from planning.releases import PickerFacts, PredictorServers, Release
 from planning.variant import images
 from planning.variant.context import VariantContext, VariantId
 from planning.variant.kv_cache import KvCacheSettings
+
+
+@dataclass(frozen=True, slots=True)
+class PickerVerdict:
+    """Facts that follow from the text of a configuration alone."""
+
+    combination_problems: tuple[Problem, ...]
+    """Errors in the configuration that this program makes of a preset and other keys. Empty for a user's
+    configuration, in which errors are found at the places of the user."""
+    is_experimental: bool
+    """Whether the configuration declares alpha plugins, which the picker loads only with a flag."""
+    app_protocol: str | None
+    """appProtocol that the pool needs for the parsers of the configuration. None if the default is enough."""
+
+
+_NO_VERDICT = PickerVerdict((), is_experimental=False, app_protocol=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +40,8 @@ class PickerContext:
     variant_facts: VariantFacts
     built: BuiltConfig | None
     """The configuration of the picker. None if the release lacks the preset."""
-    combination_problems: tuple[Problem, ...]
-    """Errors in the configuration that this program makes of a preset and other keys. Empty for a user's
-    configuration, in which errors are found at the places of the user."""
+    verdict: PickerVerdict
+    """Facts that follow from the configuration. Empty if there is none."""
     asks_predictor: bool
     """Whether the configuration makes the picker ask a latency predictor."""
 
@@ -77,17 +92,28 @@ def _context(variant: VariantContext, others: Iterable[PickerContext]) -> Picker
     spec = variant.spec
     variant_facts = facts_of(spec, variant.release, variant.kv_cache)
     built = config.build(spec, variant.names, variant.release, variant.kv_cache)
-    problems: tuple[Problem, ...] = ()
-    if built is not None and spec.endpoint_picker.preset != CUSTOM:
-        judged = (other for other in others if other.variant.spec.endpoint_picker.preset != CUSTOM)
-        equal = (other for other in judged if (other.built, other.variant_facts) == (built, variant_facts))
+    verdict = _NO_VERDICT
+    if built is not None:
+        equal = (other for other in others if _is_twin(other, spec, built, variant_facts))
         twin = next(equal, None)
-        if twin is None:
-            problems = tuple(errors(lint.judge(Path(), built.tree, variant_facts)))
-        else:
-            problems = twin.combination_problems
+        verdict = _verdict(spec, built, variant_facts) if twin is None else twin.verdict
     asks_predictor = config.asks_predictor(spec, variant.release.picker)
-    return PickerContext(variant, variant_facts, built, problems, asks_predictor)
+    return PickerContext(variant, variant_facts, built, verdict, asks_predictor)
+
+
+def _is_twin(other: PickerContext, spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> bool:
+    """Tell whether a configuration has the verdict of another one."""
+    is_custom = spec.endpoint_picker.preset == CUSTOM
+    is_other_custom = other.spec.preset == CUSTOM
+    return is_custom == is_other_custom and (other.built, other.variant_facts) == (built, variant_facts)
+
+
+def _verdict(spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> PickerVerdict:
+    problems: tuple[Problem, ...] = ()
+    if spec.endpoint_picker.preset != CUSTOM:
+        problems = tuple(errors(lint.judge(Path(), built.tree, variant_facts)))
+    facts = variant_facts.picker
+    return PickerVerdict(problems, graph.is_experimental(built.tree, facts), graph.app_protocol(built.tree, facts))
 
 
 def facts_of(spec: Variant, release: Release, cache: KvCacheSettings) -> VariantFacts:

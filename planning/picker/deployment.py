@@ -18,7 +18,7 @@ from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
 from planning.hardware.placement import Placement
-from planning.picker import config, containers, graph, several_pickers, sizing
+from planning.picker import config, containers, several_pickers, sizing
 from planning.picker.containers import Companion
 from planning.picker.context import PickerContext
 from planning.releases import tracing
@@ -118,7 +118,7 @@ def plan(context: PickerContext) -> Picker:
     resources = sizing.resources(variant)
     return Picker(
         image=picker.image or variant.release.images.picker.ref,
-        arguments=tuple(_arguments(variant, experimental=graph.is_experimental(tree, facts))),
+        arguments=tuple(_arguments(variant, experimental=context.verdict.is_experimental)),
         env=environment.container_variables(
             generated_environment(context), environment.values(picker.env), context.path / "env"
         ),
@@ -127,7 +127,7 @@ def plan(context: PickerContext) -> Picker:
         predictor=context.predictor,
         port=picker.port,
         app_protocol=facts.service_app_protocol,
-        pool_app_protocol=graph.app_protocol(tree, facts),
+        pool_app_protocol=context.verdict.app_protocol,
         failure_mode=picker.failure_mode,
         fail_open_reason=_fail_open_reason(picker),
         rules=tuple(_rules(variant)),

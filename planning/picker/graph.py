@@ -1,6 +1,6 @@
 """An endpoint picker's configuration as a graph: plugins, profiles, and the references between them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -106,6 +106,9 @@ class Graph:
     plugins: tuple[DeclaredPlugin, ...]
     profiles: tuple[SchedulingProfile, ...]
     references: tuple[PluginReference, ...]
+    parsers: tuple[tuple[PluginReference, Plugin], ...]
+    """References to parsers that get requests, each with the facts of the parser's type. A parser that takes every path
+    leaves no requests to the parsers after it."""
     defaults: Mapping[str, str]
     """Names of plugins that the picker uses without a reference to them, each with the required group."""
     added: frozenset[str]
@@ -117,10 +120,7 @@ class Graph:
 
     def facts_of(self, name: str, facts: PickerFacts) -> Plugin:
         """Return the facts about the declared plugin called `name`, or else about the type of this name."""
-        declared = self.find(name)
-        if declared is None:
-            return facts.plugins.table.get(name, UNKNOWN)
-        return declared.facts
+        return _facts_of(name, self.find(name), facts)
 
     @property
     def handlers(self) -> tuple[DeclaredPlugin, ...]:
@@ -142,7 +142,23 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
             references += value_shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
     defaults = _default_references(config, facts)
     added = frozenset((*defaults, *_additions(config, plugins, facts)))
-    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), defaults, added)
+    return Graph(
+        path,
+        config,
+        plugins,
+        tuple(_profiles(path, config, by_name)),
+        tuple(references),
+        tuple(_used_parsers(references, by_name, facts)),
+        defaults,
+        added,
+    )
+
+
+def _facts_of(name: str, declared: DeclaredPlugin | None, facts: PickerFacts) -> Plugin:
+    """Return the facts about a declared plugin, or about the type called `name` if no plugin is declared."""
+    if declared is None:
+        return facts.plugins.table.get(name, UNKNOWN)
+    return declared.facts
 
 
 def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
@@ -242,8 +258,7 @@ def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
     """Return the appProtocol that the pool needs for the parsers of a configuration. None if the default is enough."""
     if not any(_PARSER_WORD in str(facts.config.shape.get(key)) for key in config):
         return None
-    parsers = used_parsers(parse(Path(), config, facts), facts)
-    if any(plugin.protocols == [H2C] for _, plugin in parsers):
+    if any(plugin.protocols == [H2C] for _, plugin in parse(Path(), config, facts).parsers):
         return H2C
     return None
 
@@ -255,14 +270,13 @@ def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
     return {name: value.partition("=")[0].strip().lower() not in {"false", "f", "0"} for name, _, value in parts}
 
 
-def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[PluginReference, Plugin]]:
-    """Yield every reference to a parser that gets requests, with the facts of the parser's type.
-
-    A parser that takes every path leaves no requests to the parsers after it.
-    """
-    for reference in graph.references:
+def _used_parsers(
+    references: Iterable[PluginReference], by_name: Mapping[str, DeclaredPlugin], facts: PickerFacts
+) -> Iterator[tuple[PluginReference, Plugin]]:
+    """Yield every reference to a parser that gets requests, with the facts of the parser's type."""
+    for reference in references:
         if reference.groups == ("parser",):
-            plugin = graph.facts_of(reference.name, facts)
+            plugin = _facts_of(reference.name, by_name.get(reference.name), facts)
             if "parser" in plugin.groups:
                 yield reference, plugin
                 if plugin.takes_every_path:

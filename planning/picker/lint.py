@@ -8,7 +8,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from models.trees import mapping
 from planning.picker import accepted_mistakes, start_mistakes, value_shapes
-from planning.picker.graph import H2C, DeclaredPlugin, Graph, parse, used_parsers
+from planning.picker.graph import H2C, DeclaredPlugin, Graph, parse
 from planning.picker.plugin_words import PRODUCER, SCHEDULING
 from planning.picker.start_mistakes import LoaderSetting
 from planning.picker.value_shapes import PluginReference, Reading
@@ -137,7 +137,7 @@ def _producers_in_profiles(graph: Graph) -> Iterator[Problem]:
 
 
 def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
-    used = {reference.path for reference, _ in used_parsers(graph, facts)}
+    used = {reference.path for reference, _ in graph.parsers}
     for reference in graph.references:
         plugin = facts.plugins.table.get(reference.name)
         if reference.groups == ("parser",) and reference.path not in used and plugin and "parser" in plugin.groups:
@@ -219,7 +219,7 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
 
 def _parsers(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Reject a parser for a protocol that the engine does not serve. The picker would never become healthy."""
-    for reference, plugin in used_parsers(graph, variant_facts.picker):
+    for reference, plugin in graph.parsers:
         if plugin.protocols == [H2C] and variant_facts.vllm:
             what = f"takes {H2C} only, which vllm does not serve ({reference.name})"
             yield Problem(

@@ -104,7 +104,7 @@ def _combination(context: PickerContext) -> Iterator[Problem]:
     """Yield the problems that `lint` finds in the configuration that this program makes of a preset and other keys."""
     if context.built is None:
         return
-    for problem in context.combination_problems:
+    for problem in context.verdict.combination_problems:
         path = _key_of_plugin(context.path, context.built.tree, problem.path, context.spec)
         if problem.path[:1] == (FLOW_CONTROL,):
             path = Path(*context.path, *problem.path)

@@ -22,7 +22,6 @@ from planning.picker.graph import (
     DeclaredPlugin,
     Graph,
     feature_gates,
-    used_parsers,
 )
 from planning.picker.plugin_words import SCHEDULING, example, with_article
 from planning.picker.value_combinations import DemandScope
@@ -283,7 +282,7 @@ def _protocols(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     is_discovered = isinstance(section, dict) and cast("dict[str, Any]", section).get("discovery") is not None
     if setting.app_protocol is None or is_discovered:
         return
-    for reference, plugin in used_parsers(graph, setting.facts):
+    for reference, plugin in graph.parsers:
         if plugin.protocols and setting.app_protocol not in plugin.protocols:
             what = f"does not take {setting.app_protocol}, the pool's protocol ({reference.name})"
             remedy = f"use another parser, or a pool with appProtocol {' or '.join(plugin.protocols)}"

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from models.paths import Path
 from planning.ground.cluster_facts import ParentRef
-from planning.routes.request_claims import EVERY_HOST, EXACT, RequestClaim
+from planning.routes.records import EVERY_HOST, RequestClaim
+from planning.routes.request_claims import EXACT
 
 _Key = TypeVar("_Key")
 

@@ -15,8 +15,7 @@ from models.paths import Path
 from models.problems import Problem
 from planning.ground.cluster_facts import GatewayRef, LiveRouteMatch, ParentRef
 from planning.routes import request_claims
-from planning.routes.records import PlannedRoute
-from planning.routes.request_claims import EVERY_HOST, RequestClaim
+from planning.routes.records import EVERY_HOST, PlannedRoute, RequestClaim
 
 REMEDY = "give one of the two routes another path or hostname"
 _IndexKey = tuple[tuple[str, str | int | None], ...]
@@ -88,7 +87,7 @@ def judge(routes: Iterable[PlannedRoute]) -> Iterator[Problem]:
     """
     index = ClaimIndex()
     for route in {(route.namespace, route.name): route for route in routes}.values():
-        for claim in request_claims.of_route(route):
+        for claim in route.claims:
             collision = index.collision(claim)
             index.add(claim)
             if collision is not None:

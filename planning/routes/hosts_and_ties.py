@@ -16,8 +16,8 @@ from models.problems import Problem, warning
 from planning.ground.cluster_facts import GatewayRef, ParentRef
 from planning.routes import request_claims
 from planning.routes.claim_sets import ClaimSet, covering_hosts, lowest, shorter_paths
-from planning.routes.records import PlannedRoute
-from planning.routes.request_claims import EXACT, PREFIX, RequestClaim
+from planning.routes.records import PlannedRoute, RequestClaim
+from planning.routes.request_claims import EXACT, PREFIX
 
 _Claim = tuple[RequestClaim, ParentRef, str]
 """A claim on one listener and host."""

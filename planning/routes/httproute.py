@@ -1,14 +1,15 @@
 """Plan of a service's HTTPRoute: matches, rules, mirror and timeouts."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from models.paths import Path
 from models.routing import Gateway, RouteMatch
 from planning.ground import gateways
 from planning.ground.ports import ROUTED_PORT
-from planning.interceptor.edge import edge
-from planning.routes import model_names, templates
+from planning.interceptor import edge
+from planning.routes import model_names, request_claims, templates
 from planning.routes.records import Match, Mirror, Parent, PlannedRoute, RouteBackend, RouteRule, TimeLimits
 from planning.variant.context import Contexts, VariantContext
 
@@ -21,13 +22,13 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
     variant = contexts.primary(key)
     spec = variant.service.route
     gateway = variant.gateway
-    metering = edge(variant)
     if gateway is None:
         raise ValueError("this service has no gateway")
     remove_headers = spec.remove_headers
-    if metering is not None:
-        remove_headers = (*remove_headers, *metering.remove_headers)
-    return PlannedRoute(
+    interceptor = variant.stack.interceptor
+    if interceptor is not None and variant.metered_as is not None:
+        remove_headers = (*remove_headers, *edge.removed_headers(interceptor.mode))
+    planned = PlannedRoute(
         key=key,
         namespace=variant.namespace,
         name=variant.names.base,
@@ -43,6 +44,7 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
         timeouts=timeouts(variant),
         model_names=model_names.plan(variant),
     )
+    return request_claims.with_claims(planned)
 
 
 def gateway_path(variant: VariantContext) -> Path:
@@ -99,35 +101,42 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantCo
     The primary is the last backend: a gateway that asks only one picker for a rule asks the picker of the last backend.
     """
     share = variant.share
+    target = _target(variant)
+    of_canary = None
+    if canary is not None:
+        of_canary = _target(canary)
+        if variant.metered_as is None:
+            target = _Target((_backend(canary, share.canary), _backend(variant, share.primary)), {})
+        elif share.canary:
+            # The interceptor forwards all requests of a rule to one Service, so the canary gets all of them or none.
+            target = of_canary
     planned = list[RouteRule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
-        if canary is None:
-            planned.append(_rule(variant, group, prefix))
-            continue
-        if share.headers:
-            planned.append(_rule(canary, tuple(_with_headers(match, share.headers) for match in group), prefix))
-        if variant.metered_as is not None:
-            # The interceptor forwards all requests of a rule to one Service, so the canary gets all of them or none.
-            receiver = variant
-            if share.canary:
-                receiver = canary
-            planned.append(_rule(receiver, group, prefix))
-            continue
-        backends = _backend(canary, share.canary), _backend(variant, share.primary)
-        planned.append(RouteRule(group, backends, prefix))
+        if of_canary is not None and share.headers:
+            with_headers = tuple(_with_headers(match, share.headers) for match in group)
+            planned.append(RouteRule(with_headers, of_canary.backends, prefix, of_canary.set_headers))
+        planned.append(RouteRule(group, target.backends, prefix, target.set_headers))
     return tuple(planned)
 
 
-def _rule(variant: VariantContext, matches: tuple[Match, ...], prefix: str | None) -> RouteRule:
-    """Return a rule that sends all requests to one variant."""
-    metering = edge(variant)
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Backends that get the requests of a rule, and headers that the rule sets."""
+
+    backends: tuple[RouteBackend, ...]
+    set_headers: Mapping[str, str]
+
+
+def _target(variant: VariantContext) -> _Target:
+    """Return the target of rules that send all requests to one variant."""
+    metering = edge.edge(variant)
     if metering is None:
-        return RouteRule(matches, (_backend(variant, 1),), prefix)
+        return _Target((_backend(variant, 1),), {})
     namespace = None
     if metering.namespace != variant.namespace:
         namespace = metering.namespace
     backend = RouteBackend(metering.name, 1, metering.port, namespace)
-    return RouteRule(matches, (backend,), prefix, metering.set_headers)
+    return _Target((backend,), metering.set_headers)
 
 
 def _backend(variant: VariantContext, weight: int) -> RouteBackend:

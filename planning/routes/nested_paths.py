@@ -15,8 +15,8 @@ from models.problems import Problem, warning
 from planning.ground.cluster_facts import GatewayRef, ParentRef
 from planning.routes import request_claims
 from planning.routes.claim_sets import ClaimSet, covering_hosts, shorter_paths
-from planning.routes.records import PlannedRoute
-from planning.routes.request_claims import EVERY_HOST, EXACT, PREFIX, RequestClaim
+from planning.routes.records import EVERY_HOST, PlannedRoute, RequestClaim
+from planning.routes.request_claims import EXACT, PREFIX
 
 ROOT = "/"
 UNLESS_MEANT = "use another path, unless this is meant"

@@ -1,9 +1,14 @@
 """Records of planned routing: the HTTPRoute of a service, and the objectives and aliases of a pool."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 
 from models.paths import Path
+from planning.ground.cluster_facts import LiveRouteMatch, ParentRef
+
+EVERY_HOST = "*"
+"""Host of a claim without hostnames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,29 @@ class ModelNames:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestClaim:
+    """The requests that one match of a route claims, on the hosts and listeners of the route."""
+
+    at: Path
+    """Path of the match in the configuration, or the name of a route from the cluster."""
+    holder: Path
+    """Path of the service that claims the requests, or the name of a route from the cluster."""
+    parents: tuple[ParentRef, ...]
+    hostnames: tuple[str, ...]
+    """Hosts of the requests; empty for every host."""
+    match: LiveRouteMatch
+
+    def parents_and_hosts(self) -> Iterator[tuple[ParentRef, str]]:
+        """Yield the listeners and hosts of the claim."""
+        return product(self.parents, self.hostnames or (EVERY_HOST,))
+
+    @property
+    def header_names(self) -> tuple[str, ...]:
+        """Return the names of the headers that the claim requires."""
+        return tuple(name for _, name, _ in self.match.headers)
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedRoute:
     """HTTPRoute of a service."""
 
@@ -113,6 +141,8 @@ class PlannedRoute:
     timeouts: TimeLimits | None
     model_names: ModelNames | None = None
     """Names for payload processors. None if no match of the route has a model."""
+    claims: tuple[RequestClaim, ...] = ()
+    """Requests that the route claims; see `planning.routes.request_claims`."""
 
     @property
     def paths(self) -> tuple[str, ...]:

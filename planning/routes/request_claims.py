@@ -1,50 +1,29 @@
 """Claims of routes: the requests that each match of a route takes, on the hosts and listeners of the route."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import replace
 
 from models.paths import Path
 from planning.ground.cluster_facts import GatewayRef, LiveRouteMatch, ParentRef
-from planning.routes.records import Match, PlannedRoute
+from planning.routes.records import Match, PlannedRoute, RequestClaim
 
-EVERY_HOST = "*"
-"""Host of a claim without hostnames."""
 PREFIX = "PathPrefix"
 """Type of a match of all paths below a path."""
 EXACT = "Exact"
 """Type of a match of a single path or of a single value of a header."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestClaim:
-    """The requests that one match of a route claims, on the hosts and listeners of the route."""
-
-    at: Path
-    """Path of the match in the configuration, or the name of a route from the cluster."""
-    holder: Path
-    """Path of the service that claims the requests, or the name of a route from the cluster."""
-    parents: tuple[ParentRef, ...]
-    hostnames: tuple[str, ...]
-    """Hosts of the requests; empty for every host."""
-    match: LiveRouteMatch
-
-    def parents_and_hosts(self) -> Iterator[tuple[ParentRef, str]]:
-        """Yield the listeners and hosts of the claim."""
-        return product(self.parents, self.hostnames or (EVERY_HOST,))
-
-    @property
-    def header_names(self) -> tuple[str, ...]:
-        """Return the names of the headers that the claim requires."""
-        return tuple(name for _, name, _ in self.match.headers)
-
-
 def of_routes(routes: Iterable[PlannedRoute]) -> tuple[RequestClaim, ...]:
     """Return the claims of planned routes."""
-    return tuple(claim for route in routes for claim in of_route(route))
+    return tuple(claim for route in routes for claim in route.claims)
 
 
-def of_route(route: PlannedRoute) -> Iterator[RequestClaim]:
+def with_claims(route: PlannedRoute) -> PlannedRoute:
+    """Return a planned route with its claims."""
+    return replace(route, claims=tuple(_claims(route)))
+
+
+def _claims(route: PlannedRoute) -> Iterator[RequestClaim]:
     """Yield the claims of a planned route: one for each match, and one for each match of the canary's rules."""
     of_canary = (match for rule in route.rules for match in rule.matches if match not in route.matches)
     matches = dict[LiveRouteMatch, Match]()

@@ -357,6 +357,9 @@ def _rule_count(variant: VariantContext, at: Path, rules: Sequence[RouteRule]) -
 
 
 def _rewrites(variant: VariantContext) -> Iterator[Problem]:
+    if not variant.service.rewrites:
+        return
+    served = _served_names(variant)
     seen = set[str]()
     for index, rewrite in enumerate(variant.service.rewrites):
         at = variant.path / "rewrites" / index
@@ -365,11 +368,11 @@ def _rewrites(variant: VariantContext) -> Iterator[Problem]:
         seen.add(rewrite.model)
         if len({target.weight is None for target in rewrite.targets}) > 1:
             yield Problem(at / "targets", "gives weights to some targets only", "write a weight for all, or for none")
-        yield from _targets(variant, rewrite, at)
+        yield from _targets(variant, rewrite, at, served)
 
 
-def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Problem]:
-    served = _served_names(variant)
+def _targets(variant: VariantContext, rewrite: Rewrite, at: Path, served: tuple[str, ...]) -> Iterator[Problem]:
+    """Check the targets of a rewrite, which are among the names that the engine serves (`_served_names`)."""
     seen = set[str]()
     for index, target in enumerate(rewrite.targets):
         target_path = at / "targets" / index / "model"

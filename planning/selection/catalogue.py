@@ -100,7 +100,8 @@ class ProfileTable:
         chips_per_pod = 0
         pods_per_replica = 1
         if accelerator is not None:
-            layout = devices.layout(parallelism, None, accelerator)
+            spread = devices.spread_of(parallelism, None, accelerator)
+            layout = devices.layout(spread, parallelism, None, accelerator)
             chips_per_pod = layout.chips_per_pod
             pods_per_replica = layout.pods_per_replica
         return Candidate(

@@ -23,7 +23,7 @@ class EngineContext:
     @cached_property
     def arguments(self) -> tuple[str, ...]:
         """Return the generated arguments of a replica's first pod, or of its only pod."""
-        return engine_arguments.leader_arguments(self.role)
+        return (*self._shared_arguments, *engine_arguments.leader_arguments(self.role))
 
     @cached_property
     def events_port(self) -> int | None:
@@ -33,4 +33,11 @@ class EngineContext:
     @cached_property
     def worker_arguments(self) -> tuple[str, ...]:
         """Return the generated arguments of a replica's other pods; empty if a replica is one pod."""
-        return engine_arguments.worker_arguments(self.role)
+        further = engine_arguments.worker_arguments(self.role)
+        if not further:
+            return ()
+        return (*self._shared_arguments, *further)
+
+    @cached_property
+    def _shared_arguments(self) -> tuple[str, ...]:
+        return engine_arguments.shared_arguments(self.role)

@@ -72,17 +72,21 @@ _OPTIONAL = frozenset({_JOINING_TIMEOUT, FORCED_USAGE, "--enable-prompt-tokens-d
 """Flags that are left out if the engine's version does not know them. The engine can serve without them."""
 
 
+def shared_arguments(context: RoleContext) -> tuple[str, ...]:
+    """Return the generated arguments of all pods of a replica."""
+    return _known_to(context, _arguments(context))
+
+
 def leader_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the generated arguments of a replica's first pod, or of its only pod."""
-    return _known_to(context, chain(_arguments(context), _multi_pod_arguments(context, "POD_IP")))
+    """Return the generated arguments that only a replica's first pod has; empty if a replica is one pod."""
+    return _known_to(context, _multi_pod_arguments(context, "POD_IP"))
 
 
 def worker_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the generated arguments of a replica's other pods; empty if a replica is one pod."""
+    """Return the generated arguments that only a replica's other pods have; empty if a replica is one pod."""
     if context.layout.pods_per_replica == 1:
         return ()
-    joining = _multi_pod_arguments(context, "LWS_LEADER_ADDRESS")
-    return _known_to(context, chain(_arguments(context), joining, ("--headless",)))
+    return _known_to(context, chain(_multi_pod_arguments(context, "LWS_LEADER_ADDRESS"), ("--headless",)))
 
 
 def _known_to(context: RoleContext, arguments: Iterable[str]) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
 from planning.serving import autoscaling, engine, listeners, load_balancing, memory_rules, shared_memory, version_rules
 from planning.serving.context import EngineContext
-from planning.variant import images
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -197,7 +196,7 @@ def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: Acceler
         yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
     elif role.is_custom and not is_in_image and engine_spec.image is None:
         yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
-    elif images.engine(variant.spec, role.spec, accelerator.vendor, variant.release) is None:
+    elif variant.images[role.name] is None:
         what = f"is missing, and {variant.stack.release} has no image for {accelerator.vendor}"
         yield Problem(at, what, "add the engine's image", depends_on=(role.path / "accelerator",))
     if is_in_image and engine_spec.type == "vllm":
@@ -216,7 +215,7 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.stack.release}"
-        yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
+        yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.9")
         return
     if any(role.is_custom for role in variant.roles):
         remedy = "remove it, or remove engine.type: custom"

@@ -20,7 +20,7 @@ from planning.ground.mounts import ENGINE_HOME
 from planning.ground.names import CANARY, PRIMARY, Names, names
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
-from planning.hardware.devices import Layout
+from planning.hardware.devices import Layout, Spread
 from planning.releases import Release
 from planning.releases.engine_versions import EngineVersion
 from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
@@ -114,6 +114,8 @@ class VariantContext(ConfiguredVariant):
     """Facts of the stack's release channel."""
     classes: Mapping[str, AcceleratorClass]
     """All accelerator classes of the stack, by name."""
+    images: Mapping[str, str | None]
+    """Image of the engine of each role, by name of the role. None if the channel has no image for the accelerator."""
     kv_cache: KvCacheSettings
     share: Share
     """Shares of the primary and the canary in the service's requests."""
@@ -322,11 +324,11 @@ def resolve(
             if accelerator is None:
                 continue
             identity = RoleId(context.id, role.name)
-            problems = tuple(hardware.layout_problems(role.path, role.spec, accelerator))
+            resolved, problems = _judged_role(context, role, accelerator)
             if problems:
                 unsound[identity] = problems
-            if all(problem.explicit_only for problem in problems):
-                roles[identity] = _role(context, role)
+            if resolved is not None:
+                roles[identity] = resolved
     return Contexts(contexts, roles, unsound)
 
 
@@ -335,7 +337,8 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
     spec = variant.spec
     service = variant.service
     cache = kv_cache.plan(spec, release)
-    cache_generation = generation.name_of(spec, stack, release, classes, cache.block_size)
+    images_of = {role.name: _image(spec, role.spec, release, classes) for role in variant.roles}
+    cache_generation = generation.name_of(spec, stack, release, images_of, cache.block_size)
     return VariantContext(
         key=variant.key,
         variant_name=variant.variant_name,
@@ -347,18 +350,37 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
         names=names(variant.namespace, service.name or variant.key, variant.variant_name, cache_generation),
         release=release,
         classes=classes,
+        images=images_of,
         kv_cache=cache,
         share=canary.share(service.canary),
         metered_as=resource_id(service, variant.key, stack),
     )
 
 
-def _role(context: VariantContext, role: RoleSpecAt) -> RoleContext:
-    """Return the context of a role whose class is known and whose layout is valid."""
+def _image(spec: Variant, role: Role, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
+    """Return the image of a role's engine. The name of an unknown class counts as that of a vendor."""
+    accelerator = classes.get(role.accelerator)
+    vendor = role.accelerator if accelerator is None else accelerator.vendor
+    return images.engine(spec, role, vendor, release)
+
+
+def _judged_role(
+    context: VariantContext, role: RoleSpecAt, accelerator: AcceleratorClass
+) -> tuple[RoleContext | None, tuple[Problem, ...]]:
+    """Return the context of a role whose class is known, or None for an invalid layout; and problems of the layout."""
+    spread = devices.spread_of(role.spec.parallelism, role.spec.accelerator_memory, accelerator)
+    problems = tuple(hardware.layout_problems(role.path, role.spec, accelerator, spread))
+    if not all(problem.explicit_only for problem in problems):
+        return None, problems
+    return _role(context, role, spread), problems
+
+
+def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleContext:
+    """Return the context of a role whose class is known and whose layout is valid. `spread` are a replica's sizes."""
     spec = role.spec
     accelerator = context.classes[spec.accelerator]
-    layout = devices.layout(spec.parallelism, spec.accelerator_memory, accelerator)
-    image = images.engine(context.spec, spec, accelerator.vendor, context.release)
+    layout = devices.layout(spread, spec.parallelism, spec.accelerator_memory, accelerator)
+    image = context.images[role.name]
     version = None
     if role.is_custom:
         layout = replace(layout, ports=1)

@@ -22,8 +22,7 @@ from models.role import Role
 from models.service import Variant
 from models.stack import Stack
 from models.storage import Dedicated, Existing, Shared, Storage
-from planning.ground import environment
-from planning.hardware.accelerators import AcceleratorClass
+from planning.ground import environment, labels
 from planning.releases import Release
 from planning.variant import images
 
@@ -31,29 +30,31 @@ _DIGITS = 5
 
 
 def name_of(
-    spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass], block_size: int | None
+    spec: Variant, stack: Stack, release: Release, images_of: Mapping[str, str | None], block_size: int | None
 ) -> str | None:
-    """Return the name of a variant's generation: five hexadecimal digits. `block_size` is that of the KV cache.
+    """Return the name of a variant's generation: five hexadecimal digits.
+
+    `images_of` are the images of the engines by name of the role. `block_size` is that of the KV cache.
 
     The name is None if the variant has no prefill, because then no cache is transferred. The name is also None if both
     roles have the rollout `Recreate`, because then all old pods end before new pods start.
     """
     if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
         return None
-    text = json.dumps(identity(spec, stack, release, classes, block_size), sort_keys=True)
+    text = json.dumps(identity(spec, stack, release, images_of, block_size), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def identity(
-    spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass], block_size: int | None
+    spec: Variant, stack: Stack, release: Release, images_of: Mapping[str, str | None], block_size: int | None
 ) -> dict[str, Any]:
-    """Return the settings from which the hash is made.
+    """Return the settings from which the hash is made. The parameters are those of `name_of`.
 
     Each role has its own settings, below the name of the role. Pods of one role and one generation have equal settings.
     """
-    roles: dict[str, Role] = {"decode": spec}
+    roles: dict[str, Role] = {labels.DECODE: spec}
     if spec.prefill is not None:
-        roles["prefill"] = spec.prefill
+        roles[labels.PREFILL] = spec.prefill
     model = spec.model
     return {
         "model": {
@@ -64,7 +65,7 @@ def identity(
         },
         "blockSize": block_size,
         "connector": spec.kv_cache.connector,
-        **{name: _role_identity(spec, role, release, classes) for name, role in roles.items()},
+        **{name: _role_identity(spec, role, release, images_of[name]) for name, role in roles.items()},
     }
 
 
@@ -88,15 +89,11 @@ def _lora_sources(spec: Variant) -> dict[str, str]:
     return {name: adapter.identity for name, adapter in lora.adapters.items()}
 
 
-def _role_identity(
-    spec: Variant, role: Role, release: Release, classes: Mapping[str, AcceleratorClass]
-) -> dict[str, object]:
-    accelerator = classes.get(role.accelerator)
-    vendor = role.accelerator if accelerator is None else accelerator.vendor
+def _role_identity(spec: Variant, role: Role, release: Release, image: str | None) -> dict[str, object]:
     neutral = frozenset(release.engine.neutral_flags)
     args = [token for flag in flags.parse(role.engine.args) if flag.switch not in neutral for token in flag.tokens]
     return {
-        "image": images.identity(spec, role, vendor, release),
+        "image": images.identity(spec, image),
         "accelerator": role.accelerator,
         "parallelism": _parallelism(role),
         "acceleratorMemory": role.accelerator_memory,

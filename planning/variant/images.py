@@ -27,15 +27,15 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
     return default.ref
 
 
-def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
-    """Return the engine's image as it enters names and hashes of objects.
+def identity(spec: Variant, image: str | None) -> str | None:
+    """Return the engine's image as it enters names and hashes of objects. `image` is the result of `engine`.
 
     An image with weights counts as the user wrote it until the digest in the lock file changes, and then with the
     changed digest. So the first lock file changes no name of an object.
     """
     if scheme(spec.model.source) == "image":
         return place(spec.model.identity)
-    return engine(spec, role, vendor, release)
+    return image
 
 
 def version(image: str | None, vendor: str, release: Release) -> EngineVersion | None:

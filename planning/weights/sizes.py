@@ -16,7 +16,6 @@ from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated
 from planning.ground.cluster_facts import Unknown
-from planning.ground.names import PRIMARY
 from planning.variant.context import configured_variants
 from planning.weights.claims import cache_of
 
@@ -47,6 +46,16 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeQuestions:
+    """Questions about the sizes of weights, by the path of the cache or of the model in the configuration."""
+
+    of_all: Mapping[Path, Wanted]
+    """Questions of all caches and models whose size is needed."""
+    asked: Mapping[Path, Wanted]
+    """Questions to ask. A canary's question is left out if it is that of its primary."""
+
+
+@dataclass(frozen=True, slots=True)
 class Size:
     """The size of a source."""
 
@@ -73,13 +82,20 @@ AnyVariant = TypeVar("AnyVariant", Service, Canary)
 Sized = TypeVar("Sized", Model, Cache)
 
 
-def questions(loaded: Loaded) -> dict[Path, Wanted]:
-    """Return the questions of a stack, by the path of the source in the configuration.
+def questions(loaded: Loaded) -> SizeQuestions:
+    """Return the questions of a stack.
 
-    A source with a mistake gets no question. Loading has replaced the mistake with an example or a default, so the
-    question would go to somebody else's server, with the user's credentials.
+    A source with a mistake is not asked. Loading has replaced the mistake with an example or a default, so the question
+    would go to somebody else's server, with the user's credentials.
     """
-    return {at: question for at, question in _questions(loaded.stack) if not _is_mistaken(at, loaded)}
+    of_all = dict(_questions(loaded.stack))
+    asked = {at: question for at, question in of_all.items() if not _is_of_primary(at, of_all)}
+    return SizeQuestions(of_all, {at: question for at, question in asked.items() if not _is_mistaken(at, loaded)})
+
+
+def _is_of_primary(at: Path, of_all: Mapping[Path, Wanted]) -> bool:
+    """Tell whether the model of a canary has the question of its primary's model."""
+    return at[-2:] == ("canary", "model") and of_all.get(at.parent.parent / "model") == of_all[at]
 
 
 def _is_mistaken(at: Path, loaded: Loaded) -> bool:
@@ -94,13 +110,8 @@ def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
         question = cache_question(cache)
         if question is not None:
             yield Path("caches", key), question
-    of_primaries = dict[str, Wanted | None]()
     for variant in configured_variants(stack):
         question = variant_question(variant.spec)
-        if variant.variant_name == PRIMARY:
-            of_primaries[variant.key] = question
-        elif question == of_primaries[variant.key]:
-            continue
         if question is not None:
             yield variant.path / "model", question
 
@@ -134,16 +145,16 @@ def variant_question(spec: Variant) -> Wanted | None:
 
 
 def with_answers(
-    loaded: Loaded, asked: Mapping[Path, Wanted], answers: Mapping[Wanted, Answer]
+    loaded: Loaded, questions: SizeQuestions, answers: Mapping[Wanted, Answer]
 ) -> tuple[Loaded, list[Problem]]:
     """Return the configuration with the sizes from the answers, and warnings about sources without an answer.
 
-    `asked` are the questions of the configuration. An `Unusable` source becomes a problem of the configuration.
+    `questions` are those of the configuration. An `Unusable` source becomes a problem of the configuration.
     """
     sizes = dict[Wanted, str]()
     problems = list[Problem]()
     warnings = list[Problem]()
-    for path, question in asked.items():
+    for path, question in questions.asked.items():
         match answers.get(question):
             case Size(bytes=size, packed=False):
                 sizes[question] = str(size)
@@ -156,33 +167,36 @@ def with_answers(
                 warnings.append(warning(path, reason))
             case None:
                 pass
-    stack = _with_sizes(loaded.stack, sizes)
+    sizes_at = {at: sizes[question] for at, question in questions.of_all.items() if question in sizes}
+    stack = _with_sizes(loaded.stack, sizes_at)
     return replace(loaded, stack=stack, problems=(*loaded.problems, *problems)), warnings
 
 
-def _with_sizes(stack: Stack, sizes: Mapping[Wanted, str]) -> Stack:
-    caches = {key: _with_size(cache, cache_question(cache), sizes) for key, cache in stack.caches.items()}
-    services = {key: _service_with_sizes(service, stack, sizes) for key, service in stack.services.items()}
+def _with_sizes(stack: Stack, sizes: Mapping[Path, str]) -> Stack:
+    caches = {key: _with_size(cache, sizes.get(Path("caches", key))) for key, cache in stack.caches.items()}
+    services = {key: _service_with_sizes(key, service, stack, sizes) for key, service in stack.services.items()}
     return stack.model_copy(update={"caches": caches, "services": services})
 
 
-def _service_with_sizes(service: Service, stack: Stack, sizes: Mapping[Wanted, str]) -> Service:
-    sized = _variant_with_size(service, stack, sizes)
+def _service_with_sizes(key: str, service: Service, stack: Stack, sizes: Mapping[Path, str]) -> Service:
+    at = Path("services", key)
+    sized = _variant_with_size(at, service, stack, sizes)
     if service.canary is None:
         return sized
-    return sized.model_copy(update={"canary": _variant_with_size(service.canary, stack, sizes)})
+    canary = _variant_with_size(at / "canary", service.canary, stack, sizes)
+    return sized.model_copy(update={"canary": canary})
 
 
-def _variant_with_size(spec: AnyVariant, stack: Stack, sizes: Mapping[Wanted, str]) -> AnyVariant:
-    question = variant_question(spec)
-    cache = stack.caches.get(cache_of(spec) or "")
-    if cache is not None:
-        question = cache_question(cache)
-    return spec.model_copy(update={"model": _with_size(spec.model, question, sizes)})
+def _variant_with_size(at: Path, spec: AnyVariant, stack: Stack, sizes: Mapping[Path, str]) -> AnyVariant:
+    weights_at = at / "model"
+    cache = cache_of(spec)
+    if cache is not None and cache in stack.caches:
+        weights_at = Path("caches", cache)
+    return spec.model_copy(update={"model": _with_size(spec.model, sizes.get(weights_at))})
 
 
-def _with_size(spec: Sized, question: Wanted | None, sizes: Mapping[Wanted, str]) -> Sized:
-    """Return a spec with the answer to a question as its size, unless the configuration states a size."""
-    if question is None or spec.size is not None or question not in sizes:
+def _with_size(spec: Sized, size: str | None) -> Sized:
+    """Return a spec with a size, unless the configuration states a size or no size is known."""
+    if size is None or spec.size is not None:
         return spec
-    return spec.model_copy(update={"size": sizes[question]})
+    return spec.model_copy(update={"size": size})

@@ -11,6 +11,7 @@ from composition import Composition, Given, compose
 from models import cleartext
 from models.load import load
 from planning.ground.cluster_facts import NOTHING_READ
+from planning.hardware import accelerators, devices
 from tests.support.calls import record, repetitions
 from tests.support.stacks import NAME, tree
 from tests.support.stacks.varied import VARIED
@@ -19,57 +20,48 @@ ORDER = ("models", "planning", "manifests", "judging")
 """Rooms in the order of the walk. `facts` is asked wherever a step needs an answer."""
 EXAMPLES = ("canary", "devices", "metered", "multi-node", "network-policies", "profile", "routes", "shared-weights")
 FURTHER = ("apart", "ranked")
+_ENDS = "flows of several pods have the same end"
+_FETCHED = "a rule reads a Job's variables without those of the user, of which these Jobs have none"
+_FOLLOWED = "pods have a hash of their device claim, which is an object of its own"
+_GRANTED = "a Role and its binding have the same metadata"
+_LAYERS = "a value of the configuration goes into several merged trees"
+_LINE = "an image is looked up for an error of its settings, and for a warning of the plan"
+_MODEL = "roles of a variant, or profiles of a service, have the same model"
+_ORDER = "several objects of an owner have the same predecessors"
+_PODS = "leader and workers of a replica have equal parts"
+_PRIVILEGES = "a cluster's namespaces have to admit what is found, and a namespace of the stack refuses it"
+_RELEASE = "several variants have the same part of the release"
+_SHAPE = "the release repeats a shape, and pickers of several variants are judged by it"
+_STAGES = "a later stage of a selection asks it again of the profiles that an earlier one has left"
+_TEXTS = "each variant searches its preset for a URL, and its file for texts to quote"
+_TRIED = "a profile is tried, and then the service that has it"
 REPEATED = {
-    "judging.pod_rules._context",
-    "judging.pod_security.findings",
-    "manifests.network._peers",
-    "manifests.pods._variable",
-    "manifests.pods._volumes",
-    "manifests.pods.affinity",
-    "manifests.pods.fetching",
-    "manifests.serving._claim_spec",
-    "models.layers._copy_below",
-    "models.layers.copy_value",
-    "planning.fit.cache.groups",
-    "planning.fit.memory.fits",
-    "planning.fit.served.request",
-    "planning.fit.served.source_of",
-    "planning.ground.flows._ends",
-    "planning.ground.lifecycle.wait_seconds",
-    "planning.ground.marks.with_mark",
-    "planning.ground.order._Order._before",
-    "planning.ground.yaml_text.texts",
-    "planning.hardware.accelerators._classes",
-    "planning.hardware.devices.layout",
-    "planning.hardware.devices.spread_of",
-    "planning.hardware.nodes.of_class",
-    "planning.interceptor.edge.edge",
-    "planning.interceptor.facts.Facts.line_of",
-    "planning.picker.config._with_flow_control",
-    "planning.picker.config._with_weights",
-    "planning.picker.graph._declared_types",
-    "planning.picker.graph._shape",
-    "planning.picker.graph.app_protocol",
-    "planning.picker.graph.used_parsers",
-    "planning.picker.value_combinations._fits",
-    "planning.picker.value_combinations._values",
-    "planning.picker.value_shapes.without_constraints",
-    "planning.refusals.values.one_of",
-    "planning.releases.engine_versions.of_image",
-    "planning.routes.request_claims.of_route",
-    "planning.routes.rules._served_names",
-    "planning.selection.fleet.Fleet.nodes",
-    "planning.selection.stages.StageFacts.nodes",
-    "planning.selection.stages.preferred_place",
-    "planning.serving.engine_arguments._arguments",
-    "planning.variant.images.engine",
-    "planning.weights.claims.fetch",
-    "planning.weights.sizes.variant_question",
-    "planning.weights.sources.plan",
+    "judging.pod_security.findings": _PRIVILEGES,
+    "manifests.network._peers": _ENDS,
+    "manifests.pods._variable": _PODS,
+    "manifests.pods._volumes": _PODS,
+    "manifests.pods.affinity": _PODS,
+    "manifests.pods.fetching": _PODS,
+    "manifests.serving._claim_spec": _FOLLOWED,
+    "models.layers._copy_below": _LAYERS,
+    "models.layers.copy_value": _LAYERS,
+    "planning.fit.cache.groups": _MODEL,
+    "planning.fit.memory.fits": _TRIED,
+    "planning.fit.served.source_of": _MODEL,
+    "planning.ground.flows._ends": _ENDS,
+    "planning.ground.marks.with_mark": _GRANTED,
+    "planning.ground.order._Order._before": _ORDER,
+    "planning.ground.yaml_text.texts": _TEXTS,
+    "planning.interceptor.facts.Facts.line_of": _LINE,
+    "planning.picker.config._with_flow_control": _RELEASE,
+    "planning.picker.value_combinations._fits": _RELEASE,
+    "planning.picker.value_shapes.without_constraints": _SHAPE,
+    "planning.releases.engine_versions.of_image": _RELEASE,
+    "planning.selection.stages.StageFacts.nodes": _STAGES,
+    "planning.selection.stages.preferred_place": _STAGES,
+    "planning.weights.claims.fetch": _FETCHED,
 }
-"""Functions that do the same work again. Some decide twice; others meet equal values of two variants or pods.
-
-None may come to them, and whoever mends a function removes it here."""
+"""Functions that do the same work again, with the reason. None may come to them, and whoever mends one removes it."""
 _AWAITED = "what is awaited depends on the cluster, whose facts are read for the needs of the rendered objects"
 _LISTING = "says what a component or an object is"
 _SELECTION = "a service whose profile is selected is loaded with it"
@@ -127,7 +119,7 @@ def steps(calls):
 
 def test_no_function_does_the_same_work_twice():
     repeated = {call.function for calls in walks().values() for call, _ in repetitions(calls)}
-    assert repeated == REPEATED
+    assert repeated == REPEATED.keys()
 
 
 def test_the_walk_returns_to_no_room_without_a_reason():
@@ -154,6 +146,29 @@ def test_equal_specs_of_two_services_are_not_the_same_work():
     plans = [call for call in calls if call.function == "planning.serving.workload.plan"]
     assert len(plans) > 1
     assert not [call for call, _ in repetitions(calls) if call in plans]
+
+
+def test_a_default_of_two_services_is_not_the_same_work_and_their_release_is():
+    calls = record(lambda: planning.plan(load(tree(a={}, b={}), ()), NAME))
+    functions = [call.function for call in calls]
+    repeated = {call.function for call, _ in repetitions(calls)}
+    both = {"planning.hardware.devices.spread_of", "planning.releases.engine_versions.of_image"}
+    assert {function: functions.count(function) for function in both} == dict.fromkeys(both, 2)
+    assert repeated & both == {"planning.releases.engine_versions.of_image"}
+
+
+def test_a_default_that_no_subject_tells_apart_is_the_same_work():
+    spec = load(tree(), ()).stack.services["qwen"]
+    cls = accelerators.classes({})[spec.accelerator]
+    spread = devices.spread_of(spec.parallelism, None, cls)
+
+    def twice():
+        devices.layout(spread, spec.parallelism, None, cls)
+        devices.layout(spread, spec.parallelism, None, cls)
+
+    assert [(call.function, times) for call, times in repetitions(record(twice))] == [
+        ("planning.hardware.devices.layout", 2)
+    ]
 
 
 def test_a_generator_is_one_call_however_many_values_it_yields():

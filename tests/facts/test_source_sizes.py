@@ -214,7 +214,7 @@ def test_an_empty_prefix_is_a_mistake_of_each_that_claims_it(moto, bucket):
 def test_a_written_size_asks_nobody(moto, bucket):
     stack = claiming(moto, bucket, "llama", size="5Gi")
     stack["caches"]["weights"]["size"] = "4Gi"
-    assert questions(load(stack)) == {}
+    assert questions(load(stack)).asked == {}
 
 
 @pytest.mark.usefixtures("credentials")

@@ -82,19 +82,23 @@ def repetitions(calls: list[Call]) -> Iterator[tuple[Call, int]]:
     """Yield the first of several calls that do the same work, and how many they are.
 
     The same work is done for the same records of configuration or the same trees, with equal other arguments; equal
-    specs of two services are not the same. What a repeated call calls in its turn is no repetition of its own.
+    specs of two services are not the same, nor are defaults that two services share. What a repeated call calls in its
+    turn is no repetition of its own.
     """
     keys = _Keys()
-    first = dict[Any, Call]()
+    works = dict[Hashable, list[Call]]()
     again = set[Call]()
     times = dict[Call, int]()
     for call in calls:
         if call.caller in again:
             again.add(call)
         elif _works(call.code) and (key := keys.of_call(call)) is not None:
-            original = first.setdefault(key, call)
+            equal = works.setdefault(key, [])
+            original = next((earlier for earlier in equal if not keys.are_apart(earlier, call)), call)
             times[original] = times.get(original, 0) + 1
-            if original is not call:
+            if original is call:
+                equal.append(call)
+            else:
                 again.add(call)
     yield from ((call, count) for call, count in times.items() if count > 1)
 
@@ -119,8 +123,23 @@ class _Keys:
 
     def of_call(self, call: Call) -> Hashable | None:
         """Return the key of a call; None if it has neither a spec nor a tree."""
-        keys = tuple(self._of(argument) for argument in call.arguments)
+        keys = self._of_all(call)
         return (call.code, keys) if _has_identity(keys) else None
+
+    def are_apart(self, first: Call, second: Call) -> bool:
+        """Tell whether two calls with equal arguments are about two subjects that happen to be equal.
+
+        They are if an argument is a default or not the very same object, and one function leads to both of them with
+        other arguments, as for two variants or pods.
+        """
+        pairs = zip(first.arguments, second.arguments, strict=True)
+        if all(_is_plain(value) or (value is equal and not _is_default(value)) for value, equal in pairs):
+            return False
+        above, below = _fork(first, second)
+        return above.code is below.code and self._of_all(above) != self._of_all(below)
+
+    def _of_all(self, call: Call) -> Hashable:
+        return tuple(self._of(argument) for argument in call.arguments)
 
     def _of(self, value: Any) -> Hashable:
         known = self._known.get(id(value))
@@ -129,10 +148,8 @@ class _Keys:
         return known
 
     def _made(self, value: Any) -> Hashable:
-        if isinstance(value, BaseModel) and not value.model_fields_set:
-            return type(value), value.model_dump_json()
-        if isinstance(value, Mapping | list) and not value:
-            return type(value)
+        if _is_default(value):
+            return type(value), value.model_dump_json() if isinstance(value, BaseModel) else ""
         if isinstance(value, BaseModel | Mapping | list):
             return _Identity(id(value))
         if is_dataclass(value):
@@ -144,3 +161,32 @@ class _Keys:
 
 def _has_identity(key: Hashable) -> bool:
     return isinstance(key, _Identity) or (isinstance(key, tuple) and any(_has_identity(item) for item in key))
+
+
+def _is_default(value: object) -> bool:
+    """Tell whether a value is a spec without a field that a user set, or an empty tree. Many specs share it."""
+    if isinstance(value, BaseModel):
+        return not value.model_fields_set
+    return isinstance(value, Mapping | list) and not value
+
+
+def _is_plain(value: object) -> bool:
+    """Tell whether a value is a text, a number or None, which is never the record of a subject."""
+    return value is None or isinstance(value, str | int | float)
+
+
+def _fork(first: Call, second: Call) -> tuple[Call, Call]:
+    """Return the calls that lead to two calls, below the last call that leads to both; or the two calls."""
+    above = _with_callers(first)
+    below = _with_callers(second)
+    pairs = zip(reversed(above), reversed(below), strict=False)
+    return next(((left, right) for left, right in pairs if left is not right), (first, second))
+
+
+def _with_callers(call: Call | None) -> list[Call]:
+    """Return a call, its caller, the caller of the caller, and so on."""
+    calls = list[Call]()
+    while call is not None:
+        calls.append(call)
+        call = call.caller
+    return calls

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from models.paths import Path
 from models.vocabulary import amount
-from planning.hardware import rules
-from tests.support.stacks.accelerators import SHIPPED, a_class, a_role, layout, refused
+from tests.support.stacks.accelerators import SHIPPED, a_class, a_role, layout, layout_problems, refused
 
 # Devices of a pod
 
@@ -279,9 +278,8 @@ def test_mistakes_of_memory_and_of_parallelism_are_reported_together():
 
 
 def test_a_verdict_is_void_where_what_it_read_is_itself_mistaken():
-    (problem,) = rules.layout_problems(
-        Path("services", "qwen", "prefill"), a_role("nvidia", memory="80Gi"), SHIPPED["nvidia"]
-    )
+    role = a_role("nvidia", memory="80Gi")
+    (problem,) = layout_problems(Path("services", "qwen", "prefill"), role, SHIPPED["nvidia"])
     assert {
         "services.qwen.accelerator",
         "services.qwen.prefill.parallelism.tensor",

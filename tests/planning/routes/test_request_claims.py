@@ -1,7 +1,7 @@
 """Requests that a planned route claims on its gateway."""
 
 from planning.routes import request_claims
-from planning.routes.request_claims import EVERY_HOST
+from planning.routes.records import EVERY_HOST
 from tests.support.stacks.route_records import route
 
 

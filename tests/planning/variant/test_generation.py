@@ -10,19 +10,20 @@ from hypothesis import strategies as st
 from models import flags
 from models.load import load
 from planning.ground import labels
-from planning.hardware import accelerators
 from planning.releases import channel, channels
+from planning.resolve import resolve
 from planning.variant import generation, kv_cache
 from tests.support.stacks import SERVICE, exactly, plan, rendered, tree
 from tests.support.stacks.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 
-RELEASE = channel("llm-d-0.10")
+RELEASE = channel("llm-d-0.9")
 VERIFY = {"type": "key", "secret": "cosign"}
 HPA = {"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
 KIT = SERVICE["model"]
 S3 = {"name": "org/model", "source": "s3://bucket/model"}
 SURGE = {"type": "RollingUpdate", "maxSurge": 1}
 RECREATE = {"rollout": {"type": "Recreate"}}
+IMAGES = {labels.DECODE: "registry.example/engine:v1", labels.PREFILL: "registry.example/engine:v1"}
 LORA = {"adapters": {"sql": {"source": "hf://org/sql"}}}
 CONTAINER = {"containers": [{"name": "vllm", "tty": True}]}
 PATCH = {"spec": {"template": {"spec": CONTAINER}}}
@@ -35,7 +36,7 @@ def of(service=None, **stack):
 
 def identity(service):
     stack = load(tree(qwen={"prefill": {}, **service})).finish()
-    return generation.identity(stack.services["qwen"], stack, RELEASE, accelerators.classes({}), 64)
+    return generation.identity(stack.services["qwen"], stack, RELEASE, IMAGES, 64)
 
 
 def args(*given_args):
@@ -148,19 +149,18 @@ def test_weights_from_another_place_are_another_generation(kind):
 def test_a_neutral_flag_makes_none(name):
     value = '={"a":1}' if name in RELEASE.engine.json_flags else "=1"
     flagged, plain = (load(tree(qwen={"prefill": {}, **service})).stack for service in (args(f"{name}{value}"), {}))
-    classes = accelerators.classes({})
     with_flag, without_flag = (
-        generation.name_of(each.services["qwen"], each, RELEASE, classes, 64) for each in (flagged, plain)
+        generation.name_of(each.services["qwen"], each, RELEASE, IMAGES, 64) for each in (flagged, plain)
     )
     assert with_flag == without_flag
 
 
 def test_another_release_is_another_generation_only_by_its_image():
     custom_engine = {"image": "registry.example/engine:v1"}
-    stack, classes = load(tree(qwen={"prefill": {}, "engine": custom_engine})).stack, accelerators.classes({})
-    spec = stack.services["qwen"]
-    found = [generation.identity(spec, stack, channel(name), classes, 64) for name in channels()]
-    assert [cache_identity["decode"]["image"] for cache_identity in found] == [custom_engine["image"]] * len(found)
+    service = {"prefill": {"engine": custom_engine}, "engine": custom_engine}
+    stacks = (load(tree(qwen=service) | {"release": name}).stack for name in channels())
+    contexts = [resolve(stack).contexts.primary("qwen") for stack in stacks]
+    assert [context.images[labels.DECODE] for context in contexts] == [custom_engine["image"]] * len(channels())
 
 
 @pytest.mark.parametrize("name", channels())

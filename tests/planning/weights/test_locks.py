@@ -54,7 +54,9 @@ def serving(source, **service):
 def applied(stack, lock):
     """Apply a lock and plan the stack, without asking any source."""
     result = locks.apply(load(stack), lock, "dev")
-    assert all(each in result.answers or each.source.startswith("hf:") for each in questions(result.loaded).values())
+    assert all(
+        each in result.answers or each.source.startswith("hf:") for each in questions(result.loaded).asked.values()
+    )
     loaded, warnings = add_sizes(result.loaded, known=result.answers)
     plan = planning.plan(loaded, NAME)
     everything = [each.manifest for each in objects(render(plan))]

@@ -17,7 +17,7 @@ def stack(model, storage=DEDICATED, **more):
 
 def asked(whole):
     """Return the sources that are asked for a size, from a configuration with or without mistakes."""
-    return sorted(question.source for question in questions(load(whole)).values())
+    return sorted(question.source for question in questions(load(whole)).asked.values())
 
 
 @pytest.mark.parametrize("model", [S3, KIT])

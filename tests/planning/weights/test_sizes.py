@@ -40,7 +40,7 @@ def test_a_canary_of_another_source_does_not_inherit_the_size_of_the_claim():
 def test_the_size_of_a_canarys_other_source_is_asked_for():
     """See defects A28."""
     loaded = load(tried(DEDICATED, model={"source": "s3://bucket/n"}))
-    (question,) = questions(loaded).values()
+    (question,) = questions(loaded).asked.values()
     assert question.source == "s3://bucket/n"
     answered, _ = with_answers(loaded, questions(loaded), {question: Size(60 * 2**30, None)})
     assert planning.plan(answered, NAME).services[0].canary.storage.claim.size == "66Gi"
@@ -56,7 +56,7 @@ def test_a_canary_of_another_source_does_not_inherit_the_limit_of_the_volume():
 def test_a_canary_that_repeats_the_source_keeps_the_size():
     stack = tried({"type": "dedicated"}, model={"source": "s3://bucket/m"})
     assert sizes(rendered(stack)) == ["18Gi"]
-    assert questions(load(stack)) == {}
+    assert questions(load(stack)).asked == {}
 
 
 def test_a_size_that_a_canary_writes_itself_is_its_own():
@@ -85,7 +85,7 @@ def test_a_service_and_its_cache_do_not_contradict_each_other():
 
 def test_a_service_does_not_contradict_what_the_source_of_its_cache_tells():
     loaded = load(cached({"m": {"source": "s3://bucket/m"}}, size="50Gi"))
-    (question,) = questions(loaded).values()
+    (question,) = questions(loaded).asked.values()
     answered, _ = with_answers(loaded, questions(loaded), {question: Size(5 * 2**30, None)})
     with pytest.raises(ConfigError, match=r"services\.qwen\.model\.size: differs from the size of caches\.m"):
         planning.plan(answered, NAME)

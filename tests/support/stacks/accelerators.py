@@ -23,11 +23,14 @@ def a_role(accelerator="own", memory=None, **parallelism):
 
 
 def layout(cls, memory=None, **parallelism):
-    return devices.layout(Parallelism.model_validate(parallelism), memory, cls)
+    spec = Parallelism.model_validate(parallelism)
+    return devices.layout(devices.spread_of(spec, memory, cls), spec, memory, cls)
 
 
 def refused(cls, accelerator="own", memory=None, **parallelism):
-    return [
-        str(problem)
-        for problem in rules.layout_problems(Path("services", "qwen"), a_role(accelerator, memory, **parallelism), cls)
-    ]
+    role = a_role(accelerator, memory, **parallelism)
+    return list(map(str, layout_problems(Path("services", "qwen"), role, cls)))
+
+
+def layout_problems(at, role, cls):
+    return rules.layout_problems(at, role, cls, devices.spread_of(role.parallelism, role.accelerator_memory, cls))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from models.paths import Path
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, LiveRouteMatch, ParentRef
+from planning.routes import request_claims
 from planning.routes.records import Match, Parent, PlannedRoute, RouteRule
 
 GROUP, KIND = "gateway.networking.k8s.io", "Gateway"
@@ -24,12 +25,13 @@ def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), cana
         rules.insert(
             0, RouteRule(tuple(Match(match.path, {**match.headers, **canary}, match.at) for match in matches), (), "/")
         )
-    return PlannedRoute(
+    planned = PlannedRoute(
         key=key, namespace="models", name=key, parent=Parent(GROUP, KIND, provider="istio", **whole),
         gateway_at=Path("gateway"),
         hostnames=tuple(hostnames), matches=matches, rules=tuple(rules), annotations={}, set_headers={},
         remove_headers=(), mirror=None, timeouts=None,
     )  # fmt: skip
+    return request_claims.with_claims(planned)
 
 
 def live(name, path="/models/qwen", kind="PathPrefix", headers=(), hostnames=(), **more):
