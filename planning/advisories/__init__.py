@@ -5,6 +5,6 @@ A service meets an advisory if its engine has an affected version, and the servi
 
 from planning.advisories.rules import judge
 from planning.advisories.table import Advisory, affecting, is_known
-from planning.advisories.verdicts import exposures
+from planning.advisories.verdicts import Exposure, exposure
 
-__all__ = ["Advisory", "affecting", "exposures", "is_known", "judge"]
+__all__ = ["Advisory", "Exposure", "affecting", "exposure", "is_known", "judge"]

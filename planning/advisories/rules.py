@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from models.paths import Path
 from models.problems import SEVERITIES, Problem, gap
 from models.stack import Stack
-from planning.advisories import table, verdicts
+from planning.advisories import table
 from planning.advisories.table import Advisory, AdvisoryCondition
+from planning.advisories.verdicts import Exposure
 from planning.releases import engine_versions
 from planning.variant.context import RoleContext
 
@@ -30,7 +31,7 @@ class _Exposed:
         return next(iter(self.roles.values()))
 
 
-def judge(stack: Stack, roles: Collection[RoleContext]) -> Iterator[Problem]:
+def judge(stack: Stack, exposures: Collection[Exposure]) -> Iterator[Problem]:
     """Yield one problem for each image and each condition that roles with this image meet.
 
     An advisory that every service meets is reported of the release channel's own images only if the check is strict.
@@ -39,22 +40,24 @@ def judge(stack: Stack, roles: Collection[RoleContext]) -> Iterator[Problem]:
     mode = stack.checks.advisories
     if mode == "skip":
         return
-    for group in _groups(roles, is_strict=mode == "strict"):
+    for group in _groups(exposures, is_strict=mode == "strict"):
         dependencies = tuple(path for role in group.roles.values() for path in _dependencies(role))
         at = _path(group.first)
         yield Problem(at, _what(group), _remedy(group), dependencies, severity=SEVERITIES[mode])
+    roles = [exposure.role for exposure in exposures]
     unknown = [str(role.path) for role in roles if role.is_custom or _version(role) is None]
     if mode == "strict" and unknown:
         reason = "no table says which version of vLLM their images hold"
         yield gap(Path("checks", "advisories"), "advisories of the engine", reason, unknown)
 
 
-def _groups(roles: Collection[RoleContext], *, is_strict: bool) -> Iterator[_Exposed]:
+def _groups(exposures: Collection[Exposure], *, is_strict: bool) -> Iterator[_Exposed]:
     """Yield the roles that meet advisories, grouped by their image and by the condition that they meet."""
     groups = dict[tuple[str | None, ...], _Exposed]()
-    for role in roles:
+    for exposure in exposures:
+        role = exposure.role
         written = role.role.engine.image
-        for advisory in verdicts.met(role):
+        for advisory in exposure.met:
             if not is_strict and _is_of_release(role, advisory):
                 continue
             condition = table.read().conditions[advisory.condition]

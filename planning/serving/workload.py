@@ -7,7 +7,6 @@ from typing import Any
 from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
-from planning import advisories
 from planning.fit.memory import Fit
 from planning.ground import labels, lifecycle
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
@@ -148,7 +147,7 @@ def plan(serving: EngineContext, location: Location) -> Workload:
         layout=context.layout,
         fit=serving.fit,
         engine=engine.plan(serving),
-        exposures=advisories.exposures(context),
+        exposures=serving.exposure.ids,
         target_ports=context.target_ports,
         weights=_weights(context, location),
         sidecar=sidecar_plan,

@@ -60,7 +60,7 @@ def pairs(row):
 
 
 def ids(service, version):
-    return {advisory.id for advisory in verdicts.met(role(service, version))}
+    return {advisory.id for advisory in verdicts.exposure(role(service, version)).met}
 
 
 def last_affected(row):

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from models.load import load
-from planning.advisories import judge, table, verdicts
+from planning.advisories import exposure, judge, table
 from planning.releases import channel, channels, engine_versions
 from planning.resolve import resolve
 from tests.support.stacks import tree
@@ -21,7 +21,7 @@ FREE = "0.31.0"
 
 def problems(stack, mode="warn"):
     resolved = resolve(load({**stack, "checks": {"advisories": mode}}).stack)
-    return list(judge(resolved.stack, resolved.contexts.roles.values()))
+    return list(judge(resolved.stack, [exposure(role) for role in resolved.contexts.roles.values()]))
 
 
 def lines(stack, mode="warn"):
@@ -90,7 +90,7 @@ def test_the_ten_lines_meet_no_advisory_that_their_words_could_avoid(release):
     stack = ten_lines(release)
     assert problems(stack) == []
     resolved = resolve(load(stack).stack)
-    met = [advisory for role in resolved.contexts.roles.values() for advisory in verdicts.met(role)]
+    met = [advisory for role in resolved.contexts.roles.values() for advisory in exposure(role).met]
     assert {advisory.condition for advisory in met} <= GENERAL
 
 
