@@ -50,10 +50,10 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(key, problems)
     yield from about("", resolved.routing.between_services)
     yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
-    yield from about("", advisories.judge(stack, [engine.exposure for engine in resolved.engines.values()]))
     yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
+    yield from about("", advisories.judge(stack, [engine.exposure for engine in resolved.engines.values()]))
 
 
 def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:
