@@ -1,8 +1,6 @@
 """The linter's verdict is that of the real picker, wherever that is recorded."""
 
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import yaml
 from cli import lint
 from planning.picker.accepted_mistakes import REASONS
 from planning.releases import channel
+from tests.support.commands import ended
 
 CORPUS = Path("tests/planning/picker/corpus/verdicts.yaml")
 PAGE = Path("docs/picker-lint.md")
@@ -178,17 +177,15 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
         ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.6, llm-d-0.8, llm-d-0.9"),
     ],
 )
-def test_what_cannot_be_read_gives_2(tmp_path, text, release, message):
+def test_what_cannot_be_read_gives_2(tmp_path, capsys, text, release, message):
     file = tmp_path / "config.yaml"
     if text is not None:
         file.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "cli", "lint", str(file), "--release", release]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+    code, output, errors = ended(capsys, "lint", str(file), "--release", release)
+    assert (code, output) == (2, "")
+    assert message in errors
 
 
-def test_the_arguments_behind_two_dashes_are_the_pickers():
-    command = [sys.executable, "-m", "cli", "lint", "--release", "llm-d-0.9", "--", "--pool-name=a", "--bogus=1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "--bogus: is no flag of llm-d-0.9's picker (bogus); remove it\n")
+def test_the_arguments_behind_two_dashes_are_the_pickers(capsys):
+    code, output, _ = ended(capsys, "lint", "--release", "llm-d-0.9", "--", "--pool-name=a", "--bogus=1")
+    assert (code, output) == (1, "--bogus: is no flag of llm-d-0.9's picker (bogus); remove it\n")
