@@ -115,18 +115,17 @@ def _end(departure: Departure) -> str:
     return ending
 
 
-@cache
 def by_age() -> tuple[str, ...]:
     """Return the names of all channels: other pickers first, then those of the router from the oldest to the newest."""
-    return tuple(sorted(channels(), key=lambda name: _order(router(channel(name)) or "")))
+    return tuple(sorted(channels(), key=lambda name: order(router(channel(name)) or "")))
 
 
 def _has_reached(release: Release, version: str | None) -> bool:
     own = router(release)
-    return own is not None and version is not None and _order(own) >= _order(version)
+    return own is not None and version is not None and order(own) >= order(version)
 
 
-def _order(version: str) -> tuple[int, ...]:
+def order(version: str) -> tuple[int, ...]:
     """Return the numbers of a version, by which versions are ordered."""
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
