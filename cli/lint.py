@@ -118,23 +118,23 @@ def judge(
     """
     line = command_line.CommandLine({}, ()) if arguments is None else command_line.read(arguments, release)
     refused = [ConfigFinding(problem, None) for problem in errors(line.problems)]
-    told = warnings(line.problems)
+    warned = warnings(line.problems)
     file = yaml_reader.File(None, ()) if text is None else yaml_reader.read(text)
     refused += [ConfigFinding(problem, None) for problem in file.problems]
     if file.value is None:
-        return ConfigVerdict(tuple(refused), tuple(told))
+        return ConfigVerdict(tuple(refused), tuple(warned))
     config = file.value
     if not isinstance(config, dict):
         problem = Problem(ConfigPath(), "the file holds no mapping", "write plugins and schedulingProfiles as keys")
-        return ConfigVerdict((*refused, ConfigFinding(problem, None)), tuple(told))
+        return ConfigVerdict((*refused, ConfigFinding(problem, None)), tuple(warned))
     flag = (release.picker.flags.experimental or "").removeprefix("--")
     is_allowed = arguments is None or line.values.get(flag) is True
     setting = LoaderSetting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
     tree = cast("dict[str, Any]", config)
     findings = list(lint.findings(tree, setting))
     refused += [finding for finding in findings if finding.problem.severity == "error"]
-    told += warnings(finding.problem for finding in findings)
-    return ConfigVerdict(tuple(refused), (*told, *_credentials(tree)))
+    warned += warnings(finding.problem for finding in findings)
+    return ConfigVerdict(tuple(refused), (*warned, *_credentials(tree)))
 
 
 def _credentials(tree: dict[str, Any]) -> Iterator[Problem]:

@@ -83,15 +83,15 @@ def _warnings(graph: Graph, release: Release) -> Iterator[Problem]:
     """Yield warnings about plugins and keys that work, but are experimental, deprecated or misleading."""
     facts = release.picker
     leaving = warnings(departing.problems(graph, release))
-    told = {problem.path for problem in leaving}
+    places = {problem.path for problem in leaving}
     yield from leaving
     for plugin in graph.plugins:
-        yield from _plugin_warnings(facts, plugin, told)
+        yield from _plugin_warnings(facts, plugin, places)
     yield from _lonely(graph)
     yield from _skipped_parsers(graph, facts)
     yield from _spellings(graph)
     yield from _producers_in_profiles(graph)
-    yield from _deprecated_keys(graph, facts, told)
+    yield from _deprecated_keys(graph, facts, places)
     for profile in graph.profiles:
         for entry in profile.entries[:-1]:
             if entry.plugin is not None and "picker" in entry.plugin.groups:
@@ -99,24 +99,24 @@ def _warnings(graph: Graph, release: Release) -> Iterator[Problem]:
                 yield warning(entry.at, what, "put it last")
 
 
-def _deprecated_keys(graph: Graph, facts: PickerFacts, told: Collection[Path]) -> Iterator[Problem]:
+def _deprecated_keys(graph: Graph, facts: PickerFacts, leaving: Collection[Path]) -> Iterator[Problem]:
     version = graph.config.get("apiVersion")
     if version in facts.config.deprecated_api_versions:
         yield warning(graph.path / "apiVersion", f"is deprecated ({version})", f"use {facts.config.api_version}")
     for key, instead in facts.config.deprecated.items():
-        if graph.config.get(key) is not None and graph.path / key not in told:
+        if graph.config.get(key) is not None and graph.path / key not in leaving:
             yield warning(graph.path / key, f"is deprecated ({key})", f"use {instead}")
 
 
-def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin, told: Collection[Path]) -> Iterator[Problem]:
-    """Yield warnings about a plugin. `told` are the places of names that a later router lacks."""
+def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin, leaving: Collection[Path]) -> Iterator[Problem]:
+    """Yield warnings about a plugin. `leaving` are the places of names that a later router lacks."""
     plugin = declared.facts
     if plugin.stability == "alpha" and facts.flags.experimental is not None:
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
         yield warning(declared.at / "type", what, "it may change or disappear without notice")
-    if plugin.deprecated is not None and declared.at / "type" not in told:
+    if plugin.deprecated is not None and declared.at / "type" not in leaving:
         yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}")
-    yield from _parameter_warnings(declared, told)
+    yield from _parameter_warnings(declared, leaving)
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
         for problem in value_shapes.problems(reading, declared.written, plugin.parameters):
@@ -160,11 +160,11 @@ def _spellings(graph: Graph) -> Iterator[Problem]:
                 yield warning(plugin.at / "parameters" / key, what, f"write {known}")
 
 
-def _parameter_warnings(declared: DeclaredPlugin, told: Collection[Path]) -> Iterator[Problem]:
+def _parameter_warnings(declared: DeclaredPlugin, leaving: Collection[Path]) -> Iterator[Problem]:
     """Yield warnings about parameters that are deprecated, and about values that the picker replaces."""
     facts = declared.facts
     is_former = declared.shape is not None and declared.shape is facts.former_parameters
-    if is_former and not any(path.is_within(declared.at / "parameters") for path in told):
+    if is_former and not any(path.is_within(declared.at / "parameters") for path in leaving):
         what = f"is the deprecated form of the parameters of {declared.type}"
         yield warning(declared.at / "parameters", what, f"use {', '.join(facts.parameters or {})}")
     for dotted, description in facts.corrected.items():

@@ -1,4 +1,4 @@
-"""What leaves llm-d-router, with replacements: plugins, parameters, keys, role labels, flags and metrics.
+"""Departures from llm-d-router: plugins, parameters, keys, role labels, flags and metrics, with replacements.
 
 The table `departures.yaml` has the versions of the router. A channel's version is the tag of its picker's images. A
 channel with another picker than llm-d-router has no such version, and nothing departs from it.
@@ -121,8 +121,10 @@ def by_age() -> tuple[str, ...]:
 
 
 def _has_reached(release: Release, version: str | None) -> bool:
-    own = router(release)
-    return own is not None and version is not None and order(own) >= order(version)
+    version_of_channel = router(release)
+    if version is None or version_of_channel is None:
+        return False
+    return order(version_of_channel) >= order(version)
 
 
 def order(version: str) -> tuple[int, ...]:

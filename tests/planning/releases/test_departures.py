@@ -1,4 +1,4 @@
-"""A stack that uses what leaves the router is told so by version, and a stack with the replacement is sound."""
+"""A stack that uses what leaves the router is expected so by version, and a stack with the replacement is sound."""
 
 import typing
 
@@ -169,9 +169,9 @@ def channel_before(departure):
 
 
 def _is_before(name, departure):
-    own = departures.router(channel(name))
+    version = departures.router(channel(name))
     last = departure.until or "v999"
-    return own is not None and departures.order(own) < departures.order(last)
+    return version is not None and departures.order(version) < departures.order(last)
 
 
 @pytest.mark.parametrize("departure", ALL, ids=lambda departure: departure.name)
@@ -181,8 +181,8 @@ def test_what_is_gone_is_refused_with_its_replacement(departure, router):
         return
     used, _ = examples(departure)
     router(departure.until)
-    told = f"is gone since llm-d-router {departure.until} ({departure.name}; llm-d-0.9 has {departure.until}); "
-    assert [line for line in said(**used) if line.endswith(told + departure.remedy)]
+    expected = f"is gone since llm-d-router {departure.until} ({departure.name}; llm-d-0.9 has {departure.until}); "
+    assert [line for line in said(**used) if line.endswith(expected + departure.remedy)]
 
 
 @pytest.mark.parametrize("departure", ALL, ids=lambda departure: departure.name)
@@ -194,8 +194,8 @@ def test_what_leaves_later_is_told_with_the_router_that_removes_it(departure, ro
     used, _ = examples(departure)
     router(departure.since)
     remover = f"llm-d-router {departure.until}" if departure.until else "a later llm-d-router"
-    told = f"is deprecated ({departure.name}); {departure.remedy}, because {remover} removes it"
-    assert [line for line in warned(release, **used) if told in line]
+    expected = f"is deprecated ({departure.name}); {departure.remedy}, because {remover} removes it"
+    assert [line for line in warned(release, **used) if expected in line]
 
 
 @pytest.mark.parametrize("departure", ALL, ids=lambda departure: departure.name)
