@@ -15,6 +15,7 @@ from models.profile import Catalogue
 from models.routing import Gateway
 from models.service import Service
 from models.storage import Cache, complete_models
+from models.upgrades import Upgrades
 from models.vocabulary import (
     Dns1035Label,
     DnsLabel,
@@ -237,6 +238,8 @@ class Stack(Spec):
     run."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
+    upgrades: Upgrades | None = Field(default=None, examples=[{"atOnce": 1, "order": ["internal", "search"]}])
+    """Limit on the services that a run restarts at the same time. Absent: a run restarts all services side by side."""
     prices: Prices = Prices.default()
     """Prices of devices."""
     budgets: Budgets | None = Field(default=None, examples=[{"by": "team", "limits": {"search": {"perMonth": 40000}}}])

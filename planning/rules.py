@@ -9,7 +9,7 @@ from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, interceptor, money, network, picker, serving, variant, weights
+from planning import hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
 from planning.ground import labels, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
@@ -60,6 +60,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     stack = resolved.stack
     variants = resolved.configured_variants
     yield from _release_problems(stack)
+    yield from upgrades.judge(stack)
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
     yield from interceptor.judge(stack)

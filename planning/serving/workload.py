@@ -10,7 +10,7 @@ from models.role import Recreate, Role, RollingUpdate
 from planning.fit.memory import Fit
 from planning.ground import labels, lifecycle
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
-from planning.ground.awaiting import CURRENT, Wait
+from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
 from planning.hardware import placement
@@ -179,6 +179,8 @@ def _wait(context: RoleContext, deadline: int) -> Wait:
     seconds = lifecycle.wait_seconds(context.role.rollout, max_replicas(context.role), deadline, context.drain)
     if context.layout.pods_per_replica > 1:
         return Wait(seconds, conditions=_GROUPS_READY)
+    if context.variant.stack.upgrades is not None:
+        return Wait(seconds, conditions=ROLLED_OUT)
     return Wait(seconds)
 
 

@@ -1,8 +1,6 @@
 """The linter's verdict is that of the real picker, wherever that is recorded."""
 
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import yaml
 from cli import lint
 from planning.picker.accepted_mistakes import REASONS
 from planning.releases import channel, departures
+from tests.support.commands import ended
 
 CORPUS = Path("tests/planning/picker/corpus/verdicts.yaml")
 PAGE = Path("docs/picker-lint.md")
@@ -181,20 +180,18 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
         ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.6, llm-d-0.8, llm-d-0.9"),
     ],
 )
-def test_what_cannot_be_read_gives_2(tmp_path, text, release, message):
+def test_what_cannot_be_read_gives_2(tmp_path, capsys, text, release, message):
     file = tmp_path / "config.yaml"
     if text is not None:
         file.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "cli", "lint", str(file), "--release", release]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+    code, output, errors = ended(capsys, "lint", str(file), "--release", release)
+    assert (code, output) == (2, "")
+    assert message in errors
 
 
-def test_the_arguments_behind_two_dashes_are_the_pickers():
-    command = [sys.executable, "-m", "cli", "lint", "--release", "llm-d-0.9", "--", "--pool-name=a", "--bogus=1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "--bogus: is no flag of llm-d-0.9's picker (bogus); remove it\n")
+def test_the_arguments_behind_two_dashes_are_the_pickers(capsys):
+    code, output, _ = ended(capsys, "lint", "--release", "llm-d-0.9", "--", "--pool-name=a", "--bogus=1")
+    assert (code, output) == (1, "--bogus: is no flag of llm-d-0.9's picker (bogus); remove it\n")
 
 
 def test_a_version_of_a_later_router_is_refused_with_the_version_to_write(tmp_path, capsys):
@@ -222,15 +219,14 @@ def test_a_router_that_reads_the_later_version_accepts_it_and_tells_the_older_on
     ]
 
 
-def test_without_a_release_every_picker_judges_and_the_newest_decides(tmp_path):
+def test_without_a_release_every_picker_judges_and_the_newest_decides(tmp_path, capsys):
     file = tmp_path / "config.yaml"
 
     def judged(text):
         file.write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "cli", "lint", str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.stderr == ""
-        return done.returncode, done.stdout
+        code, output, errors = ended(capsys, "lint", str(file))
+        assert errors == ""
+        return code, output
 
     newest_first = departures.by_age()[::-1]
     code, printed = judged("plugins: [{type: queue-scorer}]\n")
@@ -246,11 +242,10 @@ def test_without_a_release_every_picker_judges_and_the_newest_decides(tmp_path):
     assert after.startswith("  plugins[1].type: is not in llm-d-0.6 (label-selector-filter); ")
 
 
-def test_a_file_that_no_picker_reads_gives_2_without_a_release(tmp_path):
-    command = [sys.executable, "-m", "cli", "lint", str(tmp_path / "absent.yaml")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot be read" in done.stderr
+def test_a_file_that_no_picker_reads_gives_2_without_a_release(tmp_path, capsys):
+    code, output, errors = ended(capsys, "lint", str(tmp_path / "absent.yaml"))
+    assert (code, output) == (2, "")
+    assert "cannot be read" in errors
 
 
 def test_a_role_that_filters_no_longer_select_is_a_warning_without_a_stack():
