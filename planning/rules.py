@@ -9,7 +9,7 @@ from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, interceptor, money, network, picker, serving, variant, weights
+from planning import advisories, hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
 from planning.ground import labels, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
@@ -53,6 +53,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
+    yield from about("", advisories.judge(stack, [engine.exposure for engine in resolved.engines.values()]))
 
 
 def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:
@@ -60,6 +61,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
     stack = resolved.stack
     variants = resolved.configured_variants
     yield from _release_problems(stack)
+    yield from upgrades.judge(stack)
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
     yield from interceptor.judge(stack)

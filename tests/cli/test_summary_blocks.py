@@ -155,3 +155,16 @@ def test_objects_of_other_shapes_are_passed_over(inputs, op):
         stack = tree(qwen=SERVICE)
         made_of = summary.summarize(found, ComposedStack(load(stack).stack, plan(stack), NOTHING_READ))
         assert summary_blocks.fitting(made_of, documents.markdown)
+
+
+def test_the_order_of_restarts_is_a_line_if_several_services_restart():
+    before = tree(**dict.fromkeys(("bert", "chat", "qwen"), SERVICE)) | {"upgrades": {"atOnce": 2, "order": ["qwen"]}}
+
+    def told(length, *keys):
+        other = {key: {**SERVICE, "engine": {"maxNumSeqs": 8}} for key in keys}
+        after = {**before, "services": {**before["services"], **tree(**other)["services"]}}
+        return documents.text(tuple(summary_blocks.blocks(made(before, after, nodes(8)), length)))
+
+    assert "3 services restart, at most 2 at a time, in this order: qwen, bert, chat\n" in told(10, *before["services"])
+    assert "at a time, in this order: qwen, bert and 1 more\n" in told(2, *before["services"])
+    assert "at a time" not in told(10, "chat")
