@@ -9,7 +9,7 @@ from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
+from planning import advisories, hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
 from planning.ground import labels, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
@@ -52,6 +52,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about("", tracing.judge(stack.observability.tracing, release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
+    yield from about("", advisories.judge(stack, [engine.exposure for engine in resolved.engines.values()]))
 
 
 def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:

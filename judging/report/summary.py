@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypedDict
 
-from judging.report import bill, capacity, drift, edits, growth, memory_rows, paths, running, words
+from judging.report import advisory_counts, bill, capacity, drift, edits, growth, memory_rows, paths, running, words
 from judging.report.capacity import Capacity
 from judging.report.drift import Drift
 from judging.report.events import Diagnostic, Events, Step
@@ -298,9 +298,11 @@ def _lines(
         if operation == "update":
             scaled = _replica_edits(change)
         room = ()
+        advised = ()
         if edited_pods:
             room = _headroom(change, step)
-        edited = (*edited_pods, *scaled, *room)
+            advised = advisory_counts.counts(change.workload.exposures, step.kind, step.old, step.new)
+        edited = (*edited_pods, *scaled, *room, *advised)
         yield WorkloadLine(change.workload.name, change.service, operation, edited, fate.text, fate.outage, fate.remedy)
 
 

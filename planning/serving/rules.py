@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from models import flags
+from models import flags, trees
 from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
@@ -17,8 +17,10 @@ from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
+from planning.releases import departures
 from planning.serving import autoscaling, engine, listeners, load_balancing, memory_rules, shared_memory, version_rules
 from planning.serving.context import EngineContext
+from planning.serving.sidecar import SIDECAR_CONTAINER
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -70,8 +72,22 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
         limits = Limits(context.drain, context.variant.spec.drain_timeout, devices, engine.reserved_variables(context))
         yield from patch.problems(context.path / "patch", role.patch, limits)
+        yield from _check_sidecar_arguments(context)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
+
+
+def _check_sidecar_arguments(context: RoleContext) -> Iterator[Problem]:
+    """Yield a problem for each flag in a patched sidecar that its router lacks, or that a later router lacks."""
+    for template in patch.TEMPLATES:
+        containers = Path(*template, "spec", "initContainers")
+        for index, container in enumerate(patch.items(context.role.patch, containers)):
+            if container.get("name") != SIDECAR_CONTAINER:
+                continue
+            at = Path(*context.path, "patch", *containers, index, "args")
+            for place, argument in enumerate(trees.sequence(container.get("args"))):
+                flag = str(argument).lstrip("-").partition("=")[0]
+                yield from departures.problems(at / place, "sidecar-flag", flag, context.variant.release)
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
