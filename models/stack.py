@@ -119,6 +119,11 @@ class Checks(Spec):
     platform are not, as far as its outputs are read. Such sources and values are errors (strict) or warnings (warn);
     with skip, nothing is checked. If there is no lock, only strict reports that. A lock that pins a source to another
     one is always an error."""
+    advisories: Mode = "warn"
+    """Check that no service meets a published security advisory of its engine. Advisories count if the image has an
+    affected version of vLLM and the service does what they require, such as accepting images. Such advisories are
+    errors (strict) or warnings (warn); with skip, nothing is checked. Of an image of the release channel, the
+    advisories that every service meets are reported only by strict, and so are images of unknown versions."""
 
 
 class Images(Spec):
@@ -192,7 +197,8 @@ class Stack(Spec):
     """The configuration of one stack."""
 
     release: Text = "llm-d-0.9"
-    """Release channel: images, flags and API versions that belong together."""
+    """Release channel of caches, and of services that set none: images, flags and API versions that belong
+    together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
     """Base files, whose values this file overrides. Each file overrides the files before it in the list. Base files
     have the same keys as this file, and can extend other files. Paths are relative to the folder of Pulumi.yaml."""

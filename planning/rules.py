@@ -1,7 +1,7 @@
 """Verdicts across several fields, services or facts, which a single spec cannot give."""
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from models.paths import Path
 from models.problems import Problem
@@ -9,13 +9,13 @@ from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
+from planning import advisories, hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
 from planning.ground import labels, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
 from planning.refusals import resources as container_resources
 from planning.refusals import sizes
-from planning.releases import channels, tracing
+from planning.releases import channel, channels, known_channels, offered_channels, tracing
 from planning.resolve import Judgement, Resolved, about
 from planning.variant import ConfiguredVariant, VariantContext
 from planning.weights import pins
@@ -42,24 +42,24 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(configured.key, weights.judge_variant(configured))
         yield from about(configured.key, network.judge_variant(configured))
         yield from about(configured.key, _variant_resource_problems(configured, devices))
-    if resolved.release is None:
-        return
     yield from about("", _duplicate_object_problems(resolved.contexts.variants.values()))
     yield from about("", weights.judge(stack, resolved.contexts, resolved.release, resolved.fill_requests))
     for key, problems in resolved.routing.of_services.items():
         yield from about(key, problems)
     yield from about("", resolved.routing.between_services)
     yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
-    yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
+    for release in resolved.contexts.releases:
+        yield from about("", tracing.judge(stack.observability.tracing, release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
+    yield from about("", advisories.judge(stack, [engine.exposure for engine in resolved.engines.values()]))
 
 
 def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:
-    """Yield the problems of a stack that can be found without the facts of the release channel."""
+    """Yield the problems of a stack that can be found without the facts of a release channel."""
     stack = resolved.stack
     variants = resolved.configured_variants
-    yield from _release_problems(stack)
+    yield from _release_problems(stack, variants)
     yield from upgrades.judge(stack)
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
@@ -139,12 +139,35 @@ def _container_problems(
                 yield Problem(path / group / name, what, "write the number with its unit, such as 16Gi")
 
 
-def _release_problems(stack: Stack) -> Iterator[Problem]:
-    if stack.release not in channels():
-        remedy = f"known: {', '.join(channels())}"
-        for close in difflib.get_close_matches(stack.release, channels(), n=1):
-            remedy = f"did you mean {close}?"
-        yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
+def _release_problems(stack: Stack, variants: Sequence[ConfiguredVariant]) -> Iterator[Problem]:
+    names = {Path("release"): stack.release}
+    for configured in variants:
+        if configured.spec.release is not None:
+            names[configured.path / "release"] = configured.spec.release
+    for at, name in names.items():
+        if name not in known_channels():
+            remedy = f"known: {', '.join(offered_channels())}"
+            for close in difflib.get_close_matches(name, offered_channels(), n=1):
+                remedy = f"did you mean {close}?"
+            yield Problem(at, f"unknown channel ({name})", remedy)
+    yield from _retired_channels(variants)
+
+
+def _retired_channels(variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    """Reject channels whose images are gone, for variants that do not bring copies of these images."""
+    for configured in variants:
+        spec = configured.spec
+        if configured.channel not in channels():
+            continue
+        retired = channel(configured.channel).retired
+        needs_sidecar = spec.prefill is not None and (spec.sidecar is None or spec.sidecar.image is None)
+        if retired is None or not (spec.endpoint_picker.image is None or needs_sidecar):
+            continue
+        at = Path("release")
+        if spec.release is not None:
+            at = configured.path / "release"
+        remedy = f"write {retired.next}, or set endpointPicker.image and sidecar.image to copies of your own"
+        yield Problem(at, f"is retired ({configured.channel}): {retired.reason}", remedy)
 
 
 def _namespace_problems(stack: Stack) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypedDict
 
-from judging.report import bill, capacity, drift, edits, growth, memory_rows, paths, running, words
+from judging.report import advisory_counts, bill, capacity, drift, edits, growth, memory_rows, paths, running, words
 from judging.report.capacity import Capacity
 from judging.report.drift import Drift
 from judging.report.events import Diagnostic, Events, Step
@@ -290,7 +290,7 @@ def _lines(
         if step is None or operation is None:
             continue
         beside = (operation == "create" and _owner(step) in old_owners) or (operation == "replace" and _moves(step))
-        fate = words.fate(operation, change, _size(change, composed.stack), beside=beside)
+        fate = words.fate(operation, change, growth.weights_size(change, composed.stack), beside=beside)
         edited_pods = ()
         if step.old and step.new:
             edited_pods = edits.edits(step.kind, step.old, step.new)
@@ -298,9 +298,11 @@ def _lines(
         if operation == "update":
             scaled = _replica_edits(change)
         room = ()
+        advised = ()
         if edited_pods:
             room = _headroom(change, step)
-        edited = (*edited_pods, *scaled, *room)
+            advised = advisory_counts.counts(change.workload.exposures, step.kind, step.old, step.new)
+        edited = (*edited_pods, *scaled, *room, *advised)
         yield WorkloadLine(change.workload.name, change.service, operation, edited, fate.text, fate.outage, fate.remedy)
 
 
@@ -344,17 +346,6 @@ def _owner(step: Step) -> tuple[str, str, str]:
         leader_labels.get(labels.VARIANT, ""),
         leader_labels.get(labels.ROLE, ""),
     )
-
-
-def _size(change: Change, stack: Stack) -> str | None:
-    """Return the bytes of a workload's weights; None if they are unknown."""
-    service = stack.services[change.service]
-    is_canary = service.canary is not None and "canary" in change.workload.path
-    if is_canary and service.canary is not None:
-        model = service.canary.model
-    else:
-        model = service.model
-    return model.size
 
 
 def _devices_before(changes: list[Change], ending: Iterable[RunningPods]) -> Iterator[DeviceRange]:

@@ -213,7 +213,7 @@ def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: Acceler
     elif role.is_custom and not is_in_image and engine_spec.image is None:
         yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
     elif variant.images[role.name] is None:
-        what = f"is missing, and {variant.stack.release} has no image for {accelerator.vendor}"
+        what = f"is missing, and {variant.release.name} has no image for {accelerator.vendor}"
         yield Problem(at, what, "add the engine's image", depends_on=(role.path / "accelerator",))
     if is_in_image and engine_spec.type == "vllm":
         what = "vllm cannot know the place of the weights in an image (source image://)"
@@ -230,7 +230,7 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
             yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
-        what = f"is not known to {variant.stack.release}"
+        what = f"is not known to {variant.release.name}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.9")
         return
     if any(role.is_custom for role in variant.roles):
@@ -278,7 +278,7 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
     connector = spec.kv_cache.connector
     if connector not in variant.release.engine.kv_transfer:
         connectors = ", ".join(variant.release.engine.kv_transfer)
-        what = f"is not known to the engine of {variant.stack.release} ({connector})"
+        what = f"is not known to the engine of {variant.release.name} ({connector})"
         yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
     if spec.kv_cache.cpu_offload is not None:
         what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"

@@ -73,6 +73,8 @@ class Workload:
     fit: Fit | Unknown
     """Memory that the model needs on each device, or the reason why that memory is unknown."""
     engine: EnginePlan
+    exposures: frozenset[str]
+    """Ids of the advisories that the engine meets in the versions that they affect."""
     target_ports: tuple[int, ...]
     """Ports on which the pods get requests from the pool."""
     weights: Weights
@@ -145,6 +147,7 @@ def plan(serving: EngineContext, location: Location) -> Workload:
         layout=context.layout,
         fit=serving.fit,
         engine=engine.plan(serving),
+        exposures=serving.exposure.ids,
         target_ports=context.target_ports,
         weights=_weights(context, location),
         sidecar=sidecar_plan,

@@ -12,7 +12,7 @@ from facts import facts_file
 from models.problems import ConfigError
 from planning.ground.cluster_facts import ClusterFacts, Served
 from tests.support.commands import ended, rendering
-from tests.support.stacks import SHIPPED
+from tests.support.stacks import SHIPPED, tree
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -86,3 +86,17 @@ def test_the_command_ends_with_2_where_facts_cannot_be_read(capsys):
     code, output, errors = ended(capsys, "render", "dev", "--facts", "/nonexistent")
     assert (code, output) == (2, "")
     assert errors.startswith("--facts: nonexistent cannot be read (No such file or directory); ")
+
+
+def test_releases_that_the_configuration_sets_for_services_and_canaries_are_named(tmp_path):
+    stack = tree(qwen={"canary": {"weight": 1, "release": "gie-1.3"}}, bert={"release": "llm-d-0.8"})
+    path = tmp_path / "stack.yaml"
+    path.write_text(json.dumps({"config": {"inference-stacks:stack": stack | {"release": "llm-d-0.9"}}}))
+    document = json.loads(rendering(path, "--json"))
+    assert list(document) == ["release", "ownReleases", "factsDigest", "objects"]
+    assert document["ownReleases"] == {"bert": "llm-d-0.8", "qwen.canary": "gie-1.3"}
+    assert rendering(path).splitlines()[:3] == [
+        "# release: llm-d-0.9",
+        "# release of bert: llm-d-0.8",
+        "# release of qwen.canary: gie-1.3",
+    ]

@@ -15,7 +15,7 @@ URN = "urn:pulumi:dev::inference-stacks::"
 STACK = "inference-stacks:index:InferenceStack"
 WORKLOAD = {"workload": {"kind": "Deployment", "name": "qwen-decode"}}
 OUTPUTS = {
-    "release": "llm-d-0.9",
+    "release": "gie-1.3",
     "services": {"qwen": {"namespace": "models", "primary": {"roles": {"decode": WORKLOAD}}, "canary": None}},
     "cluster": {"uid": "4f3a", "name": "edge"},
 }
@@ -88,8 +88,16 @@ def test_a_state_is_read_by_the_engine_under_the_full_name_of_the_stack(monkeypa
     assert recorded.instances == {"search": f"{URN}{STACK}::search"}
     assert recorded.clusters == {"search": ClusterRecord("4f3a", "edge")}
     assert [*recorded.providers.values()] == ["edge"]
+    assert recorded.services == {WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "gie-1.3")}
+
+
+def test_a_service_has_the_channel_of_its_primary_before_that_of_the_stack(monkeypatch):
+    canary = {"release": "llm-d-0.6", "roles": {"decode": {"workload": {"kind": "Deployment", "name": "new"}}}}
+    primary = {**OUTPUTS["services"]["qwen"]["primary"], "release": "gie-1.3"}
+    services = {"qwen": {"namespace": "models", "primary": primary, "canary": canary}}
+    recorded = read(monkeypatch, Monitor({f"{URN}{STACK}::search": (STACK, {**OUTPUTS, "services": services})}))
     assert recorded.services == {
-        WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "llm-d-0.9")
+        WorkloadName("models", "Deployment", name): ServiceRecord("qwen", "gie-1.3") for name in ("qwen-decode", "new")
     }
 
 

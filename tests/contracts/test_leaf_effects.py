@@ -136,6 +136,7 @@ def effect(text: str) -> str:
     contract = outputs.of_stack(plan, facts.digest(needed))
     fits = [row.fit.reason if isinstance(row.fit, Unknown) else cells(row.fit) for row in rows(plan)]
     fits += [str(problem) for problem in plan.warnings if "too small" in problem.what]
+    fits += [str(problem) for problem in plan.warnings if "published advisor" in problem.what]
     unlocked = bool(locks.apply(loaded, Lock(str(NAME)), NAME.stack).warnings)
     tables = {} if chosen.outcome is None else decisions.tables(chosen.outcome, NOTHING_READ)
     candidates = {str(at): explanation.of_table(table, None)["candidates"] for at, table in tables.items()}
