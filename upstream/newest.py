@@ -34,7 +34,7 @@ def report() -> list[str]:
     listings = sorted({pin.listing for pin in pins if pin.listing is not None}, key=str)
     with ThreadPoolExecutor(max(1, len(listings))) as pool:
         newest = dict(zip(listings, pool.map(registries.newest, listings), strict=True))
-    rows = [_HEADINGS]
+    rows: list[tuple[str, ...]] = [_HEADINGS]
     for pin in pins:
         version = None
         where = "no registry"
