@@ -28,7 +28,7 @@ from planning.releases import Release, unproven
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests
-from planning.serving import Workload
+from planning.serving import Workload, cold_start
 from planning.variant import VariantContext
 from planning.variant.canary import Share
 from planning.weights import claims
@@ -358,6 +358,9 @@ def judge(plan: StackPlan, resolved: Resolved, release: Release) -> Iterator[Jud
     yield from about("", claims.judge(resolved.contexts.variants.values(), plan.caches))
     yield from about("", network.judge_plan(resolved.stack, _policies(plan)))
     yield from about("", interceptor.judge_plan(resolved.stack, plan.interceptor))
+    for service in plan.services:
+        for workload in service.workloads:
+            yield from about(service.key, cold_start.judge(workload.cold_start))
 
 
 def _policies(plan: StackPlan) -> Iterator[Policy]:
