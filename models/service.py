@@ -166,7 +166,7 @@ class SidecarTls(Spec):
     prefill: bool = False
     """Let prefill pods serve with the certificate, and let the sidecar send requests to them over TLS. The requests are
     encrypted. The certificate is not verified, because no certificate names pod addresses. If this key is true, pickers
-    before llm-d-0.9 read no metrics of prefill pods."""
+    before llm-d-0.8 read no metrics of prefill pods."""
     certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
     """The existing Secret of type kubernetes.io/tls."""
 

@@ -190,7 +190,7 @@ class Observability(Spec):
 class Stack(Spec):
     """The configuration of one stack."""
 
-    release: Text = "llm-d-0.10"
+    release: Text = "llm-d-0.9"
     """Release channel: images, flags and API versions that belong together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
     """Base files, whose values this file overrides. Each file overrides the files before it in the list. Base files

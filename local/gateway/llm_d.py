@@ -14,7 +14,8 @@ NAME = "llm-d-epp"
 """Name of the command: `cmd/epp` of llm-d-router, built by the user."""
 _BUILT_FROM = re.compile(rb"mod\tgithub\.com/llm-d/llm-d-router\tv(\d+)\.(\d+)\.(\d+)")
 """Text that Go writes into a program that is built from a tagged version of llm-d-router."""
-RELEASES = ("llm-d-0.9", "llm-d-0.10")
+RELEASES = {"0.9": "llm-d-0.8", "0.10": "llm-d-0.9"}
+"""Releases of llm-d by the version of llm-d-router that they contain."""
 
 
 def find() -> tuple[str, Tool] | None:
@@ -28,8 +29,8 @@ def find() -> tuple[str, Tool] | None:
             return None
         numbers = [part.decode() for part in match.groups()]
         digest = hashlib.sha256(content).hexdigest()
-    release = f"llm-d-{numbers[0]}.{numbers[1]}"
-    if release not in RELEASES:
+    release = RELEASES.get(f"{numbers[0]}.{numbers[1]}")
+    if release is None:
         return None
     tool = Tool(name=NAME, version=".".join(numbers), sha256=digest, path=Path(path), origin="PATH")
     return release, tool

@@ -11,10 +11,10 @@ from models.problems import ConfigError
 STACKS = {
     "dev": "extends: [stacks/dev.yaml], cluster: {facts: {type: file, path: ./facts.json}}, formerly: [models/old]",
     "prod": "extends: [stacks/base.yaml, stacks/eu.yaml]",
-    "staging": "extends: [./stacks/base.yaml], release: llm-d-0.9",
+    "staging": "extends: [./stacks/base.yaml], release: llm-d-0.8",
 }
 BASES = {
-    "stacks/base.yaml": "release: llm-d-0.10\nextends: [../shared/all.yaml]\n",
+    "stacks/base.yaml": "release: llm-d-0.9\nextends: [../shared/all.yaml]\n",
     "stacks/dev.yaml": "extends: [stacks/base.yaml]\n",
     "stacks/eu.yaml": "labels: {region: eu}\n",
     "../shared/all.yaml": "labels: {owner: ml}\n",
@@ -71,8 +71,8 @@ def program(committed, tmp_path, monkeypatch):
         ("inference.prod.lock.yaml", ["prod"]),
         ("inference.old.lock.yaml", ["dev"]),
         ("inference.other.lock.yaml", []),
-        ("planning/releases/llm-d-0.9.yaml", ["staging"]),
-        ("planning/releases/llm-d-0.10.yaml", ["dev", "prod"]),
+        ("planning/releases/llm-d-0.8.yaml", ["staging"]),
+        ("planning/releases/llm-d-0.9.yaml", ["dev", "prod"]),
         ("planning/hardware/accelerators.yaml", ALL),
         ("models/stack.py", ALL),
         ("__main__.py", ALL),
@@ -124,5 +124,5 @@ def test_a_stack_that_cannot_be_read_is_touched_by_what_it_may_read(program):
     write(program, "stacks/eu.yaml", "[")
     git("add", ".", at=program)
     git("commit", "-m", "broken", at=program)
-    write(program, "planning/releases/llm-d-0.9.yaml", "")
+    write(program, "planning/releases/llm-d-0.8.yaml", "")
     assert affected.since("HEAD") == ["prod", "staging"]

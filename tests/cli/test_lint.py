@@ -15,7 +15,9 @@ from planning.releases import channel
 
 CORPUS = Path("tests/planning/picker/corpus/verdicts.yaml")
 PAGE = Path("docs/picker-lint.md")
-RELEASES = ("0.10", "0.9")
+CHANNELS = {"0.10": "llm-d-0.9", "0.9": "llm-d-0.8"}
+"""Channels by the version of llm-d-router whose picker gave the verdicts."""
+RELEASES = tuple(CHANNELS)
 FLAG = "--allow-experimental-plugins"
 POOL = ("--pool-name=pool-http", "--pool-namespace=corpus")
 MOST_REFUSED = 60
@@ -39,7 +41,7 @@ def judged(kind, release):
 def verdict(entry, release, arguments=None):
     protocol = entry.get("appProtocol", "http")
     try:
-        return lint.judge(entry["config"], channel(f"llm-d-{release}"), protocol, arguments).findings
+        return lint.judge(entry["config"], channel(CHANNELS[release]), protocol, arguments).findings
     except ValueError as error:
         return (error,)
 
@@ -83,7 +85,7 @@ def test_command_lines_are_judged_alike(release):
     for entry in judged("flags", release):
         names = {flag.lstrip("-").partition("=")[0] for flag in entry["flags"]}
         pool = () if entry.get("noPool") or names & {"endpoint-selector"} else POOL
-        found = lint.judge(None, channel(f"llm-d-{release}"), None, (*pool, *entry["flags"])).findings
+        found = lint.judge(None, channel(CHANNELS[release]), None, (*pool, *entry["flags"])).findings
         if bool(found) == serves(entry, release):
             different.append(entry["id"])
     assert len(judged("flags", release)) > 50
@@ -143,12 +145,12 @@ def run(capsys, *arguments):
 def test_a_sound_file_gives_0_and_a_mistake_gives_1(tmp_path, capsys):
     file = tmp_path / "config.yaml"
     file.write_text("plugins: [{type: queue-scorer}, {type: decode-filter}]\n", encoding="utf-8")
-    assert run(capsys, str(file), "llm-d-0.10", None, ())[0] == 0
+    assert run(capsys, str(file), "llm-d-0.9", None, ())[0] == 0
     file.write_text("plugins: [{type: qeue-scorer}]\n", encoding="utf-8")
-    code, printed = run(capsys, str(file), "llm-d-0.10", None, ())
+    code, printed = run(capsys, str(file), "llm-d-0.9", None, ())
     assert (code, printed.out) == (
         1,
-        "plugins[0].type: is not in llm-d-0.10 (qeue-scorer); did you mean queue-scorer?\n",
+        "plugins[0].type: is not in llm-d-0.9 (qeue-scorer); did you mean queue-scorer?\n",
     )
 
 
@@ -156,7 +158,7 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
     file = tmp_path / "config.yaml"
     text = "plugins:\n- {type: tokenizer}\n- {type: edf-ordering-policy}\n- {type: queue-scorer}\n"
     file.write_text(text, encoding="utf-8")
-    code, printed = run(capsys, str(file), "llm-d-0.10", None, ())
+    code, printed = run(capsys, str(file), "llm-d-0.9", None, ())
     assert (code, printed.out, printed.err) == (
         1,
         (
@@ -170,10 +172,10 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "release", "message"),
     [
-        (None, "llm-d-0.10", "cannot be read (No such file or directory); name a file in UTF-8"),
-        ("plugins: [", "llm-d-0.10", "is no YAML in line 2"),
-        ("{plugins: []}", "llm-d-0.10", "is no JSON, although it begins with {"),
-        ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.10, llm-d-0.6, llm-d-0.9"),
+        (None, "llm-d-0.9", "cannot be read (No such file or directory); name a file in UTF-8"),
+        ("plugins: [", "llm-d-0.9", "is no YAML in line 2"),
+        ("{plugins: []}", "llm-d-0.9", "is no JSON, although it begins with {"),
+        ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.6, llm-d-0.8, llm-d-0.9"),
     ],
 )
 def test_what_cannot_be_read_gives_2(tmp_path, text, release, message):
@@ -187,6 +189,6 @@ def test_what_cannot_be_read_gives_2(tmp_path, text, release, message):
 
 
 def test_the_arguments_behind_two_dashes_are_the_pickers():
-    command = [sys.executable, "-m", "cli", "lint", "--release", "llm-d-0.10", "--", "--pool-name=a", "--bogus=1"]
+    command = [sys.executable, "-m", "cli", "lint", "--release", "llm-d-0.9", "--", "--pool-name=a", "--bogus=1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "--bogus: is no flag of llm-d-0.10's picker (bogus); remove it\n")
+    assert (done.returncode, done.stdout) == (1, "--bogus: is no flag of llm-d-0.9's picker (bogus); remove it\n")

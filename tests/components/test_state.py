@@ -15,7 +15,7 @@ URN = "urn:pulumi:dev::inference-stacks::"
 STACK = "inference-stacks:index:InferenceStack"
 WORKLOAD = {"workload": {"kind": "Deployment", "name": "qwen-decode"}}
 OUTPUTS = {
-    "release": "llm-d-0.10",
+    "release": "llm-d-0.9",
     "services": {"qwen": {"namespace": "models", "primary": {"roles": {"decode": WORKLOAD}}, "canary": None}},
     "cluster": {"uid": "4f3a", "name": "edge"},
 }
@@ -89,7 +89,7 @@ def test_a_state_is_read_by_the_engine_under_the_full_name_of_the_stack(monkeypa
     assert recorded.clusters == {"search": ClusterRecord("4f3a", "edge")}
     assert [*recorded.providers.values()] == ["edge"]
     assert recorded.services == {
-        WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "llm-d-0.10")
+        WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "llm-d-0.9")
     }
 
 

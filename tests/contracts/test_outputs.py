@@ -45,7 +45,7 @@ def test_the_outputs_are_the_contract():
     stack["gateway"] |= {"port": 443, "sectionName": "https"}
     assert outputs.of_stack(plan(stack), None) == {
         "contractVersion": 2,
-        "release": "llm-d-0.10",
+        "release": "llm-d-0.9",
         "factsDigest": None,
         "services": {
             "qwen": {

@@ -9,7 +9,7 @@ from models.problems import ConfigError, Problem
 from models.stack_layers import merge_stack
 from tests.support.stacks import SERVICE, tree
 
-BASE = Source("base.yaml", tree() | {"labels": {"team": "search", "tier": "gold"}, "release": "llm-d-0.9"})
+BASE = Source("base.yaml", tree() | {"labels": {"team": "search", "tier": "gold"}, "release": "llm-d-0.8"})
 
 
 def merged(*trees):
@@ -107,8 +107,8 @@ def test_a_gateway_is_replaced_whole_and_arguments_merge_by_flag():
 
 def test_a_stack_of_a_base_and_a_few_keys_is_the_stack_of_both():
     assert (
-        load({"release": "llm-d-0.10", "extends": ["base.yaml"]}, (), [BASE]).finish()
-        == load({**BASE.tree, "release": "llm-d-0.10", "extends": ["base.yaml"]}).finish()
+        load({"release": "llm-d-0.9", "extends": ["base.yaml"]}, (), [BASE]).finish()
+        == load({**BASE.tree, "release": "llm-d-0.9", "extends": ["base.yaml"]}).finish()
     )
 
 

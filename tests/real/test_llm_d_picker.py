@@ -32,7 +32,7 @@ def heard(listener, callers):
 def test_precise_prefix_cache_asks_every_copy_for_its_events(new_path):
     """See defects A23."""
     release, picker = llm_d.found()
-    copies = 2 if release != "llm-d-0.9" else 1
+    copies = 2 if release != "llm-d-0.8" else 1
     service = (WIDE if copies > 1 else {}) | {"endpointPicker": {"preset": "precise-prefix-cache"}}
     settings = {"namespace": "precise", "namespaceOptions": {"create": True}, "release": release}
     path = new_path(tree(wide=service) | settings, picker)

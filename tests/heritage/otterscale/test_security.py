@@ -185,7 +185,7 @@ def test_s10_a_channel_is_pinned(release):
 
 
 def test_s10_digests_that_the_channel_knows_reach_the_pods():
-    facts = channel("llm-d-0.10").images
+    facts = channel("llm-d-0.9").images
     assert "@sha256:" in facts.engine["nvidia"].ref
     assert engine(pod({}))["image"] == facts.engine["nvidia"].ref
     assert engine(pod({"accelerator": "amd"}))["image"] == facts.engine["amd"].ref

@@ -45,7 +45,7 @@ def test_an_image_that_moves_is_refused(at, service, tag):
 
 def test_images_of_two_lines_are_refused():
     """See upstream picker-2."""
-    (message,) = told(picking("llm-d-0.9", image="ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0"))
+    (message,) = told(picking("llm-d-0.8", image="ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0"))
     assert message.startswith("services.qwen.endpointPicker.image: belongs to another release line")
     sidecar = {"image": "ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0"}
     (message,) = told(stack(prefill={}, sidecar=sidecar))

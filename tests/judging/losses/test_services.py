@@ -33,7 +33,7 @@ def namespace(name):
     return RecordedObject(f"Namespace {name}", identity, ("", "Namespace", "", name), "1")
 
 
-def state(*objects, release="llm-d-0.10"):
+def state(*objects, release="llm-d-0.9"):
     """Return the state of a stack whose services have their names as keys."""
     names = {
         WorkloadName(item.place[2], item.place[1], item.place[3]): ServiceRecord(
@@ -48,7 +48,7 @@ def state(*objects, release="llm-d-0.10"):
 QWEN = (recorded("Deployment", "models", "qwen-decode", workload("qwen")), recorded("Service", "models", "qwen"))
 
 
-def service(key="qwen", at="models", name=None, release="llm-d-0.10"):
+def service(key="qwen", at="models", name=None, release="llm-d-0.9"):
     return PlannedService(key, release, ServiceName(at, name or key), Path("services", key))
 
 
@@ -94,11 +94,11 @@ def test_a_service_of_the_same_key_that_runs_elsewhere_is_no_successor():
 def test_pods_that_others_replace_behind_the_same_service_are_lost_to_another_release_alone():
     deployment, front = QWEN
     assert lost(state(*QWEN), [front], service()) == []
-    (loss,) = lost(state(*QWEN), [front], service(release="llm-d-0.9"))
+    (loss,) = lost(state(*QWEN), [front], service(release="llm-d-0.8"))
     assert loss.cause is Cause.RELEASE
-    assert "release llm-d-0.9 replaces all pods of release llm-d-0.10" in str(loss.problem)
+    assert "release llm-d-0.8 replaces all pods of release llm-d-0.9" in str(loss.problem)
     canary = recorded("Deployment", "models", "qwen-new-decode", workload("qwen"))
-    assert lost(state(deployment, canary, front), [canary, front], service(release="llm-d-0.9")) == []
+    assert lost(state(deployment, canary, front), [canary, front], service(release="llm-d-0.8")) == []
 
 
 def test_a_namespace_that_is_deleted_takes_its_services_along():

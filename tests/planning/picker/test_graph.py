@@ -38,12 +38,12 @@ def test_an_alpha_scorer_by_its_weight_switches_the_flag_on():
 
 def test_a_release_without_stability_has_no_flag():
     spec = {"scorerWeights": {"session-affinity-scorer": 1}}
-    assert not any("experimental" in argument for argument in planned("llm-d-0.9", endpointPicker=spec).arguments)
-    assert warned("llm-d-0.9", endpointPicker=spec) == []
+    assert not any("experimental" in argument for argument in planned("llm-d-0.8", endpointPicker=spec).arguments)
+    assert warned("llm-d-0.8", endpointPicker=spec) == []
 
 
 def test_a_filter_by_the_roles_label_is_found_in_lists_of_parameters():
-    release = channel("llm-d-0.10")
+    release = channel("llm-d-0.9")
     parameters = {"label": "llm-d.ai/role", "validValues": ["prefill"]}
     plugins = [{"type": "by-label", "parameters": parameters}, {"type": "max-score-picker"}]
     profiles = [{"name": "prefill", "plugins": [{"pluginRef": plugin["type"]} for plugin in plugins]}]

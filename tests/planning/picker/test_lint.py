@@ -71,7 +71,7 @@ def test_a_sound_configuration_has_no_problems():
         ),
         (
             single(featureGates=["flowControll"]),
-            "featureGates[0]: is no feature gate of llm-d-0.10 (flowControll); did you mean flowControl?",
+            "featureGates[0]: is no feature gate of llm-d-0.9 (flowControll); did you mean flowControl?",
         ),
         (
             single(requestHandler={"parsers": [{"pluginRef": "queue-scorer"}]}),
@@ -161,7 +161,7 @@ def test_a_decider_that_stands_behind_its_handler_is_refused_where_order_counts(
     written = apart(without=["disagg-profile-handler"])
     written["plugins"].insert(0, handler)
     assert custom(written, prefill={}) == []
-    assert custom(written, "llm-d-0.9", prefill={}) == [
+    assert custom(written, "llm-d-0.8", prefill={}) == [
         (
             "config.plugins[0].parameters.deciders.prefill: names a plugin that is declared later "
             "(always-disagg-pd-decider); declare it first"
@@ -245,8 +245,8 @@ def test_a_section_that_needs_a_gate_is_refused_without_it():
 
 def test_a_gate_cannot_be_switched_off_where_the_release_knows_no_values():
     assert custom(single(featureGates=["flowControl=false"])) == []
-    (line,) = custom(single(featureGates=["flowControl=false"]), "llm-d-0.9")
-    assert line.startswith("config.featureGates[0]: is no feature gate of llm-d-0.9 (flowControl=false)")
+    (line,) = custom(single(featureGates=["flowControl=false"]), "llm-d-0.8")
+    assert line.startswith("config.featureGates[0]: is no feature gate of llm-d-0.8 (flowControl=false)")
 
 
 KEYS = ["plugins", "type", "name", "parameters", "schedulingProfiles", "pluginRef", "featureGates", "unknown"]
@@ -260,7 +260,7 @@ JSON = st.recursive(
 @settings(deadline=None)
 @given(
     written=st.dictionaries(
-        st.sampled_from([*channel("llm-d-0.10").picker.config.shape, "parser", "data", "kind"]), JSON, max_size=4
+        st.sampled_from([*channel("llm-d-0.9").picker.config.shape, "parser", "data", "kind"]), JSON, max_size=4
     ),
     release=st.sampled_from(channels()),
     is_apart=st.booleans(),
@@ -272,7 +272,7 @@ def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apar
     assert all(problem.remedy for problem in errors(verdict))
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.10", "llm-d-0.9", "llm-d-0.6"])
+@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.8", "llm-d-0.6"])
 def test_a_handler_that_sends_requests_to_another_port_is_refused_and_one_that_does_not_is_not(release):
     for port, refused in ((0, False), (8000, True), (8200, True)):
         parameters = {"deciderPluginName": "prefix-based-pd-decider", "primaryPort": port}
@@ -287,7 +287,7 @@ def test_a_handler_that_sends_requests_to_another_port_is_refused_and_one_that_d
 PRODUCER = "approx-prefix-cache-producer"
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
+@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9"])
 def test_a_producer_in_a_profile_is_passed_over_and_told(release):
     """See defects S3."""
     written = single({"type": PRODUCER}, profile=[{"pluginRef": PRODUCER}])

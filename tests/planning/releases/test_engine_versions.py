@@ -5,7 +5,7 @@ import pytest
 from planning.releases import channel
 from planning.releases.engine_versions import EngineVersion, of_image, versions_with
 
-RELEASE = channel("llm-d-0.10")
+RELEASE = channel("llm-d-0.9")
 
 
 @pytest.mark.parametrize(("tag", "closest"), [("v0.6.0", "0.8.5"), ("v99.0.0", None)])

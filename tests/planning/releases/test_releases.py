@@ -230,7 +230,7 @@ def test_the_image_of_a_channel_is_of_its_own_line(release):
     ("image", "lines"),
     [
         ("registry.example/mirror/llm-d-inference-scheduler:v0.6.1", ("llm-d-0.6",)),
-        ("registry.example:5000/llm-d-router-endpoint-picker:v0.9.2-rc.1", ("llm-d-0.9",)),
+        ("registry.example:5000/llm-d-router-endpoint-picker:v0.9.2-rc.1", ("llm-d-0.8",)),
         ("registry.example/llm-d-router-endpoint-picker:v0.100.0", ()),
         ("registry.example/llm-d-router-endpoint-picker:v0.10", None),
         ("registry.example/llm-d-router-endpoint-picker:main", None),
@@ -239,7 +239,7 @@ def test_the_image_of_a_channel_is_of_its_own_line(release):
     ],
 )
 def test_an_image_of_another_line_is_told_by_repository_and_tag(image, lines):
-    assert other_line(channel("llm-d-0.10"), image) == lines
+    assert other_line(channel("llm-d-0.9"), image) == lines
 
 
 def test_the_filters_of_roles_read_the_label_that_pods_carry():
@@ -255,8 +255,8 @@ def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):
 
 
 def test_every_entry_of_a_channel_has_a_source_and_the_default_channel_a_proof():
-    assert channels() == ("gie-1.3", "llm-d-0.10", "llm-d-0.6", "llm-d-0.9")
-    facts = json.loads(channel("llm-d-0.10").model_dump_json())
+    assert channels() == ("gie-1.3", "llm-d-0.6", "llm-d-0.8", "llm-d-0.9")
+    facts = json.loads(channel("llm-d-0.9").model_dump_json())
     proofs = [facts["picker"]["proof"], facts["images"]["picker"]["proof"], facts["images"]["kit"]["proof"]]
     proofs += [image["proof"] for image in facts["images"]["engine"].values()]
     assert "none" not in proofs

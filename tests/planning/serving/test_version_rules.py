@@ -10,7 +10,7 @@ CACHE = {"blockSize": 16, "connector": "mooncake", "events": True, "cpuOffload":
 LAYOUT = {"pipeline": 2, "data": 2, "dataLocal": 1, "expert": True}
 
 
-def decode(release="llm-d-0.10", **service):
+def decode(release="llm-d-0.9", **service):
     """Return the engine of a service and the grace period of its pods."""
     template = find(rendered({**tree(qwen=service), "release": release}), "Deployment", "qwen-decode")["spec"][
         "template"
@@ -29,13 +29,13 @@ def sleep(container):
 @pytest.mark.parametrize(
     ("release", "name", "drains"),
     [
-        ("llm-d-0.10", OLD, False),
-        ("llm-d-0.10", "registry.example/mirror/vllm-openai:v0.15.1", False),
-        ("llm-d-0.10", "vllm/vllm-openai:v0.17.1-cu130", False),
-        ("llm-d-0.10", "ghcr.io/llm-d/llm-d-cuda:v0.5.1", False),
-        ("llm-d-0.10", "ghcr.io/llm-d/llm-d-cuda:v0.9.0", True),
-        ("llm-d-0.10", "vllm/vllm-openai:v0.18.0", True),
-        ("llm-d-0.10", "registry.example/own:v1", True),
+        ("llm-d-0.9", OLD, False),
+        ("llm-d-0.9", "registry.example/mirror/vllm-openai:v0.15.1", False),
+        ("llm-d-0.9", "vllm/vllm-openai:v0.17.1-cu130", False),
+        ("llm-d-0.9", "ghcr.io/llm-d/llm-d-cuda:v0.5.1", False),
+        ("llm-d-0.9", "ghcr.io/llm-d/llm-d-cuda:v0.9.0", True),
+        ("llm-d-0.9", "vllm/vllm-openai:v0.18.0", True),
+        ("llm-d-0.9", "registry.example/own:v1", True),
         ("gie-1.3", NEW, True),
         ("gie-1.3", OLD, False),
         ("gie-1.3", "registry.example/own:v1", False),

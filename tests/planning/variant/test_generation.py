@@ -16,7 +16,7 @@ from planning.variant import generation, kv_cache
 from tests.support.stacks import SERVICE, exactly, plan, rendered, tree
 from tests.support.stacks.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 
-RELEASE = channel("llm-d-0.10")
+RELEASE = channel("llm-d-0.9")
 VERIFY = {"type": "key", "secret": "cosign"}
 HPA = {"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
 KIT = SERVICE["model"]
