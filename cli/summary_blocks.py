@@ -206,10 +206,10 @@ def _cold_starts(summary: Summary) -> list[str]:
     for service in summary.services:
         if service in summary.cold_starts:
             sharing.setdefault(summary.cold_starts[service], []).append(service)
-    return [f"cold start of {_named(services)}: {timeline}" for timeline, services in sharing.items()]
+    return [f"cold start of {_first_names(services)}: {timeline}" for timeline, services in sharing.items()]
 
 
-def _named(services: Sequence[str]) -> str:
+def _first_names(services: Sequence[str]) -> str:
     """Return the first names of services, and the number of the others."""
     names = ", ".join(services[:_MOST_SERVICES])
     if len(services) > _MOST_SERVICES:

@@ -41,8 +41,9 @@ class Defect(Sourced):
     """A defect of some versions. Stacks that do a certain thing meet it."""
 
     when: Literal["failOpen", "severalRoutes", "poolProtocol"]
-    """What a stack does to meet the defect. failOpen: a pool sends requests on while no picker answers; severalRoutes:
-    several routes with pools have a listener and a host in common; poolProtocol: a pool has an appProtocol."""
+    """Behaviour of a stack that meets the defect. failOpen: a pool sends requests on while no picker answers;
+    severalRoutes: several routes with pools have a listener and a host in common; poolProtocol: a pool has an
+    appProtocol."""
     since: str
     """First version with the defect that a stack can use."""
     fixed: list[str] = Field(default=[])
@@ -53,9 +54,9 @@ class Defect(Sourced):
     serves: bool
     """Whether requests are served despite the defect."""
     what: str
-    """What happens, as the predicate of a sentence about the gateway."""
+    """The consequence, as the predicate of a sentence about the gateway."""
     otherwise: str | None = None
-    """What helps besides another version; None if nothing helps."""
+    """A remedy besides another version; None if there is none."""
 
     def is_in(self, version: str) -> bool:
         """Tell whether a version has the defect, as far as is known."""

@@ -63,10 +63,10 @@ def _sharing_hosts(routes: Iterable[PlannedRoute]) -> set[str]:
     }
 
 
-def _meet(one: Parent, other: Parent) -> bool:
+def _meet(first: Parent, second: Parent) -> bool:
     """Tell whether two parents of the same gateway may select the same listener."""
-    sections = {one.section_name, other.section_name} - {None}
-    ports = {one.port, other.port} - {None}
+    sections = {first.section_name, second.section_name} - {None}
+    ports = {first.port, second.port} - {None}
     return len(sections) <= 1 and len(ports) <= 1
 
 

@@ -242,7 +242,7 @@ def test_a_stack_without_a_warning_has_all_links(ttl, cooldown, limit, drain, st
     )
     everything = rendered(made)
     gibibytes = int(size.removesuffix("Gi"))
-    waits, most, drains, loads = (int(text.removesuffix("s")) for text in (ttl, limit, drain, startup))
+    waits, longest, drains, loads = (int(text.removesuffix("s")) for text in (ttl, limit, drain, startup))
     picker = find(everything, "ConfigMap", "qwen-epp")["data"]
     (config,) = [yaml.safe_load(text) for text in picker.values()]
     assert config["flowControl"]["defaultRequestTTL"] == ttl
@@ -251,11 +251,11 @@ def test_a_stack_without_a_warning_has_all_links(ttl, cooldown, limit, drain, st
     wake = scaled["pollingInterval"] + start
     links = {
         "wait": not waits or waits >= wake,
-        "limit": not most or most >= (waits or wake),
+        "limit": not longest or longest >= (waits or wake),
         "cooldown": scaled["cooldownPeriod"] >= start,
         "window": remembered >= min(start, 3600),
         "startup": loads >= 2 * gibibytes,
-        "drain": 0 < most <= drains,
+        "drain": 0 < longest <= drains,
     }
     warnings = lines(plan(made).warnings, "warning")
     assert len(warnings) == sum(not holds for holds in links.values())
