@@ -46,3 +46,14 @@ def write_kubeconfig(monkeypatch, pems):
         return KubeAccess(None, context)
 
     return write
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Make a repository with a program in a folder, and a file with a secret outside of the repository."""
+    program = tmp_path / "repository" / "program"
+    program.mkdir(parents=True)
+    (tmp_path / "repository" / ".git").mkdir()
+    (tmp_path / "repository" / "shared.yaml").write_text("labels: {a: b}\n")
+    (tmp_path / "outside.yaml").write_text("labels: {a: topsecret value}\n")
+    return program

@@ -1,34 +1,15 @@
-"""Files that a configuration or a command names are regular files of bounded size, in the repository."""
+"""Files that a configuration or a command names are regular files of bounded size."""
 
-import json
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from facts import base_files, catalogue_files, facts_file, platform_file, regular_files, repository
-from facts.lock_file import LockFile
+from facts import facts_file, platform_file, regular_files
 from facts.regular_files import UnreadableError
-from models.paths import Path as ConfigPath
 from models.problems import ConfigError
-from planning.ground.cluster_facts import ClusterFacts, Served, Unknown
-from planning.ground.marks import Identity
-from tests.support.stacks import NAME
-
-SECRET = "topsecret value"
-IDENTITY = Identity(NAME)
-
-
-@pytest.fixture
-def project(tmp_path):
-    """Make a repository with a program in a folder, and a file with a secret outside of the repository."""
-    program = tmp_path / "repository" / "program"
-    program.mkdir(parents=True)
-    (tmp_path / "repository" / ".git").mkdir()
-    (tmp_path / "repository" / "shared.yaml").write_text("labels: {a: b}\n")
-    (tmp_path / "outside.yaml").write_text(f"labels: {{a: {SECRET}}}\n")
-    return program
+from planning.ground.cluster_facts import Unknown
 
 
 def reason(path, **options):
@@ -111,94 +92,3 @@ def test_json_within_the_limits_is_read(tmp_path):
     assert regular_files.json_value(file) == ["😀", "é"]
     file.write_text('{"a": [0, Infinity]}')
     assert regular_files.json_value(file, infinite=True) == {"a": [0, float("inf")]}
-
-
-@pytest.mark.parametrize(
-    "name", ["../../outside.yaml", "link.yaml", "folder/outside.yaml", "../../../../../../../../../../dev/zero"]
-)
-def test_a_configuration_names_no_file_outside_of_its_repository(project, name):
-    """See defects H17."""
-    (project / "link.yaml").symlink_to("../../outside.yaml")
-    (project / "folder").symlink_to("../..")
-    for read in (lambda: base_files.read({"extends": [name]}, project), lambda: catalogue_files.read([name], project)):
-        with pytest.raises(ConfigError) as error:
-            read()
-        (problem,) = error.value.problems
-        assert (problem.what, SECRET in str(error.value)) == (f"leads out of the repository ({name})", False)
-        assert problem.remedy.startswith("copy the file into the repository, or set INFERENCE_STACKS_ROOT ")
-    assert list(base_files.names({"extends": [name]}, project)) == []
-
-
-def test_a_configuration_names_files_of_its_repository(project, monkeypatch):
-    """See defects H17."""
-    (project / "link.yaml").symlink_to("../shared.yaml")
-    names = ["../shared.yaml", "link.yaml"]
-    assert [document.file for document in base_files.read({"extends": names}, project)] == names
-    monkeypatch.setenv(repository.VARIABLE, str(project.parent.parent))
-    (document,) = base_files.read({"extends": ["../../outside.yaml"]}, project)
-    assert document.tree == {"labels": {"a": SECRET}}
-    monkeypatch.setenv(repository.VARIABLE, str(project))
-    with pytest.raises(ConfigError, match="leads out of the repository"):
-        base_files.read({"extends": ["../shared.yaml"]}, project)
-
-
-def test_without_a_repository_the_folder_of_the_program_is_the_bound(project):
-    """See defects H17."""
-    (project.parent / ".git").rmdir()
-    (project / "own.yaml").write_text("labels: {a: b}\n")
-    assert base_files.read({"extends": ["own.yaml"]}, project)
-    with pytest.raises(ConfigError, match="leads out of the repository"):
-        base_files.read({"extends": ["../shared.yaml"]}, project)
-
-
-@pytest.mark.parametrize("target", ["../../outside.yaml", "/dev/zero"])
-def test_a_lock_lies_in_the_repository(project, target):
-    """See defects H17."""
-    (project / "inference.dev.lock.yaml").symlink_to(target)
-    with pytest.raises(ConfigError) as error:
-        LockFile(project).read(IDENTITY)
-    assert "leads out of the repository" in str(error.value)
-    assert SECRET not in str(error.value)
-    with pytest.raises(ConfigError) as error:
-        LockFile(project, target).read(IDENTITY)
-    assert SECRET not in str(error.value)
-
-
-def test_an_absent_lock_is_none_and_a_folder_is_no_lock(project):
-    assert LockFile(project).read(IDENTITY) is None
-    (project / "inference.dev.lock.yaml").mkdir()
-    with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\); restore it from git"):
-        LockFile(project).read(IDENTITY)
-
-
-@pytest.mark.parametrize(
-    ("content", "part"),
-    [
-        ({"apis": "abc"}, "apis"),
-        ({"apis": {"v1/Service": 1}}, "apis"),
-        ({"apis": [1]}, "apis"),
-        ({"apis": [], "nodes": [{"name": "a"}]}, "nodes"),
-        ({"apis": [], "nodes": "abc"}, "nodes"),
-        ({"apis": [], "storage_classes": {"a": "yes"}}, "storage_classes"),
-        ({"apis": [], "storage_classes": {"a": 1}}, "storage_classes"),
-        ({"apis": [], "secrets": ["ab"]}, "secrets"),
-        ({"apis": [], "time": 1, "cluster": None, "version": None}, "time"),
-    ],
-)
-def test_a_facts_file_has_the_types_that_the_command_writes(tmp_path, content, part):
-    """See defects H26."""
-    file = tmp_path / "facts.json"
-    file.write_text(json.dumps(content))
-    reason = f"facts.json holds no facts of a cluster (wrong type below {part})"
-    assert facts_file.read(file).apis == Unknown(reason)
-    with pytest.raises(ConfigError) as error:
-        facts_file.from_option(str(file), "--facts")
-    (problem,) = error.value.problems
-    assert (problem.path, problem.what) == (ConfigPath("--facts"), reason)
-
-
-def test_a_facts_file_of_a_later_version_is_read(tmp_path):
-    file = tmp_path / "facts.json"
-    file.write_text(json.dumps({"apis": ["v1/Service"], "later": 1}))
-    assert facts_file.read(file).apis == Served(frozenset({"v1/Service"}))
-    assert isinstance(facts_file.read(file), ClusterFacts)

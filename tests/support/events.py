@@ -57,3 +57,12 @@ def _differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
             yield from _differences(*pair, f"{at}[{index}]")
     elif old != new:
         yield at
+
+
+URN = "urn:pulumi:prod::p::kubernetes:apps/v1:Deployment::x"
+
+
+def step(**changes):
+    """Return the line of a step on a Deployment, with other values of its metadata."""
+    metadata = {"op": "create", "urn": URN, "type": "kubernetes:apps/v1:Deployment", **changes}
+    return json.dumps({"resourcePreEvent": {"metadata": metadata}})

@@ -95,6 +95,15 @@ def begin(mocks: pulumi.runtime.Mocks, **options: Any) -> None:
     pulumi.runtime.set_mocks(mocks, preview=False, **options)
 
 
+def _cancel_rest() -> None:
+    """Cancel what the SDK of a run that failed still waits for: asyncio complains on stderr once it is collected."""
+    (loop,) = _LOOPS
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+
+
 def as_registered(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rendered object as the program registers it: with the mark, and with the annotation of every object."""
     metadata = marks.with_mark(manifest["metadata"], NAME)
@@ -122,7 +131,10 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
         services = outputs["services"]
         return {key: _awaited(key, service["awaited"], awaited) for key, service in services.items()}
 
-    body()
+    try:
+        body()
+    finally:
+        _cancel_rest()
     return Run(recorder.made, monitor.requests, awaited, outputs)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from judging.report import events
 from judging.report.events import Diagnostic, EventError
+from tests.support.events import step
 
 URN = "urn:pulumi:dev::project::kubernetes:apps/v1:Deployment::qwen-decode"
 
@@ -43,3 +44,26 @@ def test_messages_are_without_colours_and_once():
 def test_a_line_that_is_no_event_is_named_by_its_number():
     with pytest.raises(EventError, match="line 3 is no event"):
         events.read(["{}", "", "[]"])
+
+
+NO_EVENTS = (
+    *("{", "[]", "NaN", '"x"', '{"resourcePreEvent": {}}', '{"resourcePreEvent": {"metadata": {"op": 1}}}'),
+    *(step(urn={}), step(op=7), step(type=None), step(new={"inputs": "text"}), step(new=[]), step(new={"custom": 1})),
+    *(step(diffs=[1]), step(detailedDiff="spec"), '{"diagnosticEvent": {"severity": "error", "message": 1}}'),
+    '{"resourcePreEvent": ' + "[" * 100_000,
+    '{"summaryEvent": {"x": ' + "[" * 300 + "]" * 300 + "}}",
+    r'{"diagnosticEvent": {"severity": "error", "message": "\ud800"}}',
+)
+
+
+@pytest.mark.parametrize("line", NO_EVENTS, ids=map(str, range(len(NO_EVENTS))))
+def test_a_line_that_is_no_event_is_named(line):
+    with pytest.raises(EventError, match="line 2 is no event of the engine"):
+        events.read(["{}", line])
+
+
+def test_colour_codes_are_removed_in_one_pass():
+    """See defects H7. Time that grows with the square of the length would be minutes here."""
+    assert events.plain("<{%fg 1%}>a" * 300_000) == "a" * 300_000
+    assert events.plain("<{%" * 300_000) == "<{%" * 300_000
+    assert events.plain(" a<{%x<{%y%}>b%}> ") == "ab%}>"

@@ -7,7 +7,7 @@ import pytest
 from kvfit.architectures import STANDARD_ATTENTION_MODEL_TYPES, estimate_cache
 from kvfit.models import UnsupportedArchitecture
 
-from planning.fit import cache, configs, families
+from planning.fit import cache, configs
 from planning.ground.cluster_facts import Unknown
 
 CONFIGS = {
@@ -142,11 +142,23 @@ def test_every_family_that_kvfit_knows_is_computed_alike(name):
             assert estimate.total_bytes == computed(config, tokens, width)
 
 
+WINDOWS = (
+    {},
+    {"max_window_layers": 4},
+    {"use_sliding_window": True},
+    {"use_sliding_window": True, "max_window_layers": 4},
+    {"use_sliding_window": False, "max_window_layers": 4},
+)
+
+
+@pytest.mark.parametrize("keys", WINDOWS)
+def test_a_window_is_for_as_many_layers_as_kvfit_says(keys):
+    config = {"model_type": "qwen2", "num_hidden_layers": LAYERS, **WIDTHS, "sliding_window": 512, **keys}
+    theirs, ours = figures(config)
+    assert theirs == ours
+
+
 def test_a_family_that_nobody_knows_stays_unknown():
     config = {"model_type": "novel", "num_hidden_layers": LAYERS, **WIDTHS}
     assert not knows(config)
     assert isinstance(cache.groups(configs.architecture(config)), Unknown)
-
-
-def test_every_shape_has_a_reader_and_every_reader_a_family():
-    assert {*families._shapes().values()} == configs._READERS.keys()

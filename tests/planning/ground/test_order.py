@@ -1,12 +1,9 @@
 """The order of registration: nothing waits for what cannot be ready yet."""
 
-import dataclasses
-
 from manifests.assembly import objects, render
 from planning.ground import order as ordering
 from planning.ground import parts
 from planning.ground.order import Id, Relations
-from planning.ground.parts import Part, RoleParts
 from tests.support.stacks import plan, tree
 
 
@@ -69,32 +66,6 @@ def test_a_part_that_is_not_made_hands_its_predecessors_on():
     stack["services"]["a"]["endpointPicker"] = {"metricsAuth": False}
     before = everything_before(after(stack), Id("a", parts.PICKER))
     assert Id("a", parts.PICKER_SERVICE_ACCOUNT) in before
-
-
-def rows():
-    """Yield every part by the place of its row; those of a role come with the role's workload."""
-    for value in vars(parts).values():
-        if isinstance(value, Part):
-            yield value
-        elif isinstance(value, RoleParts):
-            yield from (getattr(value, field.name) for field in dataclasses.fields(value))
-
-
-def test_every_part_has_a_place_after_its_predecessors():
-    seen = set()
-    for part in rows():
-        assert set(part.after) <= seen
-        assert part not in seen
-        seen.add(part)
-    assert {object_id.part for object_id in after(metered())} <= seen
-
-
-def test_parts_of_roles_are_told_apart_and_come_after_those_of_their_own():
-    decode, prefill = parts.DECODE, parts.PREFILL
-    assert decode.autoscaler != prefill.autoscaler
-    assert decode.autoscaler.after == (decode.workload,)
-    assert {part.role for part in prefill.workload.after} == {None, "prefill"}
-    assert {part.role for part in decode.workload.after} == {None, "decode"}
 
 
 def ids(*made, owner="a"):
