@@ -43,6 +43,24 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestTimes:
+    """Times of the requests to a variant, which all of its roles share."""
+
+    wait: Time | None
+    """Time that a request waits for a pod; 0 for no limit. None if no key sets it."""
+    wait_at: Path
+    """Place of the section that sets the time that requests wait."""
+    holds: bool
+    """Whether the picker keeps requests that no pod can take yet."""
+    limit: Time | None
+    """Time limit of the route for a request; 0 for no limit. None if the route sets none."""
+    limit_counts_wait: bool
+    """Whether the limit includes the time that a request waits in the picker."""
+    drain: Time
+    """Time that requests have to finish on a pod that ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class ColdStart:
     """Times of a role from the first waiting request to a ready pod, and to the end of the pod."""
 
@@ -57,23 +75,12 @@ class ColdStart:
     """Time within which the engine must have loaded the model; the startup probe ends the engine after it."""
     least_load: int
     """Seconds that the engine takes at least to load its weights from a local disk; 0 if their size is unknown."""
-    wait: Time | None
-    """Time that a request waits for a pod; 0 for no limit. None if no key sets it."""
-    wait_at: Path
-    """Place of the section that sets the time that requests wait."""
-    holds_requests: bool
-    """Whether the picker keeps requests that no pod can take yet."""
-    limit: Time | None
-    """Time limit of the route for a request; 0 for no limit. None if the route sets none."""
-    limit_counts_wait: bool
-    """Whether the limit includes the time that a request waits in the picker."""
+    requests: RequestTimes
     cooldown: Time | None
     """Time without an active trigger after which the last pod is removed. None if the role never sleeps."""
     window: Time | None
     """Time that the autoscaler remembers its highest number of replicas. None if the role has no autoscaler, if its
     number never falls, or if the window is the default."""
-    drain: Time
-    """Time that requests have to finish on a pod that ends."""
     grace: int
     """Seconds from a pod's deletion to its kill."""
 
@@ -101,17 +108,30 @@ class ColdStart:
             end = f"awake within {self.wake}s"
         parts = [f"{sums} = {end}"]
         limits = [
-            ("requests wait", self.wait),
-            ("route ends them after", self.limit),
+            ("requests wait", self.requests.wait),
+            ("route ends them after", self.requests.limit),
             ("pods kept for", self.window),
             ("asleep after", self.cooldown),
-            ("drain", self.drain),
+            ("drain", self.requests.drain),
         ]
         parts += [f"{name} {time}" for name, time in limits if time is not None]
         return " · ".join([*parts, f"kill after {self.grace}s"])
 
 
-def plan(context: RoleContext, weights: Weights) -> ColdStart:
+def of_requests(variant: VariantContext) -> RequestTimes:
+    """Return the times of the requests to a variant. The rules have found no error."""
+    section, wait_at = _flow_control(variant)
+    return RequestTimes(
+        wait=_wait(section, wait_at),
+        wait_at=wait_at,
+        holds=config.holds_requests(variant.spec),
+        limit=_limit(variant),
+        limit_counts_wait=variant.gateway is not None and gateways.counts_wait(variant.gateway),
+        drain=_duration(variant.spec.drain_timeout, variant.path, "drainTimeout"),
+    )
+
+
+def plan(context: RoleContext, weights: Weights, requests: RequestTimes) -> ColdStart:
     """Return the timeline of a role. `weights` are the weights of its pods. The rules have found no error."""
     variant = context.variant
     spec = context.role.autoscaling
@@ -127,7 +147,6 @@ def plan(context: RoleContext, weights: Weights) -> ColdStart:
     if isinstance(spec, KedaAutoscaling) and spec.min_replicas == 0:
         query = _duration(spec.polling_interval, at, "pollingInterval")
         cooldown = _duration(spec.cooldown_period, at, "cooldownPeriod")
-    section, wait_at = _flow_control(variant)
     return ColdStart(
         role=context.name,
         at=context.path,
@@ -135,14 +154,9 @@ def plan(context: RoleContext, weights: Weights) -> ColdStart:
         fetch=_fetch(variant, size, weights),
         load=Time(lifecycle.startup_seconds(health, size), load_source, context.path / "health" / "startupTimeout"),
         least_load=lifecycle.fastest_load_seconds(size),
-        wait=_wait(section, wait_at),
-        wait_at=wait_at,
-        holds_requests=config.holds_requests(variant.spec),
-        limit=_limit(variant),
-        limit_counts_wait=variant.gateway is not None and gateways.counts_wait(variant.gateway),
+        requests=requests,
         cooldown=cooldown,
         window=_window(at, spec),
-        drain=_duration(variant.spec.drain_timeout, variant.path, "drainTimeout"),
         grace=context.drain.grace,
     )
 
@@ -193,7 +207,9 @@ def _limit(variant: VariantContext) -> Time | None:
     facts = gateways.facts(gateway)
     if facts is not None and facts.timeouts is not None and not facts.timeouts.route:
         return None
-    return Time(seconds(timeouts.request), "timeouts.request", variant.path / "route" / "timeouts" / "request")
+    return Time(
+        seconds(timeouts.request), "timeouts.request", Path("services", variant.key, "route", "timeouts", "request")
+    )
 
 
 def _window(at: Path, spec: Autoscaling | None) -> Time | None:
@@ -234,23 +250,24 @@ def _short_wait(cold: ColdStart) -> Iterator[Problem]:
         return
     need = f"{cold.role} is awake in up to {cold.wake}s"
     remedy = f"write {cold.wake}s or more, or 0s for no limit"
-    if cold.wait is None:
+    if cold.requests.wait is None:
         what = f"has no {_TTL}, and some pickers end the wait of a request after 60s, but {need}"
-        yield warning(cold.wait_at, what, f"add {_TTL}: {cold.wake}s")
-    elif 0 < cold.wait.seconds < cold.wake:
-        what = f"ends the wait of the requests that wake {cold.role} too early ({cold.wait.seconds}s): {need}"
-        yield warning(cold.wait.at, what, remedy)
+        yield warning(cold.requests.wait_at, what, f"add {_TTL}: {cold.wake}s")
+    elif 0 < cold.requests.wait.seconds < cold.wake:
+        what = f"ends the wait of the requests that wake {cold.role} too early ({cold.requests.wait.seconds}s): {need}"
+        yield warning(cold.requests.wait.at, what, remedy)
 
 
 def _short_limit(cold: ColdStart) -> Iterator[Problem]:
     """Yield a warning if the gateway ends a request that still waits in the picker."""
-    limit = cold.limit
-    if limit is None or not limit.seconds or not cold.limit_counts_wait or not cold.holds_requests:
+    requests = cold.requests
+    limit = requests.limit
+    if limit is None or not limit.seconds or not requests.limit_counts_wait or not requests.holds:
         return
-    if cold.wait is not None and cold.wait.seconds:
-        if limit.seconds < cold.wait.seconds:
-            what = f"ends requests that may still wait in the picker ({limit.seconds}s; they wait {cold.wait})"
-            yield warning(limit.at, what, f"write {cold.wait.seconds}s or more, or lower {cold.wait.source}")
+    if requests.wait is not None and requests.wait.seconds:
+        if limit.seconds < requests.wait.seconds:
+            what = f"ends requests that may still wait in the picker ({limit.seconds}s; they wait {requests.wait})"
+            yield warning(limit.at, what, f"write {requests.wait.seconds}s or more, or lower {requests.wait.source}")
     elif cold.wake is not None and limit.seconds < cold.wake:
         what = f"ends requests before {cold.role} is awake ({limit.seconds}s; it is awake in up to {cold.wake}s)"
         yield warning(limit.at, what, f"write {cold.wake}s or more, or 0s for no limit")

@@ -19,7 +19,7 @@ from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
 from planning.serving import autoscaling, cold_start, engine, shared_memory, sidecar
 from planning.serving.autoscaling import Autoscaler
-from planning.serving.cold_start import ColdStart
+from planning.serving.cold_start import ColdStart, RequestTimes
 from planning.serving.context import EngineContext
 from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
@@ -125,7 +125,7 @@ def port_names(first: str, count: int) -> tuple[str, ...]:
     return first, *(f"{first}-{rank}" for rank in range(1, count))
 
 
-def plan(serving: EngineContext, location: Location) -> Workload:
+def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> Workload:
     """Return the workload of a role. The rules have checked the role's class, image and layout."""
     context = serving.role
     variant = context.variant
@@ -156,7 +156,7 @@ def plan(serving: EngineContext, location: Location) -> Workload:
         pod_settings=_pod_settings(role, account),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
-        cold_start=cold_start.plan(context, weights),
+        cold_start=cold_start.plan(context, weights, requests),
         rollout=role.rollout,
         disruptions=_disruptions(role),
         progress_deadline=deadline,

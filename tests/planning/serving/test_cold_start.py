@@ -70,7 +70,7 @@ def test_a_timeline_has_each_time_and_its_source():
 
 def test_a_role_that_never_sleeps_is_ready_after_its_start():
     timeline = decode(model=SERVICE["model"], endpointPicker={}, health={"startupTimeout": "5m"})
-    assert (timeline.wake, timeline.cooldown, timeline.wait) == (None, None, None)
+    assert (timeline.wake, timeline.cooldown, timeline.requests.wait) == (None, None, None)
     assert str(timeline) == (
         "fetch 1800s (weights of unknown size) + load 300s (startupTimeout) = ready within 2100s "
         "· drain 45s (drainTimeout) · kill after 75s"
@@ -170,6 +170,13 @@ def test_a_gateway_without_time_limits_or_a_picker_without_a_queue_ends_nothing(
     limited = {"route": {"timeouts": {"request": "1m"}}, "drainTimeout": "2m"}
     assert [line for line in warned("agentgateway", **limited, endpointPicker={}) if " ends requests" in line] == []
     assert len([line for line in warned("agentgateway", **limited) if " ends requests" in line]) == 1
+
+
+def test_a_route_that_several_roles_share_is_told_once():
+    shared = {"route": {"timeouts": {"request": "1m"}}, "drainTimeout": "2m", "prefill": {}}
+    found = warned("agentgateway", **shared, canary={"weight": 0, "headers": {"x-canary": "always"}})
+    (line,) = [line for line in found if " ends requests" in line]
+    assert line.startswith("route.timeouts.request: ends requests that may still wait")
 
 
 # --- a pod is kept while it starts
