@@ -25,15 +25,19 @@ tools: setup ## Find or build the engine, the provider, the control plane and th
 # Each process would otherwise rewrite the assertions of all test modules anew, which takes it five seconds.
 test test-fast: export PYTHONDONTWRITEBYTECODE =
 
+# A fifth of the mutants, and a third of the examples of properties, which differ from run to run; `make test` tries all.
+test-fast: export MUTANTS = 200
+
 # Real tests wait for controllers for a third of their time, so three processes keep two cores busy.
 test: tools check ## Run everything, the real engine and API server included, in three processes
 	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not prove"
 
 test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in two processes; about two minutes
-	@$(VENV)/python -m pytest -n 2 --dist worksteal --ignore=tests/real -m "not real and not exhaustive"
+	@$(VENV)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=quick --ignore=tests/real -m "not real and not exhaustive"
 
-prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), run 10,000 mutants, and run `make try`
+prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), restart services of 20 random stacks in turns (3), run 10,000 mutants, and run `make try`
 	@SCHEDULER_SEEDS=200 $(VENV)/python -m pytest tests/real/test_scheduler.py
+	@TURNS_SEEDS=20 $(VENV)/python -m pytest tests/real/test_turns.py
 	@MUTANTS=10000 $(VENV)/python -m pytest tests/contracts/test_mutations.py
 	@$(VENV)/python -m pytest -m prove
 

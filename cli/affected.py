@@ -1,8 +1,9 @@
 """Command `affected`: prints the stacks that a change of files touches.
 
 A stack is touched by its own file, by the files that it extends, by the files of its catalogue, by its lock, by its
-facts file, and by every file of the program except the tables of other release channels. A file of shipped profiles
-touches every stack that may select a shipped profile. Documents, tests and the commands in `cli/` touch no stack.
+facts file, and by every file of the program except the tables of release channels that it does not use. A file of
+shipped profiles touches every stack that may select a shipped profile. Documents, tests and the commands in `cli/`
+touch no stack.
 """
 
 import posixpath
@@ -67,15 +68,15 @@ def _touching(file: Path, changed: Iterable[str]) -> set[str]:
     tree = _tree(file)
     locks = {lock.file_name(name) for name in (file.stem.removeprefix("Pulumi."), *_earlier_names(tree))}
     files = {posixpath.normpath(file.as_posix()), *base_files.names(tree, Path()), *locks}
-    release, facts, profiles = _read_values(tree)
-    channel_tables = {f"{_CHANNELS}/{name}.yaml" for name in channels() if release is not None and name != release}
+    releases, facts, profiles = _read_values(tree)
+    unused = {f"{_CHANNELS}/{name}.yaml" for name in channels() if name not in releases}
     return {
         name
         for name in changed
         if name in files
         or name == facts
         or name in profiles
-        or (name not in channel_tables and _is_of_program(name))
+        or (name not in unused and _is_of_program(name))
         or (_SHIPPED in profiles and name.startswith(_SHIPPED) and name.endswith(".yaml"))
     }
 
@@ -92,16 +93,16 @@ def _tree(file: Path) -> Mapping[str, Any]:
         return EMPTY
 
 
-def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, frozenset[str]]:
-    """Return the release of a stack, the path of its facts file, and the files from which it selects profiles.
+def _read_values(tree: Mapping[str, Any]) -> tuple[frozenset[str], str | None, frozenset[str]]:
+    """Return the release channels of a stack, the path of its facts file, and the files from which it selects profiles.
 
-    Release and path are None if a base file cannot be read. The path is None if the stack has no facts file. `_SHIPPED`
-    stands for all shipped files.
+    The channels are all channels if a base file cannot be read. The path is None in this case, and if the stack has no
+    facts file. `_SHIPPED` stands for all shipped files.
     """
     try:
         documents = base_files.read(tree, Path())
     except ConfigError:
-        return None, None, frozenset({_SHIPPED})
+        return frozenset(channels()), None, frozenset({_SHIPPED})
     sources = [Source(document.file, base_files.tree(document)) for document in documents]
     merged = merge_stack(tree, sources).tree
     facts = at(merged, "cluster", "facts", "path")
@@ -109,11 +110,19 @@ def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, froze
         facts = posixpath.normpath(facts)
     else:
         facts = None
-    release = merged.get("release", Stack.model_fields["release"].default)
     profiles = frozenset[str]()
     if may_need_profiles(Outline.of(merged).stack):
         profiles = frozenset(_profiles(mapping(merged.get("catalogue"))))
-    return release, facts, profiles
+    return frozenset(_releases(merged)), facts, profiles
+
+
+def _releases(merged: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the release channels of a stack, of its services and of their canaries."""
+    yield str(merged.get("release", Stack.model_fields["release"].default))
+    for service in mapping(merged.get("services")).values():
+        for variant in (mapping(service), mapping(at(service, "canary"))):
+            if variant.get("release") is not None:
+                yield str(variant["release"])
 
 
 def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:

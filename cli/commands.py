@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Protocol
 
 from cli import (
@@ -94,6 +95,7 @@ def parse(*arguments: str) -> argparse.Namespace:
     return options
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     whole = argparse.ArgumentParser(prog="python -m cli", description="The plan of a stack, without the engine.")

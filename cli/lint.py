@@ -1,5 +1,7 @@
 """Command `lint`: judges the configuration and the command line of an endpoint picker, without a stack.
 
+Without `--release`, the pickers of all releases judge, the newest first, and the newest decides the exit code.
+
 The verdict is that of the picker: a configuration is refused if the picker of the release would not start with it, or
 would never become ready. Settings that no author can intend are also refused; docs/picker-lint.md lists the reasons.
 """
@@ -15,11 +17,11 @@ from facts import regular_files
 from facts.regular_files import LARGEST_YAML, UnreadableError
 from models import cleartext
 from models.paths import Path as ConfigPath
-from models.problems import ConfigError, Problem, warning, warnings
+from models.problems import ConfigError, Problem, errors, warning, warnings
 from planning.picker import command_line, lint, yaml_reader
 from planning.picker.lint import ConfigFinding
 from planning.picker.start_mistakes import LoaderSetting
-from planning.releases import Release, channel, channels
+from planning.releases import Release, channel, channels, departures
 
 HELP = "judge the configuration of an endpoint picker by the rules of a release's picker"
 FINDINGS = 1
@@ -38,12 +40,14 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     parser.epilog = "Arguments after -- are the picker's command line, which is judged, too."
     parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; absent: the default")
-    parser.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.9")
+    parser.add_argument("--release", metavar="R", help="the release, such as llm-d-0.9; absent: all releases")
     parser.add_argument("--app-protocol", metavar="P", help="the pool's appProtocol; parsers must accept it")
 
 
 def run(options: Namespace) -> int:
     """Run the command of parsed options, and return its exit code."""
+    if options.release is None:
+        return print_verdicts(options.file, options.app_protocol, options.picker_arguments)
     return print_verdict(options.file, options.release, options.app_protocol, options.picker_arguments)
 
 
@@ -54,18 +58,51 @@ def print_verdict(file: str | None, release: str, app_protocol: str | None, argu
     """
     if release not in channels():
         raise ConfigError([Problem(ConfigPath("--release"), "is no release", f"choose one: {', '.join(channels())}")])
+    (verdict,) = _verdicts(file, [release], app_protocol, arguments)
+    for problem in verdict.warnings:
+        sys.stderr.write(f"warning: {problem}\n")
+    for finding in verdict.findings:
+        sys.stdout.write(f"{_line(finding)}\n")
+    return _exit_code(verdict)
+
+
+def print_verdicts(file: str | None, app_protocol: str | None, arguments: Sequence[str]) -> int:
+    """Print the verdict of each release, the newest first, and return the exit code for the newest release.
+
+    An older picker rarely knows all that a newer one knows, so its refusal is no mistake in the file. Raises
+    `ConfigError` if the file cannot be read or parsed.
+    """
+    newest_first = departures.by_age()[::-1]
+    verdicts = _verdicts(file, newest_first, app_protocol, arguments)
+    for release, verdict in zip(newest_first, verdicts, strict=True):
+        sys.stdout.write(f"{release}: {'refused' if verdict.findings else 'accepted'}\n")
+        for finding in verdict.findings:
+            sys.stdout.write(f"  {_line(finding)}\n")
+        for problem in verdict.warnings:
+            sys.stdout.write(f"  warning: {problem}\n")
+    return _exit_code(verdicts[0])
+
+
+def _verdicts(
+    file: str | None, releases: Sequence[str], app_protocol: str | None, arguments: Sequence[str]
+) -> list[ConfigVerdict]:
+    """Return the verdict of each release on a file and on arguments."""
     text = None
     if file is not None:
         text = _text(file)
     try:
-        verdict = judge(text, channel(release), app_protocol, arguments or None)
+        return [judge(text, channel(release), app_protocol, arguments or None) for release in releases]
     except ValueError as error:
         raise ConfigError([Problem(ConfigPath(file or ""), str(error))]) from error
-    for problem in verdict.warnings:
-        sys.stderr.write(f"warning: {problem}\n")
-    for finding in verdict.findings:
-        reason = f" [{finding.reason}]" if finding.reason else ""
-        sys.stdout.write(f"{finding.problem}{reason}\n")
+
+
+def _line(finding: ConfigFinding) -> str:
+    if finding.reason is None:
+        return str(finding.problem)
+    return f"{finding.problem} [{finding.reason}]"
+
+
+def _exit_code(verdict: ConfigVerdict) -> int:
     if verdict.findings:
         return FINDINGS
     return 0
@@ -80,22 +117,23 @@ def judge(
     None, alpha plugins are permitted. Raises `ValueError` if the text is neither YAML nor JSON.
     """
     line = command_line.CommandLine({}, ()) if arguments is None else command_line.read(arguments, release)
-    refused = [ConfigFinding(problem, None) for problem in line.problems]
+    refused = [ConfigFinding(problem, None) for problem in errors(line.problems)]
+    warned = warnings(line.problems)
     file = yaml_reader.File(None, ()) if text is None else yaml_reader.read(text)
     refused += [ConfigFinding(problem, None) for problem in file.problems]
     if file.value is None:
-        return ConfigVerdict(tuple(refused), ())
+        return ConfigVerdict(tuple(refused), tuple(warned))
     config = file.value
     if not isinstance(config, dict):
         problem = Problem(ConfigPath(), "the file holds no mapping", "write plugins and schedulingProfiles as keys")
-        return ConfigVerdict((*refused, ConfigFinding(problem, None)), ())
+        return ConfigVerdict((*refused, ConfigFinding(problem, None)), tuple(warned))
     flag = (release.picker.flags.experimental or "").removeprefix("--")
     is_allowed = arguments is None or line.values.get(flag) is True
     setting = LoaderSetting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
     tree = cast("dict[str, Any]", config)
     findings = list(lint.findings(tree, setting))
     refused += [finding for finding in findings if finding.problem.severity == "error"]
-    warned = warnings(finding.problem for finding in findings)
+    warned += warnings(finding.problem for finding in findings)
     return ConfigVerdict(tuple(refused), (*warned, *_credentials(tree)))
 
 

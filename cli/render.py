@@ -2,12 +2,14 @@
 
 The same inputs always give the same bytes. The YAML output has a header of comments (`release`, `facts`,
 `objects`) and one document for each object. The JSON output is one document in ASCII with the keys `release`,
-`factsDigest` (null if the facts are unknown) and `objects`.
+`factsDigest` (null if the facts are unknown) and `objects`. If the configuration sets release channels of services or
+canaries, both name these channels by owner, such as `chat.canary`: the JSON output under `ownReleases`.
 """
 
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 from cli import named_stack
 from cli.named_stack import NamedStack, print_warnings
@@ -44,7 +46,8 @@ def text(stack: NamedStack) -> str:
     composition = _composition(stack)
     manifests = [rendered.manifest for rendered in composition.objects]
     facts = composition.facts_digest or "none"
-    header = f"# release: {composition.plan.release}\n# facts: {facts}\n# objects: {len(manifests)}\n"
+    others = "".join(f"# release of {owner}: {name}\n" for owner, name in composition.plan.own_releases.items())
+    header = f"# release: {composition.plan.release}\n{others}# facts: {facts}\n# objects: {len(manifests)}\n"
     documents = [yaml_text.with_blocks(manifest) for manifest in manifests]
     return header + "".join(f"---\n{document}" for document in documents)
 
@@ -52,11 +55,12 @@ def text(stack: NamedStack) -> str:
 def json_text(stack: NamedStack) -> str:
     """Return the rendered stack as one JSON document. Warnings and mistakes are those of `text`."""
     composition = _composition(stack)
-    document = {
-        "release": composition.plan.release,
-        "factsDigest": composition.facts_digest,
-        "objects": [rendered.manifest for rendered in composition.objects],
-    }
+    plan = composition.plan
+    document: dict[str, Any] = {"release": plan.release}
+    if plan.own_releases:
+        document["ownReleases"] = plan.own_releases
+    document["factsDigest"] = composition.facts_digest
+    document["objects"] = [rendered.manifest for rendered in composition.objects]
     return json.dumps(document, indent=2) + "\n"
 
 

@@ -13,6 +13,7 @@ from judging.report.packing import Tightness
 from judging.report.paths import PathChange
 from judging.report.summary import Summary, WorkloadLine
 from planning import money
+from planning.ground.turns import Turns
 from planning.money import Usage
 
 LONGEST = 60_000
@@ -168,6 +169,15 @@ def _verdict(needed: DeviceCapacity) -> tuple[str | Strong, ...]:
     return (text,)
 
 
+def _turns(turns: Turns, length: int) -> str:
+    """Return the order in which services restart as text."""
+    number = len(turns.services)
+    names = ", ".join(turns.services[:length])
+    if number > length:
+        names += f" and {number - length} more"
+    return f"{number} services restart, at most {turns.at_once} at a time, in this order: {names}"
+
+
 def _workload(line: WorkloadLine) -> Text:
     parts = [part for part in (line.name, ", ".join(line.edits)) if part]
     before = "".join(f"{part} · " for part in parts)
@@ -180,7 +190,9 @@ def _path(change: PathChange) -> tuple[str, str]:
 
 
 def _lines(summary: Summary, length: int) -> Iterator[Block]:
-    """Yield lines about profiles, cold starts, costs, budgets and other objects, at most `length` of a kind."""
+    """Yield lines about turns, profiles, cold starts, costs, budgets and other objects, at most `length` of a kind."""
+    if len(summary.turns.services) > 1:
+        yield Line(_turns(summary.turns, length))
     profiled = [service for service in summary.services if service in summary.profiles]
     yield from _first(
         [f"profile of {service}: {summary.profiles[service]}" for service in profiled], length, "profiles"

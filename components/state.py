@@ -107,10 +107,13 @@ def _object(urn: str, outputs: struct_pb2.Value) -> RecordedObject:
 
 
 def _services(outputs: struct_pb2.Value) -> Iterator[tuple[WorkloadName, ServiceRecord]]:
-    """Yield the workloads in the outputs of a stack, each with its service. Outputs of other programs have none."""
-    release = _text(outputs, "release")
+    """Yield the workloads in the outputs of a stack, each with its service. Outputs of other programs have none.
+
+    In outputs without the channels of services, all services have the stack's channel.
+    """
     for key, service in _mapping(outputs, "services").items():
         namespace = _text(service, "namespace")
+        release = _text(service, "primary", "release") or _text(outputs, "release")
         for variant in ("primary", "canary"):
             for role in _mapping(service, variant, "roles").values():
                 workload = WorkloadName(namespace, _text(role, "workload", "kind"), _text(role, "workload", "name"))

@@ -36,7 +36,7 @@ def absent_instances(siblings: Sequence[Sibling]) -> set[str]:
 
 def _losses(siblings: Sequence[Sibling]) -> list[Loss]:
     planned_services = [
-        PlannedService.of(service, sibling.composition.plan.release, sibling.instance.path)
+        PlannedService.of(service, sibling.instance.path)
         for sibling in siblings
         for service in sibling.composition.plan.services
     ]

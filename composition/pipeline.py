@@ -16,7 +16,7 @@ from composition.sources import Configuration, Sources
 from composition.surroundings import Rendering
 from composition.target import Target
 from facts.lock_file import LockFile
-from judging import additions, needs, validation
+from judging import additions, needs, restarts, validation
 from judging.losses.continuity import State, nothing_recorded
 from judging.validation import SchemaError
 from manifests import marking
@@ -90,7 +90,7 @@ def _judge(
     `selection` are warnings about profiles that were selected for other nodes than those of the cluster.
 
     If no problem is an error, the components of the result also undo changes that others made to the objects in the
-    cluster.
+    cluster, and services that restart wait for their turns.
     """
     situation = surroundings.read(rendering, selection, target, instance, state)
     problems = tuple(judging.judge(situation))
@@ -99,6 +99,7 @@ def _judge(
     if not errors(problems):
         announcements = tuple(surroundings.announce(situation, target))
         components = additions.take_back(components, situation.live)
+        components = restarts.chain(components, rendering.plan, situation.turns)
     return Composition(
         stack=rendering.loaded.stack,
         source_warnings=rendering.source_warnings,

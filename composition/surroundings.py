@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import judging
 from composition.target import Target
-from judging import Situation, additions, ownership, transition
+from judging import Situation, additions, ownership, restarts, transition
 from judging.losses.continuity import State, compare
 from manifests.assembly import Component, objects
 from models.load import Loaded
@@ -47,6 +47,7 @@ def read(
     components = rendering.components
     live = _live_objects(loaded.stack, facts, components, target)
     name = cluster_name(loaded.stack, target)
+    continuity = compare(components, state(), live, facts.routes, instance, plan.identity, name, loaded.stack.allow)
     return Situation(
         loaded=loaded,
         plan=plan,
@@ -56,10 +57,11 @@ def read(
         facts=facts,
         earlier=target.earlier_facts(),
         live=live,
-        continuity=compare(components, state(), live, facts.routes, instance, plan.identity, name, loaded.stack.allow),
+        continuity=continuity,
         cluster=target.name(loaded.stack.cluster),
         now=datetime.now(UTC),
         selection=selection,
+        turns=restarts.order(components, plan, continuity, live, loaded.stack.upgrades),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from facts import hosts
 from facts.connection import Connection, RefusedError, UnreachableError, connect
-from facts.kubeconfig import KubeAccess, UnsupportedError
+from facts.kubeconfig import KubeAccess, KubeconfigError, UnsupportedError
 from planning.ground.cluster_facts import Unknown
 
 Reader = Callable[[Connection], Any]
@@ -128,8 +128,8 @@ def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, an
 
 
 def _may_pass(error: Exception) -> bool:
-    """Tell whether a read may succeed if it is repeated. A malformed answer would be malformed again."""
-    lasting = ArithmeticError | AttributeError | LookupError | TypeError | ValueError | UnsupportedError
+    """Tell whether a read may succeed if it is repeated. A malformed answer or kubeconfig would be malformed again."""
+    lasting = ArithmeticError | AttributeError | LookupError | TypeError | ValueError | KubeconfigError
     return not isinstance(error, lasting)
 
 

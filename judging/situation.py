@@ -12,6 +12,7 @@ from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Unknown
 from planning.ground.instances import Instance
 from planning.ground.marks import Identity
 from planning.ground.needs import Needs
+from planning.ground.turns import SIDE_BY_SIDE, Turns
 from planning.plans import StackPlan
 
 
@@ -39,6 +40,8 @@ class Situation:
     """Time of the run, in UTC."""
     selection: tuple[Problem, ...] = ()
     """Warnings about profiles that were selected for other nodes than those of the cluster."""
+    turns: Turns = SIDE_BY_SIDE
+    """Turns of the services that the run restarts."""
 
     @property
     def stack(self) -> Stack:

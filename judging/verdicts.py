@@ -54,5 +54,5 @@ def _capacity(situation: Situation) -> Iterator[Problem]:
         for rendered in objects(situation.components)
         if rendered.place[1] in running.WORKLOADS
     }
-    before = checks.ClusterBefore(situation.facts, situation.live, situation.plan.classes, templates)
+    before = checks.ClusterBefore(situation.facts, situation.live, situation.plan.classes, templates, situation.turns)
     yield from checks.judge(situation.plan, before, situation.stack.checks.capacity)

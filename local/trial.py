@@ -49,12 +49,13 @@ def run(report: Report, project: Path = up.PROJECT) -> None:
         if installed is None:
             needed.append("epp")
         with ThreadPoolExecutor(1) as pool:
-            rendered = pool.submit(up.render, project)
+            rendered = pool.submit(up.describe, project)
             tools = ensure(needed, report)
         release, epp = installed or (RELEASE, tools["epp"])
         title = _title(epp, is_llm_d=installed is not None)
         report.say(FIRST.format(stack=up.STACK, picker=title, release=release))
-        manifests = rendered.result()
+        description = rendered.result()
+        manifests = description["objects"]
         listeners = objects.listeners(manifests)
         if not listeners:
             raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; add a gateway to the file")
@@ -63,7 +64,7 @@ def run(report: Report, project: Path = up.PROJECT) -> None:
         trial = Trial(state, tools | {"epp": epp}, plane, project)
         with report.step("Istio and Envoy", GATEWAY_SECONDS):
             trial.start_gateway(listeners, objects.service_ports(manifests))
-        engine = up.stack_engine(state, tools, plane, project, report, settings={"release": release})
+        engine = up.stack_engine(state, tools, plane, project, report, settings=_settings(release, description))
         up.deploy(engine, report, brief=True)
         with report.step("endpoint pickers", GATEWAY_SECONDS):
             trial.start_pickers(manifests)
@@ -204,6 +205,15 @@ class Trial:
             port = free_ports((key,))[key]
         files.write(path, json.dumps({**ports, key: port}))
         return port
+
+
+def _settings(release: str, description: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys of the stack that give the picker's release to all services and canaries.
+
+    `description` names the services and canaries with releases of their own, such as `chat.canary`.
+    """
+    owners = description.get("ownReleases", {})
+    return {"release": release, **{f"services.{owner}.release": release for owner in owners}}
 
 
 def _is_free(port: int) -> bool:

@@ -152,12 +152,17 @@ def _end_everything(state: Path) -> None:
 
 def render(project: Path) -> list[dict[str, Any]]:
     """Return the objects that the stack file describes. Raises LocalError for a mistake in the file."""
+    return describe(project)["objects"]
+
+
+def describe(project: Path) -> dict[str, Any]:
+    """Return the document of `cli render --json` about the stack file. Raises LocalError for a mistake in the file."""
     python = project / ".venv" / "bin" / "python"
     command = [str(python), "-m", "cli", "render", "--json", f"Pulumi.{STACK}.yaml"]
     result = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     if result.returncode:
         raise LocalError(result.stderr.strip())
-    return json.loads(result.stdout)["objects"]
+    return json.loads(result.stdout)
 
 
 def _object_table(manifests: Iterable[Mapping[str, Any]]) -> str:

@@ -10,7 +10,7 @@ from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import REQUIRED, Placement
-from planning.serving.sidecar import SidecarPlan, SidecarProbe
+from planning.serving.sidecar import SIDECAR_CONTAINER, SidecarPlan, SidecarProbe
 from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
 
@@ -265,7 +265,7 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
 
     return compact(
         {
-            "name": "routing-proxy",
+            "name": SIDECAR_CONTAINER,
             "image": proxy.image,
             "restartPolicy": "Always",
             "args": list(proxy.arguments),

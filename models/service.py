@@ -229,6 +229,9 @@ class Variant(Role):
         ),
     ]
     """The served model."""
+    release: Text | None = Field(default=None, examples=["gie-1.3"])
+    """Release channel of engines, sidecar and picker: images, flags and API versions that belong together. Absent: the
+    stack's."""
     selection: Selection | None = Field(default=None, examples=[{"metric": "latency"}])
     """Wishes for the serving profile. The profile decides the keys that the service lacks. A service
     with this key always gets a profile. A service without it, even if `defaults` has it, gets a profile in two cases:

@@ -15,6 +15,7 @@ from models.profile import Catalogue
 from models.routing import Gateway
 from models.service import Service
 from models.storage import Cache, complete_models
+from models.upgrades import Upgrades
 from models.vocabulary import (
     Dns1035Label,
     DnsLabel,
@@ -118,6 +119,11 @@ class Checks(Spec):
     platform are not, as far as its outputs are read. Such sources and values are errors (strict) or warnings (warn);
     with skip, nothing is checked. If there is no lock, only strict reports that. A lock that pins a source to another
     one is always an error."""
+    advisories: Mode = "warn"
+    """Check that no service meets a published security advisory of its engine. Advisories count if the image has an
+    affected version of vLLM and the service does what they require, such as accepting images. Such advisories are
+    errors (strict) or warnings (warn); with skip, nothing is checked. Of an image of the release channel, the
+    advisories that every service meets are reported only by strict, and so are images of unknown versions."""
 
 
 class Images(Spec):
@@ -191,7 +197,8 @@ class Stack(Spec):
     """The configuration of one stack."""
 
     release: Text = "llm-d-0.9"
-    """Release channel: images, flags and API versions that belong together."""
+    """Release channel of caches, and of services that set none: images, flags and API versions that belong
+    together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
     """Base files, whose values this file overrides. Each file overrides the files before it in the list. Base files
     have the same keys as this file, and can extend other files. Paths are relative to the folder of Pulumi.yaml."""
@@ -237,6 +244,8 @@ class Stack(Spec):
     run."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
+    upgrades: Upgrades | None = Field(default=None, examples=[{"atOnce": 1, "order": ["internal", "search"]}])
+    """Limit on the services that a run restarts at the same time. Absent: a run restarts all services side by side."""
     prices: Prices = Prices.default()
     """Prices of devices."""
     budgets: Budgets | None = Field(default=None, examples=[{"by": "team", "limits": {"search": {"perMonth": 40000}}}])

@@ -1,8 +1,10 @@
 """Readers of plain trees, whose shape is unknown: YAML, JSON and Kubernetes objects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
+
+from models.paths import Path
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 """A mapping without keys."""
@@ -28,3 +30,15 @@ def at(tree: object, *keys: str) -> object:
 def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an object; those whose value is None are left out."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def leaves(value: object, at: Path) -> Iterator[tuple[Path, object]]:
+    """Yield every value that is no mapping and no list, with its path. `at` is the path of `value`."""
+    if isinstance(value, Mapping):
+        for key, inner in cast("Mapping[str, Any]", value).items():
+            yield from leaves(inner, at / key)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(cast("Sequence[Any]", value)):
+            yield from leaves(inner, at / index)
+    else:
+        yield at, value

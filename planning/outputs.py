@@ -121,6 +121,7 @@ def _variant(variant: VariantPlan) -> contract.Variant:
     names = variant.names
     picker = variant.endpoint_picker
     return {
+        "release": variant.release,
         "pool": None if picker is None else {"group": POOL_GROUP, "name": names.pool},
         "objectives": sorted(objective.name for objective in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",

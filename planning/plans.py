@@ -24,7 +24,7 @@ from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
 from planning.picker import Picker
-from planning.releases import Release, unproven
+from planning.releases import FETCHERS, Release, Sourced, unproven
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests
@@ -43,6 +43,10 @@ class VariantPlan:
     """Key of the service."""
     owner: str
     """Owner of the objects: the service key, or `<key>.canary`, which is no service key, because keys have no dot."""
+    release: str
+    """Name of the variant's release channel."""
+    has_own_release: bool
+    """Whether the configuration sets the channel for the variant, its service or all services."""
     path: Path
     """Path of the variant in the configuration."""
     names: Names
@@ -129,7 +133,10 @@ class VariantPlan:
         return max((workload.target_ports for workload in self.workloads), key=len)
 
     def preview_inputs(self) -> dict[str, Any]:
-        """Return the variant's inputs as previews show them: model, source, accelerator and the size of each role."""
+        """Return the variant's inputs as previews show them: model, source, accelerator and the size of each role.
+
+        The release channel is left out if the variant follows the stack, because the stack's inputs have it then.
+        """
         inputs: dict[str, Any] = {
             "model": self.model,
             "source": self.source,
@@ -143,6 +150,8 @@ class VariantPlan:
                 for workload in self.workloads
             },
         }
+        if self.has_own_release:
+            inputs["release"] = self.release
         if self.profiles:
             inputs["profiles"] = {role: profile.text for role, profile in self.profiles.items()}
         if self.names.generation is not None:
@@ -200,7 +209,7 @@ class StackPlan:
     identity: Identity
     """The name of the stack, and its former names."""
     release: str
-    """Name of the release channel."""
+    """Name of the stack's release channel. Caches have it, and variants that set none."""
     classes: Mapping[str, AcceleratorClass]
     """All accelerator classes of the stack, by name."""
     labels: Mapping[str, str]
@@ -226,6 +235,12 @@ class StackPlan:
     """Claims of the caches and the Jobs that fill these claims, ordered by the keys of the caches."""
     judgements: tuple[Judgement, ...] = ()
     """Warnings about the stack, then about each service, ordered by key."""
+
+    @property
+    def own_releases(self) -> dict[str, str]:
+        """Return the release channels that the configuration sets for variants, by owner."""
+        variants = (variant for service in self.services for variant in service.variants)
+        return {variant.owner: variant.release for variant in variants if variant.has_own_release}
 
     @property
     def routes(self) -> tuple[PlannedRoute, ...]:
@@ -352,9 +367,10 @@ def _created_namespaces(
 
 
 def judge(plan: StackPlan, resolved: Resolved, release: Release) -> Iterator[Judgement]:
-    """Yield the warnings that can be found only in a plan."""
-    vendors = {workload.accelerator.vendor for service in plan.services for workload in service.workloads}
-    yield from about("", _unproven_facts(release, vendors))
+    """Yield the warnings that can be found only in a plan. `release` is that of the stack."""
+    yield from about("", _unproven_facts(plan, resolved.contexts.releases))
+    if plan.caches and release not in resolved.contexts.releases:
+        yield from about("", _unproven_fetchers(release))
     yield from about("", claims.judge(resolved.contexts.variants.values(), plan.caches))
     yield from about("", network.judge_plan(resolved.stack, _policies(plan)))
     yield from about("", interceptor.judge_plan(resolved.stack, plan.interceptor))
@@ -377,9 +393,27 @@ def _policies(plan: StackPlan) -> Iterator[Policy]:
     yield from (store.policy for store in stores if store.policy is not None)
 
 
-def _unproven_facts(release: Release, vendors: Collection[str]) -> Iterator[Problem]:
-    for table_path, entry in unproven(release, vendors):
-        yield warning(Path(f"release {release.name}"), f"{table_path} is unproven ({entry.source})")
+def _unproven_facts(plan: StackPlan, releases: Iterable[Release]) -> Iterator[Problem]:
+    """Yield a warning for each unproven fact of the channels that variants use."""
+    variants = [variant for service in plan.services for variant in service.variants]
+    for release in releases:
+        workloads = (
+            workload for variant in variants if variant.release == release.name for workload in variant.workloads
+        )
+        vendors = {workload.accelerator.vendor for workload in workloads}
+        for table_path, entry in unproven(release, vendors):
+            yield _unproven(release, table_path, entry)
+
+
+def _unproven_fetchers(release: Release) -> Iterator[Problem]:
+    """Yield a warning for each unproven image of a channel that only fills caches."""
+    for table_path, entry in unproven(release, ()):
+        if table_path in FETCHERS:
+            yield _unproven(release, table_path, entry)
+
+
+def _unproven(release: Release, table_path: str, entry: Sourced) -> Problem:
+    return warning(Path(f"release {release.name}"), f"{table_path} is unproven ({entry.source})")
 
 
 def _service(
@@ -417,6 +451,8 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
     return VariantPlan(
         key=context.key,
         owner=context.owner,
+        release=context.release.name,
+        has_own_release=spec.release is not None,
         path=context.path,
         names=context.names,
         user_labels={**stack.labels, **spec.labels},

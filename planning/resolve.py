@@ -1,6 +1,6 @@
 """Resolution of a stack, done once: contexts, accelerator classes and routes that rules and plans read."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.problems import Problem
@@ -34,8 +34,10 @@ class Resolved:
     configured_variants: tuple[ConfiguredVariant, ...]
     """All primaries and canaries, in the order of the configuration; a canary follows its primary."""
     release: Release | None
-    """Facts of the release channel. None if the channel is unknown. In this case, contexts and routes are empty."""
+    """Facts of the stack's release channel; None if the channel is unknown."""
     contexts: Contexts
+    """Contexts of the services of which every variant has a known channel. Other services have neither contexts nor
+    routes."""
     engines: Mapping[RoleId, EngineContext]
     """Engines of the roles with a valid layout."""
     pickers: Mapping[VariantId, PickerContext]
@@ -53,11 +55,10 @@ def resolve(stack: Stack) -> Resolved:
     """Resolve a stack, even if it contains mistakes."""
     classes = accelerators.classes(stack.accelerators)
     variants = tuple(variant.configured_variants(stack))
-    if stack.release not in channels():
-        nothing = Contexts({}, {}, {})
-        return Resolved(stack, classes, variants, None, nothing, {}, {}, FillRequests({}, {}), Routing({}, {}, ()))
-    release = channel(stack.release)
-    contexts = variant.resolve(variants, release, classes)
+    contexts = variant.resolve(_with_channels(variants), classes)
+    release = None
+    if stack.release in channels():
+        release = channel(stack.release)
     return Resolved(
         stack,
         classes,
@@ -69,6 +70,12 @@ def resolve(stack: Stack) -> Resolved:
         weights.fill_requests(stack, contexts.variants.values()),
         routes.resolve(contexts),
     )
+
+
+def _with_channels(variants: Sequence[ConfiguredVariant]) -> list[ConfiguredVariant]:
+    """Return the variants of the services of which every variant has a known channel."""
+    unresolved = {configured.key for configured in variants if configured.channel not in channels()}
+    return [configured for configured in variants if configured.key not in unresolved]
 
 
 def about(service: str, problems: Iterable[Problem]) -> Iterator[Judgement]:

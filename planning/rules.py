@@ -9,7 +9,7 @@ from models.role import Resources
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, interceptor, money, network, picker, serving, variant, weights
+from planning import advisories, hardware, interceptor, money, network, picker, serving, upgrades, variant, weights
 from planning.ground import labels, patch
 from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
@@ -43,8 +43,6 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(configured.key, weights.judge_variant(configured))
         yield from about(configured.key, network.judge_variant(configured))
         yield from about(configured.key, _variant_resource_problems(configured, devices))
-    if resolved.release is None:
-        return
     yield from about("", _duplicate_object_problems(resolved.contexts.variants.values()))
     yield from about("", weights.judge(stack, resolved.contexts, resolved.release, resolved.fill_requests))
     for key, problems in resolved.routing.of_services.items():
@@ -53,16 +51,19 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     with_protocol = {identity for identity, context in resolved.pickers.items() if context.verdict.app_protocol}
     yield from about("", gateway_defects.judge(resolved.routing.routes, resolved.contexts, with_protocol))
     yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
-    yield from about("", tracing.judge(stack.observability.tracing, resolved.release))
+    for release in resolved.contexts.releases:
+        yield from about("", tracing.judge(stack.observability.tracing, release))
     for context in resolved.contexts.variants.values():
         yield from about(context.key, _judge_variant(context, resolved))
+    yield from about("", advisories.judge(stack, [engine.exposure for engine in resolved.engines.values()]))
 
 
 def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Problem]:
-    """Yield the problems of a stack that can be found without the facts of the release channel."""
+    """Yield the problems of a stack that can be found without the facts of a release channel."""
     stack = resolved.stack
     variants = resolved.configured_variants
-    yield from _release_problems(stack)
+    yield from _release_problems(stack, variants)
+    yield from upgrades.judge(stack)
     yield from _namespace_problems(stack)
     yield from _system_namespace_problems(stack)
     yield from interceptor.judge(stack)
@@ -141,12 +142,17 @@ def _container_problems(
                 yield Problem(path / group / name, what, "write the number with its unit, such as 16Gi")
 
 
-def _release_problems(stack: Stack) -> Iterator[Problem]:
-    if stack.release not in channels():
-        remedy = f"known: {', '.join(channels())}"
-        for close in difflib.get_close_matches(stack.release, channels(), n=1):
-            remedy = f"did you mean {close}?"
-        yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
+def _release_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    names = {Path("release"): stack.release}
+    for configured in variants:
+        if configured.spec.release is not None:
+            names[configured.path / "release"] = configured.spec.release
+    for at, name in names.items():
+        if name not in channels():
+            remedy = f"known: {', '.join(channels())}"
+            for close in difflib.get_close_matches(name, channels(), n=1):
+                remedy = f"did you mean {close}?"
+            yield Problem(at, f"unknown channel ({name})", remedy)
 
 
 def _namespace_problems(stack: Stack) -> Iterator[Problem]:

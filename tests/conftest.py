@@ -39,6 +39,7 @@ FILES = 8192
 """Files that a process of the tests may have open, unless the system allows fewer or more."""
 # How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.
 settings.register_profile("suite", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=30)
 settings.load_profile("suite")
 
 

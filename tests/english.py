@@ -65,15 +65,15 @@ def main(root: Path) -> int:
 
 def findings(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and finding, in the order of the source."""
-    tree = ast.parse(source)
-    functions = [(node.lineno, f"the function {node.name}") for node in ast.walk(tree) if _is_participle(node)]
-    yield from sorted([*functions, *_words(tree), *_relative_clauses(tree)])
+    nodes = [*ast.walk(ast.parse(source))]
+    functions = [(node.lineno, f"the function {node.name}") for node in nodes if _is_participle(node)]
+    yield from sorted([*functions, *_words(nodes), *_relative_clauses(nodes)])
 
 
 def findings_of_tests(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and finding, in the order of a module of tests; functions may have any name."""
-    tree = ast.parse(source)
-    yield from sorted([*_words(tree), *_relative_clauses(tree)])
+    nodes = [*ast.walk(ast.parse(source))]
+    yield from sorted([*_words(nodes), *_relative_clauses(nodes)])
 
 
 def findings_of_documents(text: str) -> Iterator[tuple[int, str]]:
@@ -105,16 +105,16 @@ def _documents(root: Path) -> Iterator[Path]:
         yield from (page for page in pages if page.name not in GENERATED)
 
 
-def _words(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _words(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield line and name of each binding that says nothing of what it holds."""
-    for line, name in _names(tree):
+    for line, name in _names(nodes):
         if name.strip("_") in WORDS:
             yield line, f"the name {name}"
 
 
-def _relative_clauses(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _relative_clauses(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield line and first word of each docstring that opens with a relative clause."""
-    for line, text in _docstrings(tree):
+    for line, text in _docstrings(nodes):
         if text.startswith(OPENINGS):
             yield line, f"the docstring {text.split(maxsplit=1)[0]!r} …"
 
@@ -124,9 +124,9 @@ def _files(root: Path, folders: Iterable[str]) -> Iterable[Path]:
         yield from sorted(source.rglob("*.py")) if source.is_dir() else (source,)
 
 
-def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield every name that is bound: variables, fields and parameters."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.lineno, node.id
         elif isinstance(node, ast.arg):
@@ -142,9 +142,9 @@ def _is_participle(node: ast.AST) -> bool:
     return name in PARTICIPLES or ("_" not in name and name.endswith("ed") and name not in NOUNS)
 
 
-def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _docstrings(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield line and text of every docstring, including docstrings below fields and constants."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
 

@@ -34,14 +34,16 @@ class PlannedService:
 
     key: str
     release: str
+    """Release channel of the primary."""
     name: ServiceName
     path: Path
 
     @classmethod
-    def of(cls, plan: ServicePlan, release: str, top: Path) -> "PlannedService":
+    def of(cls, plan: ServicePlan, top: Path) -> "PlannedService":
         """Return the service of a plan. `top` is the path of its inference stack."""
         names = plan.primary.names
-        return cls(plan.key, release, ServiceName(names.namespace, names.service), Path(*top, "services", plan.key))
+        name = ServiceName(names.namespace, names.service)
+        return cls(plan.key, plan.primary.release, name, Path(*top, "services", plan.key))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from planning.ground import gateways
 from planning.ground.api_groups import CLAIM_TEMPLATE_API, METRICS_GROUP
 from planning.ground.bundles import Bundle, all_bundles
 from planning.ground.cluster_facts import ClusterFacts, OfferedMetrics, Unknown
-from planning.plans import StackPlan
+from planning.plans import StackPlan, VariantPlan
 from planning.releases import channel
 from planning.serving.autoscaling import Autoscaler, EngineLoad, PickerLoad, UserMetric
 
@@ -67,13 +67,26 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> list[Problem]:
 
 
 def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
-    """Return the minimum version of the CRDs of each API group, with words for what needs this version."""
-    requirements = channel(plan.release).requirements
-    minimums = {item.group: (item.version, f"release {plan.release}") for item in requirements.of_definitions}
+    """Return the minimum version of the CRDs of each API group, with words for what needs this version.
+
+    If variants have several release channels, the highest of their minimum versions counts.
+    """
+    minimums = dict[str, tuple[str, str]]()
     variants = [variant for service in plan.services for variant in service.variants]
-    if all(variant.endpoint_picker is None for variant in variants):
+    for variant in sorted(variants, key=lambda variant: variant.release):
+        for group, minimum in _minimum_versions_of(variant).items():
+            highest = minimums.setdefault(group, minimum)
+            if gateways.numbers(minimum[0]) > gateways.numbers(highest[0]):
+                minimums[group] = minimum
+    return minimums
+
+
+def _minimum_versions_of(variant: VariantPlan) -> dict[str, tuple[str, str]]:
+    requirements = channel(variant.release).requirements
+    minimums = {item.group: (item.version, f"release {variant.release}") for item in requirements.of_definitions}
+    if variant.endpoint_picker is None:
         del minimums[requirements.inference_pool.group]
-    elif any(len(variant.target_ports) > 1 for variant in variants):
+    elif len(variant.target_ports) > 1:
         ports = requirements.pool_ports
         minimums[ports.group] = ports.version, "a pool with several ports"
     return minimums

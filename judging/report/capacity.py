@@ -1,14 +1,15 @@
 """Capacity: whether nodes and quotas have the devices that a change needs at its worst moment.
 
 At the worst moment, all workloads change at the same time: all additional pods need places while all old pods still
-run. Free devices are devices that no pod has requested.
+run. If services restart in turns, only some of them restart at that moment. Free devices are devices that no pod has
+requested.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from judging.report import affinity
-from judging.report.growth import NOTHING, Change, Range
+from judging.report.growth import NOTHING, Change, Range, at_worst
 from judging.report.packing import PodGroup, Tightness, pack
 from judging.report.running import RunningPods
 from models.accelerators import ExtendedResource, ResourceClaim
@@ -106,8 +107,9 @@ def of_changes(changes: Sequence[Change], gone: Sequence[RunningPods], facts: Cl
 
     The workloads in `gone` end, but only when the workloads in `changes` are ready.
     """
-    with_devices = [change for change in changes if change.has_devices]
-    starting = [change for change in changes if change.additional.high]
+    at_once = at_worst(changes, lambda change: change.accelerator, _devices_of_replica)
+    with_devices = [change for change in at_once if change.has_devices]
+    starting = [change for change in at_once if change.additional.high]
     growing = [change for change in starting if change.devices_per_replica]
     counted = [change for change in growing if not change.workload.accelerator.provisioned]
     fleet_takers = _Takers(facts)
@@ -115,7 +117,7 @@ def of_changes(changes: Sequence[Change], gone: Sequence[RunningPods], facts: Cl
     return Capacity(
         classes=tuple(_classes(with_devices, gone, fleet_takers)),
         devices=tuple(_devices(resource, group, takers) for (resource, _), group in _groups(counted, takers).items()),
-        lacks=tuple(_lacks(starting, facts)),
+        lacks=tuple(_lacks(changes, facts)),
         unchecked=tuple(dict.fromkeys((*_unread(growing, takers, facts), *_unevaluated_demands(growing)))),
     )
 
@@ -303,25 +305,38 @@ def _free(nodes: Mapping[str, int] | None) -> int | None:
     return sum(nodes.values())
 
 
-def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
+def _lacks(changes: Sequence[Change], facts: ClusterFacts) -> Iterator[Lack]:
     """Yield the quotas, on devices or on pods, that a change exceeds. They make the API server refuse pods."""
     if isinstance(facts.quotas, Unknown):
         return
-    needed = dict[tuple[str, str], Range]()
-    for change in changes:
-        if isinstance(change.workload.accelerator.allocation, ExtendedResource):
-            key = change.place[2], f"{_REQUESTS}{_resource(change)}"
-            devices = change.additional.times(change.devices_per_replica)
-            needed[key] = needed.get(key, NOTHING).plus(devices)
-        key = (change.place[2], "pods")
-        pods = change.additional.times(change.workload.layout.pods_per_replica)
-        needed[key] = needed.get(key, NOTHING).plus(pods)
+    with_devices = [
+        change for change in changes if isinstance(change.workload.accelerator.allocation, ExtendedResource)
+    ]
+    needed = {
+        **_demands(with_devices, lambda change: f"{_REQUESTS}{_resource(change)}", _devices_of_replica),
+        **_demands(changes, lambda _: "pods", lambda change: change.workload.layout.pods_per_replica),
+    }
     for quota in facts.quotas.quotas:
         for (namespace, resource), additional in sorted(needed.items()):
             if quota.namespace == namespace and resource in quota.hard:
                 hard, used = (_number(quota, resource, field) for field in ("hard", "used"))
                 if used + additional.high > hard:
                     yield Lack(namespace, quota.name, resource, hard, used, additional)
+
+
+def _demands(
+    changes: Sequence[Change], resource: Callable[[Change], str], size: Callable[[Change], int]
+) -> dict[tuple[str, str], Range]:
+    """Return what a change needs of resources in addition, by namespace and resource."""
+    needed = dict[tuple[str, str], Range]()
+    for change in at_worst(changes, lambda change: (change.place[2], resource(change)), size):
+        key = change.place[2], resource(change)
+        needed[key] = needed.get(key, NOTHING).plus(change.additional.times(size(change)))
+    return needed
+
+
+def _devices_of_replica(change: Change) -> int:
+    return change.devices_per_replica
 
 
 def _number(quota: Quota, resource: str, field: str) -> int:

@@ -13,6 +13,7 @@ from models.problems import SEVERITIES, Mode, Problem, gap, warning
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Place, Unknown
 from planning.ground.inventory import Quotas, Requested
+from planning.ground.turns import SIDE_BY_SIDE, Turns
 from planning.hardware.accelerators import AcceleratorClass
 from planning.plans import StackPlan
 
@@ -33,6 +34,8 @@ class ClusterBefore:
     """Accelerator classes of the stack by name."""
     templates: Mapping[Place, object]
     """Pod templates of the workloads after the change, by the workload's place in the cluster."""
+    turns: Turns = SIDE_BY_SIDE
+    """Turns of the services that the change restarts."""
 
 
 def judge(plan: StackPlan, before: ClusterBefore, mode: Mode) -> tuple[Problem, ...]:
@@ -54,7 +57,7 @@ def judge(plan: StackPlan, before: ClusterBefore, mode: Mode) -> tuple[Problem, 
         return tuple(_certain(needed, mode))
     runs = of_cluster(plan, before.classes, live)
     restarted = {place: _restarts(place, before.templates.get(place), live.objects[place]) for place in runs}
-    needed = capacity.of_changes(growth.changes(plan, runs, restarted), (), facts)
+    needed = capacity.of_changes(growth.changes(plan, runs, restarted, before.turns), (), facts)
     return (*_certain(needed, mode), *_uncertain(needed))
 
 

@@ -24,7 +24,7 @@ _MOST_NAMES = 4
 def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the differences between the pods of two workload objects, as texts."""
     before, after = (running.template(kind, workload) for workload in (old, new))
-    first, second = (_engine(template) for template in (before, after))
+    first, second = (engine(template) for template in (before, after))
     differences = [
         *_image_edits(first.get("image", ""), second.get("image", "")),
         *_first(list(_flag_edits(first.get("args") or (), second.get("args") or ())), "flags"),
@@ -47,7 +47,8 @@ def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[st
 _titles: Mapping[str, str] = {"initContainers": "init containers", "securityContext": "security context"}
 
 
-def _engine(template: Mapping[str, Any]) -> Mapping[str, Any]:
+def engine(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the container of the engine in a pod template, or else the first container."""
     containers = template.get("spec", EMPTY).get("containers") or (EMPTY,)
     return next((container for container in containers if container.get("name") in _ENGINES), containers[0])
 

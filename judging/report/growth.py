@@ -1,13 +1,14 @@
 """Replicas of a workload before, during and after a change, and pods that need places in addition to running pods."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from judging.report.running import RunningPods
 from models.role import Recreate
 from planning.ground.cluster_facts import Place
+from planning.ground.turns import SIDE_BY_SIDE, Turn, Turns
 from planning.plans import StackPlan, VariantPlan
 from planning.serving.workload import Workload
 
@@ -51,6 +52,10 @@ class Change:
     """Pods of the workload that exists at `place`; None if no workload exists there."""
     restarts: bool
     """Whether the change replaces the running pods."""
+    turn: Turn | None = None
+    """Turn of the service; None if it waits for no other service."""
+    waits: bool = False
+    """Whether other services restart at the moment that counts."""
 
     @property
     def devices_per_replica(self) -> int:
@@ -116,11 +121,19 @@ class Change:
         Other new replicas take the places of old replicas that have ended. A rollout starts at most `maxSurge` replicas
         beyond the requested number (Kubernetes documentation, Deployments, Max Surge).
         """
+        surge = 0
+        if self.restarts and not self.waits and not isinstance(self.workload.rollout, Recreate):
+            surge = self.workload.rollout.max_surge
+        return self._additional(surge)
+
+    @property
+    def passing(self) -> int:
+        """Return the number of replicas that need a place only while the service restarts."""
+        return self.additional.high - self._additional(0).high
+
+    def _additional(self, surge: int) -> Range:
         if self.running is None or self.is_reshaped:
             return self.after
-        surge = 0
-        if self.restarts and not isinstance(self.workload.rollout, Recreate):
-            surge = self.workload.rollout.max_surge
         before = self.before
         after = self.after
         if not before.high:
@@ -128,9 +141,15 @@ class Change:
         return Range(max(0, after.low + surge - before.low), max(0, after.high + surge - before.low))
 
 
-def changes(plan: StackPlan, running: Mapping[Place, RunningPods], restarted: Mapping[Place, bool]) -> list[Change]:
+def changes(
+    plan: StackPlan,
+    running: Mapping[Place, RunningPods],
+    restarted: Mapping[Place, bool],
+    turns: Turns = SIDE_BY_SIDE,
+) -> list[Change]:
     """Return the changes of all workloads. `restarted` tells, by place, whether running pods are replaced."""
     all_changes = list[Change]()
+    by_service = turns.by_service
     for service in plan.services:
         for variant in service.variants:
             for workload in variant.workloads:
@@ -138,8 +157,36 @@ def changes(plan: StackPlan, running: Mapping[Place, RunningPods], restarted: Ma
                 accelerator = variant.accelerators[workload.role]
                 old = running.get(at)
                 restarts = restarted.get(at, old is not None)
-                all_changes.append(Change(at, service.key, variant, workload, accelerator, old, restarts))
+                turn = by_service.get(service.key)
+                all_changes.append(Change(at, service.key, variant, workload, accelerator, old, restarts, turn))
     return all_changes
+
+
+def at_worst(
+    changes: Sequence[Change], unit: Callable[[Change], Hashable], size: Callable[[Change], int]
+) -> list[Change]:
+    """Return the changes at the moment at which they need most of each unit, such as the devices of a class.
+
+    Only services whose turns follow each other restart at the same time. For each unit, those are chosen that need most
+    of it. `size` returns what a replica of a workload needs.
+    """
+    needs = dict[Hashable, dict[Turn, int]]()
+    for change in changes:
+        if change.turn is not None:
+            of_unit = needs.setdefault(unit(change), {})
+            of_unit[change.turn] = of_unit.get(change.turn, 0) + change.passing * size(change)
+    busiest = {key: _busiest(of_unit) for key, of_unit in needs.items()}
+    return [
+        replace(change, waits=change.turn is not None and change.turn.position not in busiest[unit(change)])
+        for change in changes
+    ]
+
+
+def _busiest(needs: Mapping[Turn, int]) -> range:
+    """Return the positions of the services that restart at the same time and need most together."""
+    by_position = {turn.position: need for turn, need in needs.items()}
+    windows = (range(turn.position, turn.position + turn.at_once) for turn in needs)
+    return max(windows, key=lambda window: sum(by_position.get(position, 0) for position in window))
 
 
 def place(variant: VariantPlan, workload: Workload) -> Place:

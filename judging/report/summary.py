@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypedDict
 
-from judging.report import bill, capacity, drift, edits, growth, memory_rows, paths, running, words
+from judging.report import advisory_counts, bill, capacity, drift, edits, growth, memory_rows, paths, running, words
 from judging.report.capacity import Capacity
 from judging.report.drift import Drift
 from judging.report.events import Diagnostic, Events, Step
@@ -17,10 +17,12 @@ from models import credentials
 from models.problems import LogLine
 from models.stack import Stack
 from planning import money
-from planning.ground import labels
+from planning.ground import labels, turns
+from planning.ground.api_groups import DEPLOYMENT_API
 from planning.ground.cluster_facts import ClusterFacts, Place
+from planning.ground.turns import SIDE_BY_SIDE, Turns
 from planning.money import Cost, DeviceRange, Usage
-from planning.plans import StackPlan
+from planning.plans import ServicePlan, StackPlan
 
 _OPERATIONS: Mapping[str, Operation] = {
     "create": "create",
@@ -94,6 +96,8 @@ class Summary:
     """Checks that the run or the report could not make, with the reason."""
     is_complete: bool
     """Whether the engine's run came to its end."""
+    turns: Turns = SIDE_BY_SIDE
+    """Turns of the services that restart."""
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -137,7 +141,8 @@ def summarize(events: Events, composed: ComposedStack) -> Summary:
     steps = {
         step.place: step for step in events.steps if step.is_custom and not step.is_drift and step.kind in WORKLOADS
     }
-    changes = _changes(steps, composed)
+    run_turns = turns.of(_restarting(steps, composed.plan), composed.stack.upgrades)
+    changes = _changes(steps, composed, run_turns)
     gone = _gone(steps, composed)
     lines = [*_lines(changes, steps, composed, gone), *_gone_lines(gone, steps, changes)]
     ending = (*gone.values(), *_predecessors(steps, composed))
@@ -150,6 +155,7 @@ def summarize(events: Events, composed: ComposedStack) -> Summary:
         drift=drift.of_events(events),
         others=_others(events),
         capacity=devices,
+        turns=run_turns,
         before=money.cost(_devices_before(changes, ending), prices),
         after=bill.cost(composed.plan, prices),
         currency=prices.currency,
@@ -229,7 +235,28 @@ def _gap(diagnostic: Diagnostic) -> str | None:
     return LogLine.gap_words(diagnostic.message)
 
 
-def _changes(steps: Mapping[Place, Step], composed: ComposedStack) -> list[Change]:
+def _restarting(steps: Mapping[Place, Step], plan: StackPlan) -> list[str]:
+    """Return the keys of the services of which a run replaces pods, in place or by workloads beside those that run."""
+    deleted = (_owner(step) for step in steps.values() if _OPERATIONS.get(step.operation) == "delete")
+    ending = {(key, variant) for key, variant, _ in deleted if key}
+    return [
+        service.key
+        for service in plan.services
+        if any(
+            step is not None and (_restarts(step) or (step.operation == "create" and _owner(step)[:2] in ending))
+            for step in map(steps.get, _places(service))
+        )
+    ]
+
+
+def _places(service: ServicePlan) -> Iterator[Place]:
+    """Yield the places of the workloads and pickers of a service."""
+    for variant in service.variants:
+        yield from (growth.place(variant, workload) for workload in variant.workloads)
+        yield DEPLOYMENT_API.partition("/")[0], "Deployment", variant.names.namespace, variant.names.picker
+
+
+def _changes(steps: Mapping[Place, Step], composed: ComposedStack, run_turns: Turns) -> list[Change]:
     """Return the changes of the workloads of the plan. The pods that run now follow from inputs in Pulumi's state."""
     old_pods = dict[Place, RunningPods]()
     for change in growth.changes(composed.plan, {}, {}):
@@ -238,7 +265,7 @@ def _changes(steps: Mapping[Place, Step], composed: ComposedStack) -> list[Chang
             continue
         old = running.of_object(step.kind, step.old, composed.plan.classes, change.accelerator)
         old_pods |= {} if old is None else {change.place: old}
-    return growth.changes(composed.plan, old_pods, {place: _restarts(steps[place]) for place in old_pods})
+    return growth.changes(composed.plan, old_pods, {place: _restarts(steps[place]) for place in old_pods}, run_turns)
 
 
 def _restarts(step: Step) -> bool:
@@ -288,9 +315,11 @@ def _lines(
         if operation == "update":
             scaled = _replica_edits(change)
         room = ()
+        advised = ()
         if edited_pods:
             room = _headroom(change, step)
-        edited = (*edited_pods, *scaled, *room)
+            advised = advisory_counts.counts(change.workload.exposures, step.kind, step.old, step.new)
+        edited = (*edited_pods, *scaled, *room, *advised)
         yield WorkloadLine(change.workload.name, change.service, operation, edited, fate.text, fate.outage, fate.remedy)
 
 

@@ -5,6 +5,21 @@ from dataclasses import dataclass
 CURRENT = "@.observedGeneration==$.metadata.generation"
 """JSONPath test that a status belongs to the current `metadata.generation` of the object, and not to an older state."""
 
+_ROLLED_OUT = (
+    "(@.updatedReplicas==$.spec.replicas || $.spec.replicas==0)",
+    "(@.availableReplicas==$.spec.replicas || $.spec.replicas==0)",
+    "!(@.replicas>$.spec.replicas)",
+)
+"""JSONPath tests of a Deployment's status. A status leaves out a number that is 0."""
+ROLLED_OUT = tuple(f"jsonpath={{$[?({CURRENT} && {test})].observedGeneration}}" for test in _ROLLED_OUT)
+"""Conditions of a Deployment after its rollout: all pods are of the current spec and available, and no others are left.
+
+The provider's own wait may end before a rollout: it takes the status of an older `metadata.generation` for the present
+one if its watch lags behind the update (pulumi-kubernetes 4.25 to 4.34, provider/pkg/await/deployment.go,
+`waitUntilDeploymentControllerReconciles`). The tests are three conditions, because the provider's parser of JSONPath
+takes no more than one `&&` (theory/jsonpath 0.9).
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Wait:

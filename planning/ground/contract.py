@@ -130,6 +130,8 @@ class Profile(TypedDict):
 class Variant(TypedDict):
     """A primary or a canary: its pods, and its pool and endpoint picker if there are any."""
 
+    release: str
+    """Name of its release channel."""
     pool: Pool | None
     """The InferencePool of the pods. Null if there is no endpoint picker; the route then leads to the Service."""
     objectives: list[str]
@@ -194,7 +196,7 @@ class Outputs(TypedDict):
     contractVersion: Literal[2]
     """Version of the contract."""
     release: str
-    """Name of the release channel."""
+    """Name of the stack's release channel. Services may have others."""
     factsDigest: str | None
     """SHA-256 of those facts of the cluster on which the stack depends; null if they are unknown."""
     services: dict[str, Service]

@@ -56,7 +56,7 @@ class ServiceRecord(NamedTuple):
 
     key: str
     release: str
-    """Release channel of the run that wrote the record."""
+    """Release channel of the service's primary in the run that wrote the record."""
 
 
 class WorkloadName(NamedTuple):

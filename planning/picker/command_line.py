@@ -3,15 +3,15 @@
 Arguments without a dash are ignored. If a flag is repeated, its last value counts. Values never appear in problems.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, errors
 from planning.picker import go_values, value_combinations, value_shapes
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
-from planning.releases import PickerFlags, Release
+from planning.releases import PickerFlags, Release, departures
 
 _SHORTHAND = "v"
 """The only flag that can be written with one dash."""
@@ -19,14 +19,14 @@ _SHORTHAND = "v"
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """The flags of a command line, and the mistakes in it."""
+    """The flags of a command line, with the errors and the warnings about it."""
 
     values: dict[str, object]
     problems: tuple[Problem, ...]
 
 
 def read(arguments: Sequence[str], release: Release) -> CommandLine:
-    """Return the flags of a command line with their values, and its mistakes."""
+    """Return the flags of a command line with their values, and the errors and warnings about them."""
     facts = release.picker.flags
     words = {**facts.known, **facts.others}
     values = dict[str, object]()
@@ -34,16 +34,23 @@ def read(arguments: Sequence[str], release: Release) -> CommandLine:
     for name, text in _flags(arguments, words):
         at = Path(f"--{name}")
         if name not in words:
-            remedy = value_shapes.suggestion(name, words) or "remove it"
-            problems.append(Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy))
+            problems.append(unknown(at, name, words, release))
             continue
+        problems += departures.problems(at, "flag", name, release)
         if text is None:
             problems.append(Problem(at, "has no value", "write the value after an equals sign"))
             continue
         value = typed_value(text, words[name])
         problems += value_shapes.problems(Reading(at), value, words[name])
         values[name] = _with_list(value, words[name])
-    return CommandLine(values, (*problems, *_together(values, facts, bool(problems))))
+    return CommandLine(values, (*problems, *_together(values, facts, bool(errors(problems)))))
+
+
+def unknown(at: Path, name: str, words: Collection[str], release: Release) -> Problem:
+    """Return the problem of a flag that the picker of a release lacks. `words` are the flags that it has."""
+    remedy = value_shapes.suggestion(name, words) or "remove it"
+    problem = Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy)
+    return next(departures.problems(at, "flag", name, release), problem)
 
 
 def typed_value(text: str, description: str) -> object:

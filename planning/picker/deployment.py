@@ -11,7 +11,7 @@ from models.service import Variant
 from models.vocabulary import seconds
 from planning.ground import environment, labels, lifecycle
 from planning.ground.api_groups import POOL_GROUP
-from planning.ground.awaiting import CURRENT, Wait
+from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.environment import EnvValue, Variable
 from planning.ground.lifecycle import Drain
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
@@ -147,7 +147,7 @@ def plan(context: PickerContext) -> Picker:
         pod_annotations=picker.pod.annotations,
         grace=drain(variant.spec).grace,
         start=lifecycle.PICKER_START,
-        wait=_wait(picker),
+        wait=_wait(variant),
         patch=picker.patch,
     )
 
@@ -176,11 +176,15 @@ def drain(spec: Variant) -> Drain:
     return Drain(0, None, 0, max(_MIN_GRACE_SECONDS, explicit, of_serving_pods))
 
 
-def _wait(picker: EndpointPicker) -> Wait:
+def _wait(variant: VariantContext) -> Wait:
     """Return the wait for the pickers. Pickers that elect a leader start together, others one after another."""
+    picker = variant.spec.endpoint_picker
     if several_pickers.elects_leader(picker):
         return Wait(lifecycle.PICKER_START + lifecycle.WAIT_MARGIN, _leader_conditions(picker.replicas))
-    return Wait(lifecycle.PICKER_START * picker.replicas + lifecycle.WAIT_MARGIN, ())
+    conditions = ()
+    if variant.stack.upgrades is not None:
+        conditions = ROLLED_OUT
+    return Wait(lifecycle.PICKER_START * picker.replicas + lifecycle.WAIT_MARGIN, conditions)
 
 
 def _leader_conditions(replicas: int) -> tuple[str, ...]:

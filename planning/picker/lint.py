@@ -1,13 +1,13 @@
 """Validation of endpoint picker configurations, in a stack or without a stack: errors and warnings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from models.paths import Path
-from models.problems import Problem, warning
+from models.problems import Problem, errors, warning, warnings
 from models.trees import mapping
-from planning.picker import accepted_mistakes, start_mistakes, value_shapes
+from planning.picker import accepted_mistakes, departing, start_mistakes, value_shapes
 from planning.picker.graph import H2C, DeclaredPlugin, Graph, parse
 from planning.picker.plugin_words import PRODUCER, SCHEDULING
 from planning.picker.start_mistakes import LoaderSetting
@@ -51,14 +51,16 @@ def judge(
     """
     graph = parse(path, config, variant_facts.picker, external)
     setting = LoaderSetting(variant_facts.release, flow_control=True)
-    errors = [
+    mistakes = [
         *start_mistakes.problems(graph, setting),
         *(problem for _, problem in accepted_mistakes.problems(graph, setting)),
     ]
     for check in (_unusable, _roles, _block_sizes, _parsers):
-        errors += check(graph, variant_facts)
-    yield from dict.fromkeys(errors)
-    yield from _warnings(graph, variant_facts.picker)
+        mistakes += check(graph, variant_facts)
+    labels = list(departing.roles(graph, variant_facts.release))
+    yield from dict.fromkeys([*mistakes, *errors(labels)])
+    yield from _warnings(graph, variant_facts.release)
+    yield from warnings(labels)
 
 
 def findings(config: Mapping[str, Any], setting: LoaderSetting) -> Iterator[ConfigFinding]:
@@ -72,18 +74,24 @@ def findings(config: Mapping[str, Any], setting: LoaderSetting) -> Iterator[Conf
         for reason, problem in accepted_mistakes.problems(graph, setting)
         if problem.path not in paths
     )
-    yield from map(ConfigFinding, _warnings(graph, setting.facts))
+    yield from map(ConfigFinding, _warnings(graph, setting.release))
+    labels = departing.roles(graph, setting.release)
+    yield from (ConfigFinding(warning(label.path, label.what, label.remedy)) for label in labels)
 
 
-def _warnings(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
+def _warnings(graph: Graph, release: Release) -> Iterator[Problem]:
     """Yield warnings about plugins and keys that work, but are experimental, deprecated or misleading."""
+    facts = release.picker
+    leaving = warnings(departing.problems(graph, release))
+    places = {problem.path for problem in leaving}
+    yield from leaving
     for plugin in graph.plugins:
-        yield from _plugin_warnings(facts, plugin)
+        yield from _plugin_warnings(facts, plugin, places)
     yield from _lonely(graph)
     yield from _skipped_parsers(graph, facts)
     yield from _spellings(graph)
     yield from _producers_in_profiles(graph)
-    yield from _deprecated_keys(graph, facts)
+    yield from _deprecated_keys(graph, facts, places)
     for profile in graph.profiles:
         for entry in profile.entries[:-1]:
             if entry.plugin is not None and "picker" in entry.plugin.groups:
@@ -91,26 +99,24 @@ def _warnings(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
                 yield warning(entry.at, what, "put it last")
 
 
-def _deprecated_keys(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
+def _deprecated_keys(graph: Graph, facts: PickerFacts, leaving: Collection[Path]) -> Iterator[Problem]:
     version = graph.config.get("apiVersion")
     if version in facts.config.deprecated_api_versions:
         yield warning(graph.path / "apiVersion", f"is deprecated ({version})", f"use {facts.config.api_version}")
     for key, instead in facts.config.deprecated.items():
-        if graph.config.get(key) is not None:
+        if graph.config.get(key) is not None and graph.path / key not in leaving:
             yield warning(graph.path / key, f"is deprecated ({key})", f"use {instead}")
 
 
-def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[Problem]:
+def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin, leaving: Collection[Path]) -> Iterator[Problem]:
+    """Yield warnings about a plugin. `leaving` are the places of names that a later router lacks."""
     plugin = declared.facts
     if plugin.stability == "alpha" and facts.flags.experimental is not None:
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
         yield warning(declared.at / "type", what, "it may change or disappear without notice")
-    if plugin.deprecated is not None:
-        remedy = f"use {plugin.deprecated.by}"
-        if plugin.deprecated.removed:
-            remedy += f", because {plugin.deprecated.removed} removes {declared.type}"
-        yield warning(declared.at / "type", f"is deprecated ({declared.type})", remedy)
-    yield from _parameter_warnings(declared)
+    if plugin.deprecated is not None and declared.at / "type" not in leaving:
+        yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}")
+    yield from _parameter_warnings(declared, leaving)
     if plugin.ignores_parameters:
         reading = Reading(declared.at / "parameters", f"parameter of {declared.type}")
         for problem in value_shapes.problems(reading, declared.written, plugin.parameters):
@@ -154,10 +160,11 @@ def _spellings(graph: Graph) -> Iterator[Problem]:
                 yield warning(plugin.at / "parameters" / key, what, f"write {known}")
 
 
-def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
+def _parameter_warnings(declared: DeclaredPlugin, leaving: Collection[Path]) -> Iterator[Problem]:
     """Yield warnings about parameters that are deprecated, and about values that the picker replaces."""
     facts = declared.facts
-    if declared.shape is not None and declared.shape is facts.former_parameters:
+    is_former = declared.shape is not None and declared.shape is facts.former_parameters
+    if is_former and not any(path.is_within(declared.at / "parameters") for path in leaving):
         what = f"is the deprecated form of the parameters of {declared.type}"
         yield warning(declared.at / "parameters", what, f"use {', '.join(facts.parameters or {})}")
     for dotted, description in facts.corrected.items():

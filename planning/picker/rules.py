@@ -34,7 +34,7 @@ from planning.picker.lint import VariantFacts
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
 from planning.refusals.resources import uncountable
-from planning.releases import PickerFacts, Release, other_line
+from planning.releases import PickerFacts, Release, departures, other_line
 from planning.variant.context import VariantContext
 
 _DECIDED_FLAGS = {
@@ -290,13 +290,14 @@ def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Proble
         elif name in facts.rejected:
             yield Problem(path / name, f"cannot be set ({name})", f"remove it: {facts.rejected[name]}")
         elif name not in facts.known:
-            remedy = value_shapes.suggestion(name, facts.known) or "remove it"
-            yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
+            yield command_line.unknown(path / name, name, facts.known, release)
         elif not any(match[1] or match[0] == "$$" for match in REFERENCE.finditer(value)):
             # The type of a value that refers to a variable is not checked, because the value is known only in the pod.
             yield from value_shapes.problems(
                 Reading(path / name), command_line.typed_value(value, facts.known[name]), facts.known[name]
             )
+        if name in facts.known:
+            yield from departures.problems(path / name, "flag", name, release)
 
 
 def _preset(context: PickerContext) -> Iterator[Problem]:

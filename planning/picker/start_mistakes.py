@@ -10,9 +10,9 @@ from itertools import chain
 from typing import Any, cast
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, errors
 from models.trees import sequence
-from planning.picker import value_combinations, value_shapes
+from planning.picker import departing, value_combinations, value_shapes
 from planning.picker.data_layer import data, sources
 from planning.picker.graph import (
     FLOW_CONTROL,
@@ -26,7 +26,7 @@ from planning.picker.graph import (
 from planning.picker.plugin_words import SCHEDULING, example, with_article
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import PluginReference, Reading
-from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
+from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels, departures
 
 _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
 
@@ -50,8 +50,14 @@ class LoaderSetting:
 
 
 def problems(graph: Graph, setting: LoaderSetting) -> list[Problem]:
-    """Return every mistake because of which a picker with this configuration would not serve."""
-    return list(chain.from_iterable(check(graph, setting) for check in _CHECKS))
+    """Return every mistake because of which a picker with this configuration would not serve.
+
+    What the router no longer has is told with its replacement, and not a second time as unknown.
+    """
+    gone = errors(departing.problems(graph, setting.release))
+    paths = {problem.path for problem in gone}
+    others = chain.from_iterable(check(graph, setting) for check in _CHECKS)
+    return [*gone, *(problem for problem in others if problem.path not in paths)]
 
 
 def unknown(at: Path, name: str, release: Release) -> Problem:
@@ -107,7 +113,8 @@ def _header(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     version, kind = (graph.config.get(key) for key in HEADER)
     known = [facts.api_version, *facts.deprecated_api_versions]
     if version not in (None, "", *known):
-        yield Problem(graph.path / "apiVersion", f"is not {facts.api_version}", f"write {facts.api_version}")
+        what = f"is not read by {departures.picker_name(setting.release)} ({version})"
+        yield Problem(graph.path / "apiVersion", what, f"write {facts.api_version}")
     if kind not in (None, "", KIND):
         yield Problem(graph.path / "kind", f"is not {KIND}", f"write {KIND}")
 

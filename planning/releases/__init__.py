@@ -46,6 +46,10 @@ class ReleaseImages(Spec):
     """The routing sidecar; None if the release does not support disaggregated prefill."""
 
 
+FETCHERS = frozenset({"images.kit", "images.kitVerify", "images.downloader"})
+"""Paths in a table of the images that fetch weights."""
+
+
 class EngineMetric(Spec):
     """A load metric of the engine."""
 

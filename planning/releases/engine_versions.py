@@ -88,7 +88,7 @@ class EngineVersion:
 
     def is_at_least(self, number: str) -> bool:
         """Tell whether the version is `number` or a newer one."""
-        return _order(self.number) >= _order(number)
+        return not is_older(self.number, number)
 
     def knows_flag(self, name: str) -> bool:
         """Tell whether the version knows a flag. `name` has the canonical form of `models.flags`.
@@ -111,13 +111,37 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
     If the version is unknown, the result is the version of the channel's image for the accelerator vendor `vendor`.
     """
-    number = _number(image)
+    number = number_in(image)
     versions = table().versions
     if number is None:
         default = release.images.engine.get(vendor) or release.images.engine["nvidia"]
-        return EngineVersion(_number(default.ref) or versions[-1], is_known=False)
-    closest = min(max(number, versions[0], key=_order), versions[-1], key=_order)
+        return EngineVersion(number_in(default.ref) or versions[-1], is_known=False)
+    closest = min(max(number, versions[0], key=order), versions[-1], key=order)
     return EngineVersion(closest, is_known=closest == number)
+
+
+@cache
+def number_in(image: str) -> str | None:
+    """Return the version of vLLM that the name of an image states; None if it states no version."""
+    repository, tag = repository_and_tag(image)
+    for family in tables.read(EngineImages, "releases/engines/images.yaml").families:
+        if repository in family.repositories:
+            if family.versions:
+                return family.versions.get(tag)
+            match = _TAG.fullmatch(tag)
+            return match and match[1]
+    return None
+
+
+@cache
+def order(version: str) -> tuple[int, ...]:
+    """Return the numbers in a version, by which versions are ordered."""
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def is_older(version: str, other: str) -> bool:
+    """Tell whether a version is older than another one."""
+    return order(version) < order(other)
 
 
 @cache
@@ -170,25 +194,6 @@ def _is_within(version: str, known: str) -> bool:
     """Tell whether a version is within one of the ranges in `known`."""
     for bounds in known.split(", "):
         first, _, last = bounds.partition("..")
-        if _order(first) <= _order(version) and (not last or _order(version) <= _order(last)):
+        if order(first) <= order(version) and (not last or order(version) <= order(last)):
             return True
     return False
-
-
-@cache
-def _order(version: str) -> tuple[int, ...]:
-    """Return the numbers in a version, by which versions are ordered."""
-    return tuple(int(number) for number in re.findall(r"\d+", version))
-
-
-@cache
-def _number(image: str) -> str | None:
-    """Return the version of vLLM that the name of an image states; None if it states no version."""
-    repository, tag = repository_and_tag(image)
-    for family in tables.read(EngineImages, "releases/engines/images.yaml").families:
-        if repository in family.repositories:
-            if family.versions:
-                return family.versions.get(tag)
-            match = _TAG.fullmatch(tag)
-            return match and match[1]
-    return None

@@ -7,11 +7,12 @@ from typing import Any
 from models.paths import Path
 from models.routing import Gateway, RouteMatch
 from planning.ground import gateways
+from planning.ground.names import PRIMARY
 from planning.ground.ports import ROUTED_PORT
 from planning.interceptor import edge
 from planning.routes import model_names, request_claims, templates
 from planning.routes.records import Match, Mirror, Parent, PlannedRoute, RouteBackend, RouteRule, TimeLimits
-from planning.variant.context import Contexts, VariantContext
+from planning.variant.context import Contexts, VariantContext, VariantId
 
 CATCH_ALL = "/"
 """Path prefix that matches every path."""
@@ -174,11 +175,15 @@ def _parent(gateway: Gateway, namespace: str) -> Parent:
 
 
 def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
+    """Return the mirror of a route; None if it has no mirror, or if the channel of the mirror's service is unknown."""
     spec = variant.service.route.mirror
     # `defaults` can name a service as the mirror of all services. This service does not mirror requests to itself.
     if spec is None or spec.service == variant.key:
         return None
-    target = contexts.primary(spec.service).names
+    service = contexts.variants.get(VariantId(spec.service, PRIMARY))
+    if service is None:
+        return None
+    target = service.names
     return Mirror(spec.service, target.base, target.namespace, spec.percent)
 
 

@@ -19,7 +19,8 @@ def plan(variant: VariantContext) -> ModelNames | None:
     base = _base_model(variant)
     if base is None:
         return None
-    return ModelNames(base, tuple(sorted(_other_names(variant) - {base})))
+    header = variant.release.picker.headers.base_model
+    return ModelNames(base, tuple(sorted(_other_names(variant) - {base})), header)
 
 
 def judge(variant: VariantContext) -> Iterator[Problem]:
@@ -38,12 +39,7 @@ def judge(variant: VariantContext) -> Iterator[Problem]:
 def collisions(routes: Iterable[PlannedRoute]) -> Iterator[Problem]:
     """Reject a name that two services on one gateway use for different base models."""
     holders = dict[tuple[GatewayRef, str], tuple[str, PlannedRoute]]()
-    for route in routes:
-        parent = route.parent
-        names = route.model_names
-        if names is None:
-            continue
-        ref = GatewayRef(parent.group, parent.kind, parent.namespace, parent.name)
+    for ref, route, names in _with_names(routes):
         for name in (names.base, *names.others):
             base, holder = holders.setdefault((ref, name), (names.base, route))
             if base != names.base:
@@ -51,6 +47,28 @@ def collisions(routes: Iterable[PlannedRoute]) -> Iterator[Problem]:
                 other = Path("services", holder.key)
                 what = f"uses a model name that {other} uses for base model {base} ({name})"
                 yield Problem(at, what, "rename the adapter or the rewrite", (at, other))
+
+
+def different_headers(routes: Iterable[PlannedRoute]) -> Iterator[Problem]:
+    """Reject services on one gateway that match models in different headers. A payload processor sets one header."""
+    holders = dict[GatewayRef, tuple[str, PlannedRoute]]()
+    for ref, route, names in _with_names(routes):
+        header, holder = holders.setdefault(ref, (names.header, route))
+        if header.lower() != names.header.lower():
+            at = Path("services", route.key, "release")
+            other = Path("services", holder.key)
+            what = f"matches models in header {names.header}, but {other} on the same gateway in {header}"
+            remedy = "choose releases that match in one header, or another gateway"
+            yield Problem(at, what, remedy, (at, other / "release", Path("release")))
+
+
+def _with_names(routes: Iterable[PlannedRoute]) -> Iterator[tuple[GatewayRef, PlannedRoute, ModelNames]]:
+    """Yield the routes that match models, each with its gateway and its model names."""
+    for route in routes:
+        parent = route.parent
+        if route.model_names is not None:
+            ref = GatewayRef(parent.group, parent.kind, parent.namespace, parent.name)
+            yield ref, route, route.model_names
 
 
 def _base_model(variant: VariantContext) -> str | None:

@@ -90,6 +90,8 @@ class ModelNames:
     """Name of the base model. Payload processors write this name into a header."""
     others: tuple[str, ...]
     """Names for which payload processors also write `base` into the header: adapters and aliases, sorted."""
+    header: str
+    """Name of the header."""
 
 
 @dataclass(frozen=True, slots=True)

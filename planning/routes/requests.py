@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground.names import CANARY
 from planning.routes.records import Alias, PoolObjective, PoolRequests
 from planning.variant.context import VariantContext
 
@@ -29,13 +29,17 @@ def plan(variant: VariantContext) -> PoolRequests:
     return PoolRequests(f"{variant.release.picker.objectives_group}/{_VERSION}", tuple(objectives), tuple(aliases))
 
 
-def judge(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about objectives and rewrites that apply to only some requests of a service, or to none."""
-    if variant.variant_name == CANARY or not variant.has_picker:
+def judge(variant: VariantContext, canary: VariantContext | None) -> Iterator[Problem]:
+    """Yield warnings about objectives and rewrites that apply to only some requests of a service, or to none.
+
+    `variant` is the primary of the service, `canary` its canary.
+    """
+    if not variant.has_picker:
         return
     yield from _unread(variant)
-    canary = variant.service.canary
-    if canary is not None and canary.weight and variant.spec.objectives:
+    if canary is not None and canary.has_picker and canary.release.name != variant.release.name:
+        yield from _unread(canary)
+    if canary is not None and variant.share.canary and variant.spec.objectives:
         # An objective belongs to one pool only.
         what = "an objective belongs to one pool, so requests that reach the canary by weight have priority 0"
         yield warning(variant.path / "objectives", what)
@@ -44,9 +48,12 @@ def judge(variant: VariantContext) -> Iterator[Problem]:
 def _unread(variant: VariantContext) -> Iterator[Problem]:
     """Yield warnings about objectives and rewrites that the picker of the release does not read."""
     facts = variant.release.picker.unread_requests
-    service = variant.service
     if facts is None or variant.spec.endpoint_picker.image is not None:
         return
-    for key, values in (("objectives", service.objectives), ("rewrites", service.rewrites)):
+    rewrites_at = Path("services", variant.key, "rewrites")
+    for at, values in (
+        (variant.path / "objectives", variant.spec.objectives),
+        (rewrites_at, variant.service.rewrites),
+    ):
         if values:
-            yield warning(variant.path / key, f"no picker of {variant.release.name} reads them", facts.remedy)
+            yield warning(at, f"no picker of {variant.release.name} reads them", facts.remedy)

@@ -1,7 +1,7 @@
 """Validation of routes and rewrites. `resolve` returns the routes of a stack together with their problems."""
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from models.paths import Path
@@ -46,16 +46,18 @@ def resolve(contexts: Contexts) -> Routing:
     of_services = dict[str, tuple[Problem, ...]]()
     for variant in contexts.of(PRIMARY):
         route, problems = _route(contexts, variant)
+        canary = contexts.canary(variant.key)
         doubts = list[Problem]()
         if route is not None:
             routes[variant.key] = route
             doubts += [*_undrained_requests(variant), *_mirrored_model(variant), *warnings(problems)]
             if not errors(problems):
                 sound_routes.append(route)
-        of_services[variant.key] = (*errors(problems), *_rewrites(variant), *doubts, *requests.judge(variant))
+        of_services[variant.key] = (*errors(problems), *_rewrites(variant), *doubts, *requests.judge(variant, canary))
     between_services = (
         *collisions.judge(sound_routes),
         *model_names.collisions(sound_routes),
+        *model_names.different_headers(sound_routes),
         *hosts_and_ties.judge(routes.values()),
         *nested_paths.judge(routes.values()),
     )
@@ -113,7 +115,11 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[PlannedRoute | 
     if gateway is None:
         return None, [*_without_gateway(spec, at), *mirror_problems]
     matches, match_problems = _matches(variant, gateway)
-    problems = [*_version(variant, gateway), *match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
+    canary = contexts.canary(variant.key)
+    asked = [context for context in (variant, canary) if context is not None and context.has_picker]
+    problems = [*_version(variant, asked, gateway), *match_problems]
+    problems += _headers(variant, asked, at)
+    problems += _timeouts(spec, at, gateway)
     problems += _header_commands(spec, at, gateway)
     problems += _repeated_hostnames(spec, at)
     if not spec.enabled:
@@ -123,7 +129,6 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[PlannedRoute | 
     if match_problems:
         return None, problems
     problems += _repeated_matches(matches)
-    canary = contexts.canary(variant.key)
     problems += pickers.judge(variant, gateway)
     rules = httproute.rules(variant, matches, canary)
     problems += _rule_count(variant, at, rules)
@@ -132,20 +137,24 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[PlannedRoute | 
     return httproute.route(contexts, variant.key, matches, rules), problems
 
 
-def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Reject a version of the gateway that is too old for the InferencePools of the release channel."""
+def _version(variant: VariantContext, asked: Sequence[VariantContext], gateway: Gateway) -> Iterator[Problem]:
+    """Reject a version of the gateway that is too old for the InferencePools of a service's release channels.
+
+    `asked` are the variants of the service with pickers that the gateway asks.
+    """
     at = httproute.gateway_path(variant)
     facts = gateways.facts(gateway)
     version = gateway.version
-    if facts is None or version is None or not variant.has_picker:
+    if facts is None or version is None or not asked:
         return
+    newest = max(asked, key=lambda context: gateways.numbers(context.release.requirements.istio.version))
     requirement = facts.minimum
     if gateway.provider == "istio":
-        requirement = variant.release.requirements.istio
+        requirement = newest.release.requirements.istio
     if requirement is not None and gateways.numbers(version) < gateways.numbers(requirement.version):
-        what = f"is too old for release {variant.release.name} ({version})"
+        what = f"is too old for release {newest.release.name} ({version})"
         remedy = f"upgrade {facts.title} to {requirement.version} or newer"
-        yield Problem(at / "version", what, remedy, (at / "provider", Path("release")))
+        yield Problem(at / "version", what, remedy, (at / "provider", Path("release"), newest.path / "release"))
 
 
 def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
@@ -241,20 +250,20 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
         yield Problem(at / "headers", what, f"leave at most {MAX_HEADERS}", depends_on)
 
 
-def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject a second change of one header, changes of the picker's headers, and changes of `_FRAMING_HEADERS`.
+def _headers(variant: VariantContext, asked: Iterable[VariantContext], at: Path) -> Iterator[Problem]:
+    """Reject a second change of one header, changes of the pickers' headers, and changes of `_FRAMING_HEADERS`.
 
     A gateway applies the filters of a route after it has asked the endpoint picker. The picker therefore never reads a
     header that a route sets, and a route could change the headers that the picker sets.
     """
     spec = variant.service.route
-    facts = variant.release.picker.headers
     if not spec.set_headers and not spec.remove_headers:
         return
     places = [(at / "setHeaders" / name, name) for name in spec.set_headers]
     reserved = set[str]()
-    if variant.has_picker:
-        reserved = {name.lower() for name in (facts.destination, facts.prefill) if name is not None}
+    for release in {context.release.name: context.release for context in asked}.values():
+        facts = release.picker.headers
+        reserved |= {name.lower() for name in (facts.destination, facts.prefill) if name is not None}
         for place, name in places:
             if name.lower() in facts.of_requests:
                 what = f"is read by the endpoint picker before a route sets headers ({name})"

@@ -8,8 +8,9 @@ account or address, and to no other code.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
+from models import trees
 from models.paths import Path
 from models.problems import echo
 from models.selection import LockedProfile
@@ -69,9 +70,9 @@ def leads(locked: LockedProfile, candidates: Iterable[Candidate]) -> tuple[Lead,
 def _leads(locked: Mapping[str, Any], reviewed: Mapping[str, Any]) -> Iterator[Lead]:
     """Yield the values by which the keys of a locked profile lead elsewhere than the keys of a reviewed profile."""
     known = dict[Path, set[object]]()
-    for at, value in _leaves(reviewed, Path()):
+    for at, value in trees.leaves(reviewed, Path()):
         known.setdefault(_kind(at), set()).add(value)
-    written = dict(_leaves(locked, Path()))
+    written = dict(trees.leaves(locked, Path()))
     for at, value in written.items():
         values = known.get(_kind(at), set())
         if not _is_amount(at, value) and not _is_known(at, value, values):
@@ -110,15 +111,3 @@ def _is_guard(at: Path) -> bool:
 def _kind(at: Path) -> Path:
     """Return a path without indices, because a list may have its values in another order."""
     return Path(*(part for part in at if not isinstance(part, int)))
-
-
-def _leaves(value: object, at: Path) -> Iterator[tuple[Path, object]]:
-    """Yield every value that is no mapping and no list, with its path."""
-    if isinstance(value, Mapping):
-        for key, inner in cast("Mapping[str, Any]", value).items():
-            yield from _leaves(inner, at / key)
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(cast("list[Any]", value)):
-            yield from _leaves(inner, at / index)
-    else:
-        yield at, value

@@ -1,10 +1,12 @@
 """Autoscaling of roles: bounds, metrics and the settings of KEDA."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal
 
+from models import trees
 from models.autoscaling import (
     Autoscaling,
     CacheMetric,
@@ -24,12 +26,14 @@ from models.stack import PrometheusAuthentication
 from models.vocabulary import seconds
 from planning.picker import config as picker_config
 from planning.refusals import autoscaling as refusals
-from planning.releases import EngineMetric, PickerSeries
+from planning.releases import EngineMetric, PickerSeries, Release, departures
 from planning.serving import formulas
 from planning.variant.context import RoleContext, RoleSpecAt, VariantContext
 
 _QUEUE = "picker-queue-size"
 _SATURATION = "pool-saturation"
+_SERIES = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
+"""A word of a query that can be the name of a series (Prometheus documentation, data model)."""
 _WHOLE_POOL = "effective"
 """Value of the stage label in the picker's saturation series for a pool whose pods all have the same role."""
 
@@ -228,12 +232,27 @@ def judge_role(role: RoleSpecAt, variant: VariantContext) -> Iterator[Problem]:
         yield from _check_wakeable(at / "minReplicas", spec.type, variant)
     yield from refusals.behavior(at / "behavior", spec.behavior)
     yield from _picker_problems(at, spec, variant)
+    yield from _departing_series(at, spec, variant.release)
     if isinstance(spec, KedaAutoscaling):
         yield from _keda_problems(at, spec, variant)
         return
     for index, metric in enumerate(spec.metrics):
         if isinstance(metric, CustomMetric):
             yield from refusals.metric(at / "metrics" / index / "spec", metric.spec)
+
+
+def _departing_series(at: Path, spec: Autoscaling, release: Release) -> Iterator[Problem]:
+    """Yield a problem for each series of the picker in a custom metric that its router lacks, or a later router lacks.
+
+    A query for a series that nobody reports has no result, so the number of replicas would stay as it is.
+    """
+    for index, metric in enumerate(spec.metrics):
+        if not isinstance(metric, CustomMetric):
+            continue
+        for path, text in trees.leaves(metric.spec, at / "metrics" / index / "spec"):
+            for word in dict.fromkeys(_SERIES.findall(str(text))):
+                name = departures.base_of_series(word)
+                yield from departures.problems(path, "metric", name, release)
 
 
 def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> Iterator[Problem]:

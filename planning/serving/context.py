@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from planning import advisories
+from planning.advisories import Exposure
 from planning.fit.memory import Fit
 from planning.ground.cluster_facts import Unknown
 from planning.serving import device_memory, engine_arguments
@@ -19,6 +21,11 @@ class EngineContext:
     def fit(self) -> Fit | Unknown:
         """Return the memory that the role needs on each device, or why that memory is unknown."""
         return device_memory.fit(self.role)
+
+    @cached_property
+    def exposure(self) -> Exposure:
+        """Return the advisories whose conditions the engine meets."""
+        return advisories.exposure(self.role)
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from models import flags
+from models import flags, trees
 from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
@@ -17,8 +17,10 @@ from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
+from planning.releases import departures
 from planning.serving import autoscaling, engine, listeners, load_balancing, memory_rules, shared_memory, version_rules
 from planning.serving.context import EngineContext
+from planning.serving.sidecar import SIDECAR_CONTAINER
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -70,8 +72,22 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
         limits = Limits(context.drain, context.variant.spec.drain_timeout, devices, engine.reserved_variables(context))
         yield from patch.problems(context.path / "patch", role.patch, limits)
+        yield from _check_sidecar_arguments(context)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
+
+
+def _check_sidecar_arguments(context: RoleContext) -> Iterator[Problem]:
+    """Yield a problem for each flag in a patched sidecar that its router lacks, or that a later router lacks."""
+    for template in patch.TEMPLATES:
+        containers = Path(*template, "spec", "initContainers")
+        for index, container in enumerate(patch.items(context.role.patch, containers)):
+            if container.get("name") != SIDECAR_CONTAINER:
+                continue
+            at = Path(*context.path, "patch", *containers, index, "args")
+            for place, argument in enumerate(trees.sequence(container.get("args"))):
+                flag = str(argument).lstrip("-").partition("=")[0]
+                yield from departures.problems(at / place, "sidecar-flag", flag, context.variant.release)
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
@@ -197,7 +213,7 @@ def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: Acceler
     elif role.is_custom and not is_in_image and engine_spec.image is None:
         yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
     elif variant.images[role.name] is None:
-        what = f"is missing, and {variant.stack.release} has no image for {accelerator.vendor}"
+        what = f"is missing, and {variant.release.name} has no image for {accelerator.vendor}"
         yield Problem(at, what, "add the engine's image", depends_on=(role.path / "accelerator",))
     if is_in_image and engine_spec.type == "vllm":
         what = "vllm cannot know the place of the weights in an image (source image://)"
@@ -214,7 +230,7 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
             yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
-        what = f"is not known to {variant.stack.release}"
+        what = f"is not known to {variant.release.name}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.9")
         return
     if any(role.is_custom for role in variant.roles):
@@ -262,7 +278,7 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
     connector = spec.kv_cache.connector
     if connector not in variant.release.engine.kv_transfer:
         connectors = ", ".join(variant.release.engine.kv_transfer)
-        what = f"is not known to the engine of {variant.stack.release} ({connector})"
+        what = f"is not known to the engine of {variant.release.name} ({connector})"
         yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
     if spec.kv_cache.cpu_offload is not None:
         what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"

@@ -11,6 +11,8 @@ from planning.ground.environment import Variable, container_variables
 from planning.releases import tracing
 from planning.variant.context import RoleContext
 
+SIDECAR_CONTAINER = "routing-proxy"
+"""Name of the sidecar's container."""
 _READ = ["list", "watch"]
 
 

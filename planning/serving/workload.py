@@ -10,7 +10,7 @@ from models.role import Recreate, Role, RollingUpdate
 from planning.fit.memory import Fit
 from planning.ground import labels, lifecycle
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
-from planning.ground.awaiting import CURRENT, Wait
+from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
 from planning.hardware import placement
@@ -74,6 +74,8 @@ class Workload:
     fit: Fit | Unknown
     """Memory that the model needs on each device, or the reason why that memory is unknown."""
     engine: EnginePlan
+    exposures: frozenset[str]
+    """Ids of the advisories that the engine meets in the versions that they affect."""
     target_ports: tuple[int, ...]
     """Ports on which the pods get requests from the pool."""
     weights: Weights
@@ -149,6 +151,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         layout=context.layout,
         fit=serving.fit,
         engine=engine.plan(serving),
+        exposures=serving.exposure.ids,
         target_ports=context.target_ports,
         weights=weights,
         sidecar=sidecar_plan,
@@ -184,6 +187,8 @@ def _wait(context: RoleContext, deadline: int) -> Wait:
     seconds = lifecycle.wait_seconds(context.role.rollout, max_replicas(context.role), deadline, context.drain)
     if context.layout.pods_per_replica > 1:
         return Wait(seconds, conditions=_GROUPS_READY)
+    if context.variant.stack.upgrades is not None:
+        return Wait(seconds, conditions=ROLLED_OUT)
     return Wait(seconds)
 
 

@@ -21,7 +21,7 @@ from planning.ground.names import CANARY, PRIMARY, Names, names
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout, Spread
-from planning.releases import Release
+from planning.releases import Release, channel
 from planning.releases.engine_versions import EngineVersion
 from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
 from planning.variant.canary import Share
@@ -92,6 +92,11 @@ class ConfiguredVariant:
         return self.service.namespace or self.stack.namespace
 
     @property
+    def channel(self) -> str:
+        """Return the name of the variant's release channel. The channel may be unknown."""
+        return self.spec.release or self.stack.release
+
+    @property
     def gateway(self) -> Gateway | None:
         """Return the gateway of the service; None if the service has no gateway."""
         return gateway(self.service, self.stack)
@@ -111,7 +116,7 @@ class VariantContext(ConfiguredVariant):
 
     names: Names
     release: Release
-    """Facts of the stack's release channel."""
+    """Facts of the variant's release channel."""
     classes: Mapping[str, AcceleratorClass]
     """All accelerator classes of the stack, by name."""
     images: Mapping[str, str | None]
@@ -252,6 +257,12 @@ class Contexts:
         """Return the context of a service's canary; None if the service has no canary."""
         return self.variants.get(VariantId(key, CANARY))
 
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Return the facts of all channels that variants use, ordered by name."""
+        releases = {context.release.name: context.release for context in self.variants.values()}
+        return tuple(releases[name] for name in sorted(releases))
+
     def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
         """Return the contexts of a variant's roles by role name. Roles with an invalid layout are left out."""
         identities = {role.name: RoleId(variant.id, role.name) for role in variant.roles}
@@ -308,14 +319,12 @@ def resource_id(service: Service, key: str, stack: Stack) -> str | None:
     return service.interceptor.resource_id or key
 
 
-def resolve(
-    variants: Iterable[ConfiguredVariant], release: Release, classes: Mapping[str, AcceleratorClass]
-) -> Contexts:
-    """Return the contexts of variants and of their roles.
+def resolve(variants: Iterable[ConfiguredVariant], classes: Mapping[str, AcceleratorClass]) -> Contexts:
+    """Return the contexts of variants, whose channels are known, and of their roles.
 
     Roles with an unknown accelerator class or an invalid layout get no context.
     """
-    contexts = {variant.id: _variant(variant, release, classes) for variant in variants}
+    contexts = {variant.id: _variant(variant, channel(variant.channel), classes) for variant in variants}
     roles = dict[RoleId, RoleContext]()
     unsound = dict[RoleId, tuple[Problem, ...]]()
     for context in contexts.values():

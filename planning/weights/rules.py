@@ -35,8 +35,12 @@ _ACCESS: Mapping[str, AbstractSet[str]] = {
 """Fields with which a source is opened, each with the schemes of the sources that use the field."""
 
 
-def judge(stack: Stack, contexts: Contexts, release: Release, requests: FillRequests) -> Iterator[Problem]:
-    """Check the caches of a stack and the storage of its variants."""
+def judge(stack: Stack, contexts: Contexts, release: Release | None, requests: FillRequests) -> Iterator[Problem]:
+    """Check the caches of a stack and the storage of its variants.
+
+    `release` has the images with which caches are filled; None if the stack's channel is unknown. Then the settings of
+    these Jobs are not checked.
+    """
     variants = tuple(contexts.variants.values())
     yield from _check_duplicate_fills(stack, variants, requests)
     for key, cache in stack.caches.items():
@@ -202,7 +206,7 @@ def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None)
         yield Problem(path / "size", what, "remove it, or correct the other size")
 
 
-def _check_cache(cache: Cache, request: FillRequest, stack: Stack, release: Release) -> Iterator[Problem]:
+def _check_cache(cache: Cache, request: FillRequest, stack: Stack, release: Release | None) -> Iterator[Problem]:
     path = request.path
     if claims.is_used_in_place(cache.source):
         what = f"is not a source that is fetched ({cache.source})"
@@ -212,7 +216,8 @@ def _check_cache(cache: Cache, request: FillRequest, stack: Stack, release: Rele
         yield _ineffective(path / "ignorePatterns", cache.source, {"hf"})
     if cache.size is None:
         yield _missing_size(path, cache.source, "a cache needs a claim")
-    yield from _check_fill(path / "fill", request, stack, release)
+    if release is not None:
+        yield from _check_fill(path / "fill", request, stack, release)
 
 
 def _missing_size(path: Path, source: str, why: str) -> Problem:

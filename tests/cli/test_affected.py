@@ -7,6 +7,7 @@ import pytest
 
 from cli import affected
 from models.problems import ConfigError
+from planning.releases import channels
 
 STACKS = {
     "dev": "extends: [stacks/dev.yaml], cluster: {facts: {type: file, path: ./facts.json}}, formerly: [models/old]",
@@ -111,6 +112,25 @@ def test_what_the_other_branch_did_meanwhile_is_no_change(program):
     git("checkout", "topic", at=program)
     write(program, "stacks/eu.yaml", "labels: {region: us}\n")
     assert affected.since("main") == ["prod"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "releases"),
+    [
+        ("services: {a: {release: gie-1.3}}", {"gie-1.3", "llm-d-0.9"}),
+        ("services: {a: {release: gie-1.3, canary: {release: llm-d-0.6}}}", {"gie-1.3", "llm-d-0.6", "llm-d-0.9"}),
+        ("defaults: {release: gie-1.3}, services: {a: {canary: {weight: 1}}}", {"gie-1.3", "llm-d-0.9"}),
+        ("release: llm-d-0.6, services: {a: null, b: [], c: {release: null, canary: 1}}", {"llm-d-0.6"}),
+    ],
+)
+def test_a_stack_is_touched_by_the_tables_of_all_channels_that_it_uses(program, keys, releases):
+    write(program, "Pulumi.mixed.yaml", f"config: {{'inference-stacks:stack': {{{keys}}}}}\n")
+    git("add", ".", at=program)
+    git("commit", "-m", "mixed", at=program)
+    for release in channels():
+        write(program, f"planning/releases/{release}.yaml", "changed: true\n")
+        assert ("mixed" in affected.since("HEAD")) is (release in releases)
+        (program / f"planning/releases/{release}.yaml").unlink()
 
 
 @pytest.mark.parametrize("ref", ["nosuch", "--all", ""])

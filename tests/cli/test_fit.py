@@ -1,8 +1,6 @@
 """The command that prints what models take: of a stack, and of a model without one."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -121,10 +119,11 @@ def test_a_family_that_nobody_knows_is_told(run, tmp_path):
         run("--model", path, "--size", "16Gi")
 
 
-def test_the_command_line_takes_a_model_and_a_class():
-    command = [sys.executable, "-m", "cli", "fit", "--model", "Qwen/Qwen3-8B", "--class", "nvidia-l40s"]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "1 × nvidia-l40s" in run.stdout
-    wrong = subprocess.run([*command, "--size", "big"], capture_output=True, text=True, check=False)
-    assert wrong.returncode == 2
-    assert "invalid" in wrong.stderr
+def test_the_command_line_takes_a_model_and_a_class(capsys):
+    command = ("fit", "--model", "Qwen/Qwen3-8B", "--class", "nvidia-l40s")
+    end = commands.ended(capsys, *command)
+    assert end.code == 0
+    assert "1 × nvidia-l40s" in end.output
+    wrong = commands.ended(capsys, *command, "--size", "big")
+    assert wrong.code == 2
+    assert "invalid" in wrong.errors

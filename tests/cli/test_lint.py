@@ -1,8 +1,6 @@
 """The linter's verdict is that of the real picker, wherever that is recorded."""
 
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +9,8 @@ import yaml
 
 from cli import lint
 from planning.picker.accepted_mistakes import REASONS
-from planning.releases import channel
+from planning.releases import channel, departures
+from tests.support.commands import ended
 
 CORPUS = Path("tests/planning/picker/corpus/verdicts.yaml")
 PAGE = Path("docs/picker-lint.md")
@@ -159,13 +158,16 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
     text = "plugins:\n- {type: tokenizer}\n- {type: edf-ordering-policy}\n- {type: queue-scorer}\n"
     file.write_text(text, encoding="utf-8")
     code, printed = run(capsys, str(file), "llm-d-0.9", None, ())
-    assert (code, printed.out, printed.err) == (
+    assert (code, printed.out) == (
         1,
         (
             "plugins[1]: is used nowhere (edf-ordering-policy); refer to it where it is needed, or remove it "
             "[used nowhere]\n"
         ),
-        ("warning: plugins[0].type: is deprecated (tokenizer); use token-producer, because v0.11 removes tokenizer\n"),
+    )
+    assert printed.err.startswith(
+        "warning: plugins[0].type: is deprecated (tokenizer); write {type: token-producer} with the same parameters, "
+        "because llm-d-router v0.11 removes it"
     )
 
 
@@ -178,17 +180,93 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
         ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.6, llm-d-0.8, llm-d-0.9"),
     ],
 )
-def test_what_cannot_be_read_gives_2(tmp_path, text, release, message):
+def test_what_cannot_be_read_gives_2(tmp_path, capsys, text, release, message):
     file = tmp_path / "config.yaml"
     if text is not None:
         file.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "cli", "lint", str(file), "--release", release]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+    code, output, errors = ended(capsys, "lint", str(file), "--release", release)
+    assert (code, output) == (2, "")
+    assert message in errors
 
 
-def test_the_arguments_behind_two_dashes_are_the_pickers():
-    command = [sys.executable, "-m", "cli", "lint", "--release", "llm-d-0.9", "--", "--pool-name=a", "--bogus=1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "--bogus: is no flag of llm-d-0.9's picker (bogus); remove it\n")
+def test_the_arguments_behind_two_dashes_are_the_pickers(capsys):
+    code, output, _ = ended(capsys, "lint", "--release", "llm-d-0.9", "--", "--pool-name=a", "--bogus=1")
+    assert (code, output) == (1, "--bogus: is no flag of llm-d-0.9's picker (bogus); remove it\n")
+
+
+def test_a_version_of_a_later_router_is_refused_with_the_version_to_write(tmp_path, capsys):
+    file = tmp_path / "config.yaml"
+    file.write_text("apiVersion: llm-d.ai/v1\nplugins: [{type: queue-scorer}]\n", encoding="utf-8")
+    assert run(capsys, str(file), "llm-d-0.8", None, ())[1].out == (
+        "apiVersion: is not read by llm-d-router v0.9 of llm-d-0.8 (llm-d.ai/v1); write llm-d.ai/v1alpha1\n"
+    )
+    assert run(capsys, str(file), "gie-1.3", None, ())[1].out.startswith(
+        "apiVersion: is not read by the picker of gie-1.3 (llm-d.ai/v1); write inference.networking.x-k8s.io/v1alpha1\n"
+    )
+
+
+def test_a_router_that_reads_the_later_version_accepts_it_and_tells_the_older_one():
+    release = channel("llm-d-0.9")
+    versions = {"api_version": "llm-d.ai/v1", "deprecated_api_versions": ["llm-d.ai/v1alpha1"]}
+    config = release.picker.config.model_copy(update=versions)
+    later = release.model_copy(update={"picker": release.picker.model_copy(update={"config": config})})
+    verdict = lint.judge("apiVersion: llm-d.ai/v1\nplugins: [{type: queue-scorer}]", later)
+    assert verdict == lint.ConfigVerdict((), ())
+    verdict = lint.judge("apiVersion: llm-d.ai/v1alpha1\nplugins: [{type: queue-scorer}]", later)
+    assert verdict.findings == ()
+    assert [str(problem) for problem in verdict.warnings] == [
+        "apiVersion: is deprecated (llm-d.ai/v1alpha1); use llm-d.ai/v1"
+    ]
+
+
+def test_without_a_release_every_picker_judges_and_the_newest_decides(tmp_path, capsys):
+    file = tmp_path / "config.yaml"
+
+    def judged(text):
+        file.write_text(text, encoding="utf-8")
+        code, output, errors = ended(capsys, "lint", str(file))
+        assert errors == ""
+        return code, output
+
+    newest_first = departures.by_age()[::-1]
+    code, printed = judged("plugins: [{type: queue-scorer}]\n")
+    assert (code, printed.splitlines()) == (0, [f"{name}: accepted" for name in newest_first])
+    code, printed = judged("plugins: [{type: qeue-scorer}]\n")
+    assert code == 1
+    assert [line for line in printed.splitlines() if line[0] != " "] == [f"{name}: refused" for name in newest_first]
+    code, printed = judged("plugins: [{type: queue-scorer}, {type: label-selector-filter}]\n")
+    lines = printed.splitlines()
+    assert code == 0
+    assert "llm-d-0.9: accepted" in lines
+    after = lines[lines.index("llm-d-0.6: refused") + 1]
+    assert after.startswith("  plugins[1].type: is not in llm-d-0.6 (label-selector-filter); ")
+
+
+def test_a_file_that_no_picker_reads_gives_2_without_a_release(tmp_path, capsys):
+    code, output, errors = ended(capsys, "lint", str(tmp_path / "absent.yaml"))
+    assert (code, output) == (2, "")
+    assert "cannot be read" in errors
+
+
+def test_a_role_that_filters_no_longer_select_is_a_warning_without_a_stack():
+    selector = "{matchLabels: {llm-d.ai/role: both}}"
+    text = f"plugins: [{{type: queue-scorer}}, {{type: label-selector-filter, parameters: {selector}}}]"
+    for name in ("llm-d-0.9", departures.by_age()[-1]):
+        verdict = lint.judge(text, channel(name))
+        assert verdict.findings == ()
+        (problem,) = verdict.warnings
+        assert str(problem.path) == "plugins[1].parameters.matchLabels.llm-d.ai/role"
+        assert "(both" in problem.what
+        assert problem.remedy.startswith("write prefill-decode")
+
+
+def test_a_flag_that_leaves_is_a_warning_and_refused_where_it_is_gone():
+    arguments = ("--pool-name=a", "--model-server-metrics-path=/load")
+    verdict = lint.judge(None, channel("llm-d-0.8"), None, arguments)
+    assert (verdict.findings, [problem.severity for problem in verdict.warnings]) == ((), ["warning"])
+    (finding,) = lint.judge(None, channel("llm-d-0.9"), None, arguments).findings
+    assert str(finding.problem).startswith(
+        "--model-server-metrics-path: is gone since llm-d-router v0.10 "
+        "(model-server-metrics-path; llm-d-0.9 has v0.10); "
+        "remove it, and write {type: metrics-data-source, parameters: {path: PATH}}"
+    )

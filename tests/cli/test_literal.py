@@ -21,9 +21,10 @@ from judging.report.packing import Tightness
 from judging.report.paths import PathChange
 from judging.report.summary import Summary, WorkloadLine
 from models.paths import Path as ConfigPath
+from planning.ground.turns import Turns
 from planning.money import Cost, Usage
 
-RULES = yaml.safe_load(Path("tests/cli/references.yaml").read_text(encoding="utf-8"))
+RULES = yaml.load(Path("tests/cli/references.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 REFERENCES = [(f"{forge}: {rule['what']}", rule) for forge in ("github", "gitlab") for rule in RULES[forge]]
 EXTENSIONS = ["table", "autolink", "strikethrough", "tagfilter", "tasklist"]
 MARKDOWN = (
@@ -115,6 +116,7 @@ def summary(text):
         warnings=(Diagnostic("warning", text, text, text), Diagnostic("warning", text, "")),
         unchecked=(text, text),
         is_complete=False,
+        turns=Turns(1, (text, text)),
     )
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cli import commands, summarize, summary_blocks
+from cli import summarize, summary_blocks
 from composition import defects
 from tests.support import mutated_logs
+from tests.support.commands import ended
 from tests.support.mutated_logs import LOGS, SECRET
 
 STACK = str(LOGS / "Pulumi.dev.yaml")
@@ -23,8 +24,7 @@ def report(capsys, monkeypatch, tmp_path):
 
     def run(text, *options):
         Path(tmp_path / "log").write_text(text, encoding="utf-8")
-        code = commands.main(["summarize", STACK, "--events", str(tmp_path / "log"), *options])
-        return code, *capsys.readouterr()
+        return ended(capsys, "summarize", STACK, "--events", str(tmp_path / "log"), *options)
 
     return run
 

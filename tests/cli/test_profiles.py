@@ -1,21 +1,19 @@
 """The page of the shipped profiles is that of their files."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from cli import profiles
 from planning.selection import shipped
+from tests.support.commands import ended
 
 
 def test_the_committed_page_is_the_catalogue(golden):
     golden(Path("docs/catalogue.md"), profiles.text())
 
 
-def test_the_command_prints_the_page():
-    command = [sys.executable, "-m", "cli", "reference", "profiles"]
-    assert subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout == profiles.text()
+def test_the_command_prints_the_page(capsys):
+    assert ended(capsys, "reference", "profiles") == (0, profiles.text(), "")
 
 
 def test_every_profile_has_a_row_and_every_model_its_precisions_by_class():

@@ -11,12 +11,8 @@ import yaml
 from facts import facts_file
 from models.problems import ConfigError
 from planning.ground.cluster_facts import ClusterFacts, Served
-from tests.support.commands import rendering
-from tests.support.stacks import SHIPPED
-
-
-def command(*arguments):
-    return subprocess.run([sys.executable, "-m", "cli", "render", *arguments], capture_output=True, check=False)
+from tests.support.commands import ended, rendering
+from tests.support.stacks import SHIPPED, tree
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -49,18 +45,19 @@ def test_the_digest_is_that_of_the_yamls_header(tmp_path):
 
 
 def test_the_command_prints_the_document_and_nothing_else():
-    done = command("dev", "--json")
+    command = [sys.executable, "-m", "cli", "render", "dev", "--json"]
+    done = subprocess.run(command, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode("ascii") == rendering("dev", "--json")
 
 
-def test_a_mistake_is_the_same_message_with_either_format(tmp_path):
+def test_a_mistake_is_the_same_message_with_either_format(tmp_path, capsys):
     path = tmp_path / "stack.yaml"
     path.write_text("config:\n  inference-stacks:stack:\n    service: {}\n")
-    yaml_run, json_run = command(str(path)), command(str(path), "--json")
-    assert json_run.returncode == yaml_run.returncode == 2
-    assert json_run.stdout == yaml_run.stdout == b""
-    assert json_run.stderr == yaml_run.stderr != b""
+    end = ended(capsys, "render", str(path))
+    assert (end.code, end.output) == (2, "")
+    assert end.errors
+    assert ended(capsys, "render", str(path), "--json") == end
 
 
 @pytest.mark.parametrize(
@@ -84,8 +81,22 @@ def test_facts_that_cannot_be_read_are_an_error(content, reason, tmp_path):
     assert str(error.value) == f"--facts: facts.json {reason}; {remedy}"
 
 
-def test_the_command_ends_with_2_where_facts_cannot_be_read():
+def test_the_command_ends_with_2_where_facts_cannot_be_read(capsys):
     """See defects B6."""
-    done = command("dev", "--facts", "/nonexistent")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"--facts: nonexistent cannot be read (No such file or directory); ")
+    code, output, errors = ended(capsys, "render", "dev", "--facts", "/nonexistent")
+    assert (code, output) == (2, "")
+    assert errors.startswith("--facts: nonexistent cannot be read (No such file or directory); ")
+
+
+def test_releases_that_the_configuration_sets_for_services_and_canaries_are_named(tmp_path):
+    stack = tree(qwen={"canary": {"weight": 1, "release": "gie-1.3"}}, bert={"release": "llm-d-0.8"})
+    path = tmp_path / "stack.yaml"
+    path.write_text(json.dumps({"config": {"inference-stacks:stack": stack | {"release": "llm-d-0.9"}}}))
+    document = json.loads(rendering(path, "--json"))
+    assert list(document) == ["release", "ownReleases", "factsDigest", "objects"]
+    assert document["ownReleases"] == {"bert": "llm-d-0.8", "qwen.canary": "gie-1.3"}
+    assert rendering(path).splitlines()[:3] == [
+        "# release: llm-d-0.9",
+        "# release of bert: llm-d-0.8",
+        "# release of qwen.canary: gie-1.3",
+    ]

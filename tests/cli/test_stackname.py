@@ -1,7 +1,5 @@
 """The name of a stack that no engine runs: from the project file, the stack file or the command."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 from cli import stackname
 from models.problems import ConfigError
 from planning.ground.marks import StackName
+from tests.support.commands import rendering
 
 REMEDY = "give project and stack with --as, such as --as inference-stacks/prod"
 
@@ -69,6 +68,5 @@ def test_the_absence_of_a_project_file_is_told(tmp_path, monkeypatch):
 
 
 def test_the_command_marks_objects_as_it_is_told():
-    command = [sys.executable, "-m", "cli", "render", "dev", "--as", "acme/search/blue"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = rendering("dev", "--as", "acme/search/blue")
     assert printed.count("inference-stacks.io/stack: acme/search/blue") == printed.count("\n---\n")

@@ -189,3 +189,16 @@ def test_services_with_the_same_cold_start_share_a_line():
     text = summary_blocks.fitting(made(None, tree(**services), nodes(9)), documents.text)
     starts = [line.partition(": ")[0].strip() for line in text.splitlines() if "cold start of" in line]
     assert starts == ["cold start of a, b, c and 2 more", "cold start of f"]
+
+
+def test_the_order_of_restarts_is_a_line_if_several_services_restart():
+    before = tree(**dict.fromkeys(("bert", "chat", "qwen"), SERVICE)) | {"upgrades": {"atOnce": 2, "order": ["qwen"]}}
+
+    def told(length, *keys):
+        other = {key: {**SERVICE, "engine": {"maxNumSeqs": 8}} for key in keys}
+        after = {**before, "services": {**before["services"], **tree(**other)["services"]}}
+        return documents.text(tuple(summary_blocks.blocks(made(before, after, nodes(8)), length)))
+
+    assert "3 services restart, at most 2 at a time, in this order: qwen, bert, chat\n" in told(10, *before["services"])
+    assert "at a time, in this order: qwen, bert and 1 more\n" in told(2, *before["services"])
+    assert "at a time" not in told(10, "chat")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cli import commands
 from models import lock
 from tests.support.traffic.forge import forge
 from tests.support.traffic.hub import Hub
@@ -180,7 +181,7 @@ def test_gitlab_runs_no_merge_request_of_a_fork_with_the_engine_or_the_variables
 
 
 @pytest.fixture
-def locked(project):
+def locked(project, monkeypatch):
     """Commit a stack with its lock as the branch main, and return its hub."""
     folder, environment = project
     server = serve()
@@ -195,7 +196,9 @@ def locked(project):
     (folder / ".gitignore").write_text("*\n!*.yaml\n", encoding="utf-8")
     environment |= {"BASE": "main", "GIT_CONFIG_COUNT": "0", "GIT_CONFIG_GLOBAL": "/dev/null"}
     branch = f"git init -q -b main; git add -A; {COMMIT}; git update-ref refs/remotes/origin/main HEAD"
-    code, output = shell(project, f"python -m cli lock dev; {branch}")
+    monkeypatch.chdir(folder)
+    assert commands.main(["lock", "dev"]) == 0
+    code, output = shell(project, branch)
     assert code == 0, output
     yield hub
     server.shutdown()

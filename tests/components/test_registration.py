@@ -11,6 +11,7 @@ from google.protobuf.json_format import MessageToDict
 from components import registration
 from components.registration import KubernetesObject
 from manifests.assembly import objects, render
+from manifests.objects import resource_type
 from tests.support.program import Monitor, Recorder, as_registered, begin, run_whole
 from tests.support.stacks import SHIPPED, plan, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED
@@ -116,3 +117,61 @@ def test_updates_of_every_object_take_over_what_somebody_else_changed_unless_the
     shared = {"pulumi.com/patchForce": "false"}
     manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": shared}}
     assert registration.with_force(manifest)["metadata"]["annotations"] == shared
+
+
+TURNS = tree(chat={}, qwen={"canary": {"weight": 10}}, bert={"prefill": {}}, idle={}) | {
+    "cluster": {"facts": {"type": "none"}, "name": "prod"},
+    "upgrades": {"atOnce": 1, "order": ["qwen"]},
+}
+
+
+def turned(words):
+    """Return the stack with which the state was made; another length restarts all services but one."""
+    services = {key: {**service, **({} if key == "idle" else words)} for key, service in TURNS["services"].items()}
+    return {**TURNS, "services": services}
+
+
+def state_of(stack):
+    """Return the outputs of all objects, as the engine has them after a run."""
+    found = {}
+    for component in render(plan(stack)):
+        token, _ = component.resource or ("", "")
+        parent = f"{token}$" if token else ""
+        for item in component.objects:
+            of_type = resource_type(item.manifest)
+            number = item.manifest.get("spec", {}).get("replicas", 1)
+            status = {"updatedReplicas": number, "readyReplicas": number}
+            outputs = {**item.manifest, "__inputs": item.manifest, "status": status}
+            urn = f"urn:pulumi:dev::inference-stacks::{parent}{of_type}::{component.name}-{item.suffix}"
+            found[urn] = {"type": of_type, "outputs": outputs}
+    return found
+
+
+def dependencies(stack, monkeypatch):
+    """Return the objects on which each object depends, by logical name, in a run after that of `TURNS`."""
+    outputs = state_of(turned({}))
+    monkeypatch.setattr(Recorder, "call", lambda *_: {"outputs": outputs})
+    requests = run_whole(stack).requests
+    names = {urn: urn.rpartition("::")[2] for urn in requests}
+    return {names[urn]: {names[earlier] for earlier in each.dependencies} for urn, each in requests.items()}
+
+
+def test_the_objects_of_a_service_depend_on_the_pods_of_the_service_before_it(monkeypatch):
+    plain = dependencies(turned({}), monkeypatch)
+    found = dependencies(turned({"engine": {"maxNumSeqs": 8}}), monkeypatch)
+    added = {name: earlier - plain[name] for name, earlier in found.items() if earlier - plain[name]}
+    assert {frozenset(earlier) for earlier in added.values()} == {
+        frozenset({"qwen-decode", "qwen-epp-deployment", "qwen-canary-decode", "qwen-canary-epp-deployment"}),
+        frozenset(name for name in plain if re.fullmatch("bert-.*(decode|prefill)|bert-epp-.*deployment", name)),
+    }
+    of_bert = {name for name in plain if name.startswith("bert-")}
+    of_chat = {name for name in plain if name.startswith("chat-")}
+    objects_of = {name for name in of_bert | of_chat if not name.endswith(("-epp",))}
+    assert added.keys() == objects_of
+
+
+def test_without_a_limit_no_object_depends_on_another_service(monkeypatch):
+    stack = turned({"engine": {"maxNumSeqs": 8}})
+    plain = dependencies(turned({}), monkeypatch)
+    del stack["upgrades"]
+    assert dependencies(stack, monkeypatch) == plain

@@ -93,6 +93,16 @@ def test_a_state_is_read_by_the_engine_under_the_full_name_of_the_stack(monkeypa
     }
 
 
+def test_a_service_has_the_channel_of_its_primary_before_that_of_the_stack(monkeypatch):
+    canary = {"release": "llm-d-0.6", "roles": {"decode": {"workload": {"kind": "Deployment", "name": "new"}}}}
+    primary = {**OUTPUTS["services"]["qwen"]["primary"], "release": "gie-1.3"}
+    services = {"qwen": {"namespace": "models", "primary": primary, "canary": canary}}
+    recorded = read(monkeypatch, Monitor({f"{URN}{STACK}::search": (STACK, {**OUTPUTS, "services": services})}))
+    assert recorded.services == {
+        WorkloadName("models", "Deployment", name): ServiceRecord("qwen", "gie-1.3") for name in ("qwen-decode", "new")
+    }
+
+
 def test_a_new_stack_has_nothing(monkeypatch):
     assert read(monkeypatch, Monitor({})) == NOTHING_RECORDED
 

@@ -15,7 +15,10 @@ from tests.support.commands import rendering
 from tests.support.program import run
 from tests.support.stacks import tree
 
-DOUBTFUL = tree(qwen={"canary": {"weight": 0, "prefill": {}}}) | {"cluster": {"facts": {"type": "none"}, "name": "c"}}
+DOUBTFUL = tree(qwen={"canary": {"weight": 0, "prefill": {}}}) | {
+    "cluster": {"facts": {"type": "none"}, "name": "c"},
+    "checks": {"advisories": "skip"},
+}
 """A stack of which each step has something to say."""
 UNCHECKED = "went unchecked: cluster.facts is none"
 OF_ROUTES = f"gateways/gateway: acceptance of the routes of services.qwen {UNCHECKED}"

@@ -24,6 +24,7 @@ from models.lock import Lock
 from models.platform import PlatformOutputs
 from models.problems import ConfigError
 from planning import outputs
+from planning.ground import turns
 from planning.ground.cluster_facts import NOTHING_READ, LiveObjects, Unknown
 from planning.ground.marks import Mark
 from planning.ground.recorded import ClusterRecord
@@ -53,7 +54,7 @@ TEXTS = [
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
-    "float32",
+    "float32", "qwen",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
@@ -135,12 +136,14 @@ def effect(text: str) -> str:
     contract = outputs.of_stack(plan, facts.digest(needed))
     fits = [row.fit.reason if isinstance(row.fit, Unknown) else cells(row.fit) for row in rows(plan)]
     fits += [str(problem) for problem in plan.warnings if "too small" in problem.what]
+    fits += [str(problem) for problem in plan.warnings if "published advisor" in problem.what]
     unlocked = bool(locks.apply(loaded, Lock(str(NAME)), NAME.stack).warnings)
     tables = {} if chosen.outcome is None else decisions.tables(chosen.outcome, NOTHING_READ)
     candidates = {str(at): explanation.of_table(table, None)["candidates"] for at, table in tables.items()}
     moved = clusters.problems(ELSEWHERE, Matches({}, {}, {}), LiveObjects({}, cluster="b"), "b", loaded.stack.allow)
     verdicts = [manifests, contract, provider, str(verdict), owner, money, capacity, unlocked, candidates, fits]
     verdicts.append([problem.severity for problem in moved])
+    verdicts.append(str(turns.of([service.key for service in plan.services], loaded.stack.upgrades)))
     return json.dumps(verdicts)
 
 

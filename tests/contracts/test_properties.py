@@ -14,6 +14,7 @@ from manifests.assembly import objects, render
 from models.problems import ConfigError
 from models.vocabulary import seconds
 from planning.ground import lifecycle, parts
+from tests.support.examples import share
 from tests.support.stacks import SERVICE, plan, rendered, tree
 from tests.support.stacks.shapes import EVERY, SHAPES, containers, engine, flag, model_servers, sidecars, templates
 
@@ -77,7 +78,7 @@ def made_by_controllers(everything):
             yield ("Service", namespace, f"{name}-ip-0123abcd")
 
 
-@settings(max_examples=150)
+@settings(max_examples=share(150))
 @given(neighbours())
 def test_two_services_share_no_object_unless_they_are_refused(pair):
     services = {
@@ -278,7 +279,7 @@ STACKS = EVERY | {"crowded": crowded()}
 
 
 @pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS.keys())
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=share(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(random=st.randoms(use_true_random=False))
 def test_rendering_is_deterministic_and_does_not_depend_on_the_order_of_keys(stack, random):
     expected = written(stack)
@@ -298,7 +299,7 @@ DURATIONS = st.tuples(st.integers(0, 99_999), st.sampled_from(["ms", "s", "m", "
     ("release", "shape"),
     [*product(["llm-d-0.9"], ["one-pod", "spanning", "custom", "prefill"]), ("gie-1.3", "one-pod")],
 )
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=share(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drain=DURATIONS)
 def test_a_pod_is_killed_only_after_it_could_drain(release, shape, drain):
     stack = tree(qwen={**SHAPES[shape], "drainTimeout": drain}) | {"release": release}
@@ -327,7 +328,7 @@ ROLLOUTS = st.just({"type": "Recreate"}) | st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(
     replicas=st.integers(0, 50),
     rollout=ROLLOUTS,
@@ -403,7 +404,7 @@ def repeated(values):
     return [value for value, number in Counter(values).items() if number > 1]
 
 
-@settings(max_examples=200)
+@settings(max_examples=share(200))
 @given(crowds())
 def test_no_stack_makes_one_object_twice_or_under_one_logical_name_or_bills_two_services_by_one_id(crowd):
     """See phoebe 7.2."""
@@ -431,7 +432,6 @@ def test_no_stack_makes_one_object_twice_or_under_one_logical_name_or_bills_two_
     assert refused or len(billed) == len(metered)
 
 
-@settings(max_examples=100)
 @given(crowds())
 def test_no_pod_of_a_crowd_is_selected_by_anothers_service_pool_or_workload(crowd):
     every = list(objects(accepted(crowd)[1]))

@@ -7,7 +7,7 @@ import threading
 import pytest
 import yaml
 
-from facts import cluster, facts_file
+from facts import cluster, facts_file, reading
 from facts.cluster import KubeAccess
 from models.stack import Cluster, FileFacts, NoFacts
 from planning.ground import labels
@@ -162,10 +162,12 @@ def test_a_plugin_that_hangs_is_unknown_after_the_deadline(server, monkeypatch):
     assert found.apis == Unknown("the cluster did not answer within 0.5 seconds")
 
 
-def test_no_cluster_at_all_is_unknown(monkeypatch, tmp_path):
+def test_no_cluster_at_all_is_unknown_at_once(monkeypatch, tmp_path):
+    """A kubeconfig that names none is not read again."""
+    monkeypatch.setattr(reading, "_PAUSE_SECONDS", 300)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     found = cluster.read(Cluster(), KubeAccess(None, None), None)
-    assert isinstance(found.apis, Unknown)
+    assert found.apis == Unknown("the cluster could not be read (KubeconfigError)")
 
 
 def test_facts_survive_their_file(server, tmp_path):

@@ -71,10 +71,10 @@ def test_many_closed_ports_cost_little(source):
     closed = serve()
     closed.shutdown()
     closed.server_close()
-    asked = [Wanted(source.format(host=closed.host, number=number), endpoint=closed.url) for number in range(1500)]
+    asked = [Wanted(source.format(host=closed.host, number=number), endpoint=closed.url) for number in range(500)]
     cpu = time.process_time()
     assert set(sizes(asked).values()) == {each.unknown(UNTOLD) for each in asked}
-    assert time.process_time() - cpu < 10
+    assert time.process_time() - cpu < 3
 
 
 def test_a_silent_server_does_not_delay_the_end_of_the_program(silent):

@@ -74,13 +74,13 @@ def paths(change):
     return [str(violation.at) for violation in pod_rules.violations(template(change))]
 
 
-@pytest.mark.parametrize(("at", "pod"), yaml.safe_load(REFUSED))
+@pytest.mark.parametrize(("at", "pod"), yaml.load(REFUSED, yaml.CSafeLoader))
 def test_settings_of_a_pod_that_contradict_each_other_are_told(at, pod):
     """See defects H10."""
     assert at in paths({"spec": pod})
 
 
-@pytest.mark.parametrize(("at", "container"), yaml.safe_load(REFUSED_OF_CONTAINERS))
+@pytest.mark.parametrize(("at", "container"), yaml.load(REFUSED_OF_CONTAINERS, yaml.CSafeLoader))
 def test_settings_of_a_container_that_contradict_each_other_are_told(at, container):
     """See defects H10."""
     assert paths({"spec": {"containers": [{"name": "vllm", **container}]}}) == [f"spec.containers[0].{at}"]
@@ -94,7 +94,7 @@ def test_a_container_that_ends_has_no_probes_and_no_hooks(field):
     assert paths({"spec": {"initContainers": [early]}}) == [f"spec.initContainers[0].{field}"]
 
 
-@pytest.mark.parametrize("pod", [{}, *yaml.safe_load(ADMITTED)])
+@pytest.mark.parametrize("pod", [{}, *yaml.load(ADMITTED, yaml.CSafeLoader)])
 def test_settings_that_fit_together_are_not_told(pod):
     assert paths({"spec": pod}) == []
 

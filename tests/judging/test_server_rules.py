@@ -25,3 +25,10 @@ def test_a_variable_with_a_nul_is_reported_at_its_value():
 def test_a_request_above_its_limit_is_reported():
     (line,) = told(deployment(resources={"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}))
     assert line.startswith("spec.template.spec.containers[0].resources")
+
+
+def test_metrics_and_behaviour_of_an_autoscaler_are_reported_where_they_stand():
+    spec = {"metrics": [{"type": "Resources"}], "behavior": {"scaleUp": {"selectPolicy": "Most"}}}
+    behavior, metric = told({"kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": spec})
+    assert behavior.startswith("spec.behavior.scaleUp.selectPolicy: is not known to Kubernetes (Most)")
+    assert metric.startswith("spec.metrics[0].type: is not known to Kubernetes (Resources)")

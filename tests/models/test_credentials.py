@@ -12,8 +12,8 @@ from models import credentials
 from tests.support.stacks import mistakes, tree
 
 CLEAR = "holds a credential in clear"
-HARMLESS = yaml.safe_load(Path(__file__).with_name("harmless.yaml").read_text(encoding="utf-8"))
-MADE_UP = yaml.safe_load(Path(__file__).with_name("credentials.yaml").read_text(encoding="utf-8"))
+HARMLESS = yaml.load(Path(__file__).with_name("harmless.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+MADE_UP = yaml.load(Path(__file__).with_name("credentials.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 CHARACTERS = {
     "digits": string.digits,
     "hex": "0123456789abcdef",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from models import engine_yaml
 from models.paths import Path
 from models.problems import ConfigError, Problem
+from tests.support.examples import share
 
 PIECES = st.sampled_from(
     [*"ab:-#[]{}|>&*!?,%@`\"' \n01.~<=", ": ", "- ", "\n  ", "\n- ", "? ", "<<: ", "|\n ", "# ", "..."]
@@ -35,7 +36,7 @@ def composed(text, loader):
         return None
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_libyaml_reads_a_simple_text_like_the_python_code(text):
     assume(not engine_yaml._SPECIAL.search(text))

@@ -10,7 +10,8 @@ from models.printable import printable
 
 def test_control_format_private_and_surrogate_characters_are_replaced():
     """See defects H7."""
-    shown = {char for char in map(chr, range(sys.maxunicode + 1)) if printable(char) == char}
+    text = "".join(map(chr, range(sys.maxunicode + 1)))
+    shown = {char for char, replaced in zip(text, printable(text), strict=True) if char == replaced}
     assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from models import trees
+from models.paths import Path
 
 
 @pytest.mark.parametrize("value", [None, "text", 3, ["a"], ("a",)])
@@ -28,3 +29,9 @@ def test_nested_keys_lead_to_a_value_or_to_none(keys, value):
 
 def test_fields_without_a_value_are_left_out():
     assert trees.without_none({"a": None, "b": 0, "c": ""}) == {"b": 0, "c": ""}
+
+
+def test_leaves_have_their_paths_in_mappings_and_lists():
+    tree = {"a": [1, {"b": None}], "c": {}, "d": ("e",)}
+    expected = {"top.a[0]": 1, "top.a[1].b": None, "top.d[0]": "e"}
+    assert {str(at): value for at, value in trees.leaves(tree, Path("top"))} == expected

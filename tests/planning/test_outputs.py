@@ -4,6 +4,7 @@ from planning import outputs
 from tests.support.stacks import PIN, plan, tree
 
 PRIMARY = {
+    "release": "llm-d-0.9",
     "pool": {"group": "inference.networking.k8s.io", "name": "qwen"},
     "objectives": [],
     "serviceHost": "qwen.models.svc.cluster.local:8000",

@@ -2,6 +2,9 @@
 
 import argparse
 from types import ModuleType
+from typing import NamedTuple
+
+import pytest
 
 from cli import commands, named_stack, render
 
@@ -9,6 +12,23 @@ from cli import commands, named_stack, render
 def run(module: ModuleType, *arguments: str) -> int:
     """Run the command of a module with arguments, and return its exit code."""
     return module.run(parse(module, *arguments))
+
+
+class Ended(NamedTuple):
+    """The end of a command: its exit code, what it printed, and its errors."""
+
+    code: int
+    output: str
+    errors: str
+
+
+def ended(capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
+    """Run a command line as `python -m cli` does, and return its end."""
+    try:
+        code = commands.main(arguments)
+    except SystemExit as end:
+        code = int(end.code or 0)
+    return Ended(code, *capsys.readouterr())
 
 
 def parse(module: ModuleType, *arguments: str) -> argparse.Namespace:

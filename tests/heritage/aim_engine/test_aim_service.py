@@ -20,7 +20,7 @@ from tests.support.stacks.shapes import (
     amounts,
     containers,
     engine,
-    every_stack,
+    every_rendering,
     flag,
     model_servers,
     serving,
@@ -172,9 +172,9 @@ def test_two_long_services_of_one_namespace_have_names_of_their_own():
         assert all(len(base) <= 63 for base in bases)
 
 
-@every_stack
-def test_b60_every_variable_is_there_once(stack):
-    for template in templates(rendered(stack)):
+@every_rendering
+def test_b60_every_variable_is_there_once(everything):
+    for template in templates(everything):
         for container in containers(template):
             found = [variable["name"] for variable in container.get("env", [])]
             assert len(found) == len(set(found))
@@ -194,9 +194,9 @@ def test_b61_invalid_json_is_an_error_before_anything_is_deployed(text):
     assert message.startswith("services.qwen.engine.args[0]: is not valid JSON (--compilation-config: line 1 column")
 
 
-@every_stack
-def test_b62_devices_are_limited_to_what_is_requested(stack):
-    for template in templates(rendered(stack)):
+@every_rendering
+def test_b62_devices_are_limited_to_what_is_requested(everything):
+    for template in templates(everything):
         for container in containers(template):
             devices = {(group, name): number for group, name, number in amounts(container) if "/" in name}
             requests = {name: number for (group, name), number in devices.items() if group == "requests"}
@@ -234,9 +234,9 @@ def test_b63_replicas_are_a_whole_number_from_zero(replicas):
     assert told(tree(qwen={"replicas": replicas}))[0].startswith("services.qwen.replicas: ")
 
 
-@every_stack
-def test_b65_no_pod_is_ready_before_its_weights_are_loaded(stack):
-    for template in serving(rendered(stack)):
+@every_rendering
+def test_b65_no_pod_is_ready_before_its_weights_are_loaded(everything):
+    for template in serving(everything):
         container = engine(template)
         for probe in ("startupProbe", "readinessProbe"):
             assert container[probe]["httpGet"]["path"].startswith("/")

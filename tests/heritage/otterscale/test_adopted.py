@@ -13,7 +13,7 @@ from tests.support.stacks.shapes import (
     EVERY,
     containers,
     engine,
-    every_stack,
+    every_rendering,
     fetching,
     flag,
     serving,
@@ -112,9 +112,9 @@ def test_3_8_the_side_channel_is_the_pods_own_address_and_no_port_of_it_is_said(
     assert [port["name"] for port in container["ports"]] == ["engine"]
 
 
-@every_stack
-def test_3_8_every_container_is_restricted(stack):
-    for template in templates(rendered(stack)):
+@every_rendering
+def test_3_8_every_container_is_restricted(everything):
+    for template in templates(everything):
         context = template["spec"]["securityContext"]
         assert context["runAsNonRoot"] is True
         assert context["seccompProfile"] == {"type": "RuntimeDefault"}

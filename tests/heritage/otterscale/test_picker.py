@@ -19,7 +19,8 @@ from tests.support.stacks import exactly, find, lines, plan, rendered, tree
 from tests.support.stacks.otterscale import kind, picker
 from tests.support.stacks.shapes import (
     engine,
-    every_picked_stack,
+    every_picked_rendering,
+    every_rendering,
     every_stack,
     flag,
     model_servers,
@@ -139,9 +140,8 @@ def test_e4_a_canarys_picker_asks_for_as_little_and_for_what_it_is_told():
         assert picker(everything, "qwen-canary")["resources"].items() >= expected.items()
 
 
-@every_picked_stack
-def test_e5_the_file_that_a_picker_reads_is_in_the_configuration_that_it_mounts(stack):
-    everything = rendered(stack)
+@every_picked_rendering
+def test_e5_the_file_that_a_picker_reads_is_in_the_configuration_that_it_mounts(everything):
     pickers = [workload for workload in kind(everything, "Deployment") if workload["metadata"]["name"].endswith("-epp")]
     assert pickers
     for workload in pickers:
@@ -378,9 +378,8 @@ def test_s5_a_token_that_travels_in_clear_opens_nothing_but_metrics_and_none_has
     assert kind(without, "Secret") == []
 
 
-@every_stack
-def test_s6_asking_who_scrapes_is_kubernetes_own_role(stack):
-    everything = rendered(stack)
+@every_rendering
+def test_s6_asking_who_scrapes_is_kubernetes_own_role(everything):
     # A reader of metrics may get them, and asks nobody about anybody.
     every = kind(everything, "ClusterRoleBinding")
     bindings = [binding for binding in every if not binding["metadata"]["name"].endswith("-metrics-reader")]

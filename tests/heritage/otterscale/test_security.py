@@ -17,7 +17,8 @@ from tests.support.stacks.shapes import (
     EVERY,
     containers,
     engine,
-    every_picked_stack,
+    every_picked_rendering,
+    every_rendering,
     every_stack,
     fetching,
     flag,
@@ -40,9 +41,9 @@ def test_e4_a_picker_asks_for_less_than_theirs_and_can_be_told_what():
     assert picker(rendered(tree(qwen={"endpointPicker": {"resources": resources}})))["resources"] == resources
 
 
-@every_stack
-def test_e5_a_missing_configuration_is_not_hidden(stack):
-    for template in templates(rendered(stack)):
+@every_rendering
+def test_e5_a_missing_configuration_is_not_hidden(everything):
+    for template in templates(everything):
         for volume in template["spec"]["volumes"]:
             sources = (volume.get(kind, {}) for kind in ("configMap", "secret", "projected"))
             assert not any(source.get("optional") for source in sources)
@@ -65,9 +66,9 @@ def test_s1_plain_http_is_one_services_own_choice():
     assert plain == [False, True]
 
 
-@every_picked_stack
-def test_s7_no_picker_serves_profiles(stack):
-    pickers = [template for template in templates(rendered(stack)) if engine(template)["name"] == "epp"]
+@every_picked_rendering
+def test_s7_no_picker_serves_profiles(everything):
+    pickers = [template for template in templates(everything) if engine(template)["name"] == "epp"]
     assert pickers
     assert all(flag(engine(template), "--enable-pprof") == "false" for template in pickers)
 
@@ -100,16 +101,15 @@ def test_s8_the_sidecar_asks_only_pods_of_its_pool_and_alone_has_the_token_for_t
     ]
 
 
-@every_stack
-def test_s8_no_model_pod_is_given_a_token_unasked(stack):
-    for template in model_servers(rendered(stack)):
+@every_rendering
+def test_s8_no_model_pod_is_given_a_token_unasked(everything):
+    for template in model_servers(everything):
         assert template["spec"]["automountServiceAccountToken"] is False
         assert bool(sidecars(template)) == ("serviceAccountToken" in json.dumps(template["spec"]["volumes"]))
 
 
-@every_stack
-def test_s9_a_picker_reads_its_own_pool_and_no_secrets(stack):
-    everything = rendered(stack)
+@every_rendering
+def test_s9_a_picker_reads_its_own_pool_and_no_secrets(everything):
     for pool in kind(everything, "InferencePool"):
         name = pool["metadata"]["name"]
         rules = exactly(everything, "Role", f"{name}-epp")["rules"]
@@ -119,10 +119,10 @@ def test_s9_a_picker_reads_its_own_pool_and_no_secrets(stack):
         assert "secrets" not in [resource for rule in rules for resource in rule["resources"]]
 
 
-@every_picked_stack
-def test_s9_only_the_picker_itself_has_its_token(stack):
+@every_picked_rendering
+def test_s9_only_the_picker_itself_has_its_token(everything):
     """See defects H8."""
-    pickers = [template for template in templates(rendered(stack)) if engine(template)["name"] == "epp"]
+    pickers = [template for template in templates(everything) if engine(template)["name"] == "epp"]
     assert [token_holders(template) for template in pickers] == [["epp"]] * len(pickers)
 
 
@@ -136,9 +136,8 @@ def test_s9_containers_beside_the_picker_have_no_token():
     assert token_holders(template) == ["epp"]
 
 
-@every_stack
-def test_s8_nobody_but_picker_sidecar_and_interceptor_has_a_token(stack):
-    everything = rendered(stack)
+@every_rendering
+def test_s8_nobody_but_picker_sidecar_and_interceptor_has_a_token(everything):
     jobs = [manifest["spec"]["template"] for manifest in everything if manifest["kind"] == "Job"]
     held = {name for template in [*templates(everything), *jobs] for name in token_holders(template)}
     assert held <= {"epp", "routing-proxy", "interceptor"}
@@ -161,9 +160,9 @@ def token_holders(template):
     ]
 
 
-@every_stack
-def test_s10_every_image_has_a_tag_or_a_digest_and_none_is_the_latest(stack):
-    for template in templates(rendered(stack)):
+@every_rendering
+def test_s10_every_image_has_a_tag_or_a_digest_and_none_is_the_latest(everything):
+    for template in templates(everything):
         for container in containers(template):
             assert is_pinned(container["image"]), container["image"]
 

@@ -18,6 +18,7 @@ from tests.support.stacks.shapes import (
     SPANNING,
     containers,
     engine,
+    every_rendering,
     every_stack,
     fetching,
     flag,
@@ -39,9 +40,9 @@ WORKLOADS = {
 """How a workload rolls, by its kind."""
 
 
-@every_stack
-def test_w1_probes_ask_the_engine_itself_also_behind_the_sidecar(stack):
-    for template in serving(rendered(stack)):
+@every_rendering
+def test_w1_probes_ask_the_engine_itself_also_behind_the_sidecar(everything):
+    for template in serving(everything):
         container = engine(template)
         (port,) = (entry["containerPort"] for entry in container["ports"])
         assert [container[probe]["httpGet"]["port"] for probe in PROBES] == [port] * 3
@@ -56,9 +57,9 @@ def test_w1_the_sidecar_answers_health_on_the_services_port_and_the_engine_on_it
     assert [port["containerPort"] for port in proxy["ports"]] == [8000]
 
 
-@every_stack
-def test_w2_shared_memory_and_a_writable_home(stack):
-    for template in model_servers(rendered(stack)):
+@every_rendering
+def test_w2_shared_memory_and_a_writable_home(everything):
+    for template in model_servers(everything):
         mounts = {mount["mountPath"]: mount for mount in engine(template)["volumeMounts"]}
         shared = volumes(template)[mounts["/dev/shm"]["name"]]["emptyDir"]
         assert shared["medium"] == "Memory"
@@ -68,9 +69,9 @@ def test_w2_shared_memory_and_a_writable_home(stack):
         assert not home.get("readOnly")
 
 
-@every_stack
-def test_w3_user_and_group_are_said_and_the_volumes_are_theirs(stack):
-    for template in model_servers(rendered(stack)):
+@every_rendering
+def test_w3_user_and_group_are_said_and_the_volumes_are_theirs(everything):
+    for template in model_servers(everything):
         context = template["spec"]["securityContext"]
         assert context["runAsNonRoot"] is True
         assert context["runAsUser"] > 0
@@ -96,9 +97,9 @@ def test_w4_the_nodes_disk_is_asked_for_and_bounded(name, size):
         )
 
 
-@every_stack
-def test_w4_what_fetches_says_what_it_needs_and_a_restart_finishes_what_was_begun(stack):
-    for template in model_servers(rendered(stack)):
+@every_rendering
+def test_w4_what_fetches_says_what_it_needs_and_a_restart_finishes_what_was_begun(everything):
+    for template in model_servers(everything):
         for container in fetching(template):
             assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
             assert "memory" in container["resources"]["limits"]
@@ -187,10 +188,10 @@ LOOP = ["sh", "-c", 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & 
 """The script repeats a fetch of a group; no value is in it, and it passes each as a token."""
 
 
-@every_stack
-def test_w8_nothing_that_fetches_runs_a_shell(stack):
+@every_rendering
+def test_w8_nothing_that_fetches_runs_a_shell(everything):
     """Only groups repeat a fetch, by a loop whose text never changes."""
-    for template in model_servers(rendered(stack)):
+    for template in model_servers(everything):
         for container in fetching(template):
             command = container.get("command", [])
             tokens = [*(command[3:] if command[:3] == LOOP else command), *container.get("args", [])]
@@ -238,9 +239,8 @@ def test_w10_more_than_one_replica_has_a_disruption_budget(service, expected):
     assert {budget["metadata"]["name"] for budget in budgets} <= workloads
 
 
-@every_stack
-def test_w10_a_budget_covers_pods_of_one_role(stack):
-    everything = rendered(stack)
+@every_rendering
+def test_w10_a_budget_covers_pods_of_one_role(everything):
     for budget in kind(everything, "PodDisruptionBudget"):
         selector = budget["spec"]["selector"]["matchLabels"]
         name = budget["metadata"]["name"]

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from planning import outputs
-from planning.releases import channel
+from planning.releases import channel, departures
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.misuses import SLEEPS, configured, every_channel, pickers, picking, stack
 from tests.support.stacks.otterscale import picker
@@ -43,7 +43,9 @@ def test_the_api_version_follows_from_the_line(release):
     version = expected.get(release, "inference.networking.x-k8s.io/v1alpha1")
     assert yaml.safe_load(written)["apiVersion"] == version
     other = configured(release=release, apiVersion="llm-d.ai/v1", kind="EndpointPickerConfig")
-    assert [message.partition(": ")[2] for message in told(other)] == [f"is not {version}; write {version}"]
+    picker = departures.picker_name(channel(release))
+    expected = f"is not read by {picker} (llm-d.ai/v1); write {version}"
+    assert [message.partition(": ")[2] for message in told(other)] == [expected]
     headed = configured(release=release, apiVersion=version, kind="EndpointPickerConfig")
     assert rendered(headed) == rendered(configured(release=release))
 
@@ -76,14 +78,15 @@ def test_a_key_of_another_api_is_refused(section, at):
 @pytest.mark.parametrize(
     ("section", "instead"),
     [
-        ({"saturationDetector": {"pluginRef": "utilization-detector"}}, "flowControl.saturationDetector"),
-        ({"parser": {"pluginRef": "openai-parser"}}, "requestHandler.parsers"),
+        ({"saturationDetector": {"pluginRef": "utilization-detector"}}, "flowControl: {saturationDetector: "),
+        ({"parser": {"pluginRef": "openai-parser"}}, "requestHandler: {parsers: "),
     ],
 )
 def test_a_deprecated_key_is_told(section, instead):
     """The line still reads it. See upstream configuration-5."""
     (name,) = section
-    assert f"endpointPicker.config.{name}: is deprecated ({name}); use {instead}" in warnings(configured(**section))
+    (found,) = warnings(configured(**section))
+    assert found.startswith(f"endpointPicker.config.{name}: is deprecated ({name}); write {instead}")
     assert warnings(configured()) == []
 
 
@@ -138,18 +141,22 @@ def test_a_plugin_that_is_not_registered_is_refused(name):
 @pytest.mark.parametrize(
     ("plugin", "profile", "instead"),
     [
-        ({"type": "by-label", "parameters": {"label": "tier", "validValues": ["gold"]}}, True, "label-selector-filter"),
-        ({"type": "by-label-selector"}, True, "label-selector-filter"),
-        ({"type": "tokenizer", "parameters": {"modelName": "org/model"}}, False, "token-producer"),
-        ({"type": "disagg-headers-handler"}, False, "disagg-profile-handler"),
-        ({"type": "prefill-header-handler"}, False, "disagg-profile-handler"),
+        (
+            {"type": "by-label", "parameters": {"label": "tier", "validValues": ["gold"]}},
+            True,
+            "write {type: label-selector-filter, ",
+        ),
+        ({"type": "by-label-selector"}, True, "write {type: label-selector-filter}"),
+        ({"type": "tokenizer", "parameters": {"modelName": "org/model"}}, False, "write {type: token-producer}"),
+        ({"type": "disagg-headers-handler"}, False, "remove it; disagg-profile-handler"),
+        ({"type": "prefill-header-handler"}, False, "remove it; disagg-profile-handler"),
         (
             {
                 "type": "precise-prefix-cache-scorer",
                 "parameters": {"tokenProcessorConfig": {"blockSizeTokens": 64}},
             },
             True,
-            "precise-prefix-cache-producer and prefix-cache-scorer",
+            "write {type: precise-prefix-cache-producer}",
         ),
     ],
 )
@@ -159,7 +166,7 @@ def test_a_deprecated_plugin_is_told(plugin, profile, instead):
     table = channel("llm-d-0.9").picker.plugins.table
     assert {name for name, entry in table.items() if entry.deprecated is not None} == DEPRECATED
     (found,) = warnings(requested)
-    assert found.startswith(f"endpointPicker.config.plugins[2].type: is deprecated ({plugin['type']}); use {instead}")
+    assert found.startswith(f"endpointPicker.config.plugins[2].type: is deprecated ({plugin['type']}); {instead}")
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9"])

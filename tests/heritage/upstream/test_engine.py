@@ -19,7 +19,17 @@ from tests.support.stacks.misuses import (
     stack,
 )
 from tests.support.stacks.otterscale import kind
-from tests.support.stacks.shapes import engine, every_stack, flag, label, model_servers, serving, told, values, volumes
+from tests.support.stacks.shapes import (
+    engine,
+    every_rendering,
+    flag,
+    label,
+    model_servers,
+    serving,
+    told,
+    values,
+    volumes,
+)
 
 POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
 
@@ -92,20 +102,20 @@ def test_engines_publish_under_their_own_address(release):
     assert values(decode)["POD_IP"] == POD_IP
 
 
-@every_stack
-def test_an_engine_may_write_where_it_has_to(stack):
+@every_rendering
+def test_an_engine_may_write_where_it_has_to(everything):
     """See upstream engine-6."""
-    for template in model_servers(rendered(stack)):
+    for template in model_servers(everything):
         container = engine(template)
         home = values(container)["HOME"]
         (mount,) = [each for each in container["volumeMounts"] if each["mountPath"] == home]
         assert "emptyDir" in volumes(template)[mount["name"]]
 
 
-@every_stack
-def test_ranks_of_an_engine_share_memory(stack):
+@every_rendering
+def test_ranks_of_an_engine_share_memory(everything):
     """See upstream engine-7."""
-    for template in model_servers(rendered(stack)):
+    for template in model_servers(everything):
         (mount,) = [each for each in engine(template)["volumeMounts"] if each["mountPath"] == "/dev/shm"]
         assert volumes(template)[mount["name"]]["emptyDir"]["medium"] == "Memory"
 
@@ -158,10 +168,10 @@ def test_a_workload_has_one_autoscaler(scaling, made):
     assert "replicas" not in find(everything, "Deployment", "qwen-decode")["spec"]
 
 
-@every_stack
-def test_a_pod_has_one_of_two_roles(stack):
+@every_rendering
+def test_a_pod_has_one_of_two_roles(everything):
     """See upstream engine-12."""
-    for template in serving(rendered(stack)):
+    for template in serving(everything):
         assert label(template, "llm-d.ai/role") in {"decode", "prefill"}
     (message,) = told(tree(qwen={"pod": {"labels": {"llm-d.ai/role": "both"}}}))
     assert message.startswith("services.qwen.pod.labels.llm-d.ai/role: is decided by this program")

@@ -11,7 +11,7 @@ from planning.ground import parts
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.misuses import DISAGGREGATED, configured, every_channel, pickers, picking, stack
 from tests.support.stacks.otterscale import kind, picker
-from tests.support.stacks.shapes import PICKED, engine, every_picked_stack, flag, serving, sidecars, told
+from tests.support.stacks.shapes import PICKED, engine, every_picked_rendering, flag, serving, sidecars, told
 
 CUSTOM = {"type": "custom", "image": "registry.example/server:v1"}
 
@@ -161,10 +161,10 @@ def test_a_picker_outlives_its_requests(drain):
     assert grace > seconds(drain)
 
 
-@every_picked_stack
-def test_a_picker_asks_for_what_it_needs(stack):
+@every_picked_rendering
+def test_a_picker_asks_for_what_it_needs(everything):
     """See upstream picker-11."""
-    for workload in pickers(rendered(stack)):
+    for workload in pickers(everything):
         assert {"cpu", "memory"} <= engine(workload["spec"]["template"])["resources"]["requests"].keys()
 
 

@@ -12,22 +12,21 @@ from planning.releases import channel
 from tests.support.stacks import as_rendered, exactly, find, lines, rendered, tree
 from tests.support.stacks.misuses import every_channel, members, picking, pools
 from tests.support.stacks.otterscale import kind
-from tests.support.stacks.shapes import containers, every_picked_stack, label, told
+from tests.support.stacks.shapes import containers, every_picked_rendering, label, told
 
 
-@every_picked_stack
-def test_a_pool_is_of_the_stable_api_and_selects_by_labels(stack):
+@every_picked_rendering
+def test_a_pool_is_of_the_stable_api_and_selects_by_labels(everything):
     """See upstream pool-1."""
-    for pool in pools(rendered(stack)):
+    for pool in pools(everything):
         assert pool["apiVersion"] == "inference.networking.k8s.io/v1"
         assert [*pool["spec"]["selector"]] == ["matchLabels"]
         assert 0 < len(pool["spec"]["selector"]["matchLabels"]) <= 64
 
 
-@every_picked_stack
-def test_no_pool_selects_one_role_alone(stack):
+@every_picked_rendering
+def test_no_pool_selects_one_role_alone(everything):
     """See upstream pool-2."""
-    everything = rendered(stack)
     for pool in pools(everything):
         found = {label(template, "llm-d.ai/role") for template in members(everything, pool)}
         disaggregated = any(plugin["pluginRef"] == "prefill-filter" for plugin in _entries(everything, pool))
@@ -40,10 +39,9 @@ def _entries(everything, pool):
     return [plugin for profile in config["schedulingProfiles"] for plugin in profile["plugins"]]
 
 
-@every_picked_stack
-def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
+@every_picked_rendering
+def test_a_pool_has_one_port_which_its_pods_listen_on(everything):
     """See upstream pool-3."""
-    everything = rendered(stack)
     for pool in pools(everything):
         (port,) = pool["spec"]["targetPorts"]
         found = [template for template in members(everything, pool) if label(template, "llm-d.ai/role")]
@@ -56,10 +54,9 @@ def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
     assert message.startswith("services.qwen.targetPorts: unknown key")
 
 
-@every_picked_stack
-def test_every_pool_names_the_service_and_port_of_its_picker(stack):
+@every_picked_rendering
+def test_every_pool_names_the_service_and_port_of_its_picker(everything):
     """See upstream pool-4."""
-    everything = rendered(stack)
     for pool in pools(everything):
         ref = pool["spec"]["endpointPickerRef"]
         service = exactly(everything, "Service", ref["name"])
@@ -90,10 +87,10 @@ def test_requests_go_past_a_picker_only_for_a_reason():
     assert message.startswith("services.qwen.endpointPicker.failOpenReason: is missing")
 
 
-@every_picked_stack
-def test_a_route_names_no_port_of_a_pool(stack):
+@every_picked_rendering
+def test_a_route_names_no_port_of_a_pool(everything):
     """See upstream pool-7."""
-    for route in kind(rendered(stack), "HTTPRoute"):
+    for route in kind(everything, "HTTPRoute"):
         for ref in (ref for rule in route["spec"]["rules"] for ref in rule["backendRefs"]):
             assert (ref["group"], ref["kind"]) == ("inference.networking.k8s.io", "InferencePool")
             assert "port" not in ref

@@ -3,7 +3,7 @@
 from tests.support.stacks import exactly, find, rendered
 from tests.support.stacks.misuses import every_disaggregated_channel, pools, stack
 from tests.support.stacks.otterscale import kind
-from tests.support.stacks.shapes import every_stack, flag, label, serving, sidecars, templates, told
+from tests.support.stacks.shapes import every_rendering, flag, label, serving, sidecars, templates, told
 
 
 def proxy(requested):
@@ -11,10 +11,9 @@ def proxy(requested):
     return found
 
 
-@every_stack
-def test_the_sidecar_is_a_native_one_of_decode_pods_alone(stack):
+@every_rendering
+def test_the_sidecar_is_a_native_one_of_decode_pods_alone(everything):
     """See upstream sidecar-1."""
-    everything = rendered(stack)
     for template in templates(everything):
         assert "routing-proxy" not in [container["name"] for container in template["spec"]["containers"]]
         for sidecar in sidecars(template):

@@ -13,7 +13,7 @@ from migration import names as compatibility
 from models.problems import ConfigError
 from tests.support.program import run
 from tests.support.stacks import find, plan, rendered, tree
-from tests.support.stacks.shapes import engine, every_stack
+from tests.support.stacks.shapes import engine, every_rendering
 
 BASE = "services.my-llama"
 SOURCE, OTHER = "hf://org/llama3-8b-q4", "hf://org/llama3-8b-q8"
@@ -304,10 +304,10 @@ def test_9_a_canarys_service_never_carries_the_pair():
     assert not [manifest for manifest in rendered(requested) if PAIR & manifest["metadata"]["labels"].keys()]
 
 
-@every_stack
-def test_9_the_pair_stands_on_services_of_a_primary_alone(stack):
+@every_rendering
+def test_9_the_pair_stands_on_services_of_a_primary_alone(everything):
     """See phoebe 7.2."""
-    for manifest in rendered(stack):
+    for manifest in everything:
         if PAIR & manifest["metadata"]["labels"].keys():
             assert manifest["kind"] == "Service"
             assert manifest["spec"]["selector"]["inference-stacks.io/variant"] == "primary"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.vocabulary import seconds
 from tests.support.stacks import SERVICE, find, rendered, tree
-from tests.support.stacks.shapes import engine, every_stack, serving, told
+from tests.support.stacks.shapes import engine, every_rendering, serving, told
 
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 BASE = "services.qwen"
@@ -182,10 +182,10 @@ def test_a_written_startup_timeout_is_the_budget_rounded_up_to_whole_probes(time
     assert 0 <= startup["failureThreshold"] * interval - timeout < interval
 
 
-@every_stack
-def test_the_startup_probe_stands_for_an_initial_delay(stack):
+@every_rendering
+def test_the_startup_probe_stands_for_an_initial_delay(everything):
     """See zerfoo 7.6."""
-    for template in serving(rendered(stack)):
+    for template in serving(everything):
         assert all("initialDelaySeconds" not in engine(template)[probe] for probe in PROBES)
         assert engine(template)["livenessProbe"]["failureThreshold"] >= 3
 

@@ -11,6 +11,7 @@ from judging.losses.services import PlannedService, ServiceName
 from models.paths import Path
 from planning.ground import labels
 from planning.ground.recorded import Recorded, RecordedIdentity, RecordedObject, ServiceRecord, WorkloadName
+from tests.support.stacks import plan, tree
 
 TYPES = {"Deployment": ("apps", "kubernetes:apps/v1:Deployment"), "Service": ("", "kubernetes:core/v1:Service")}
 LIMITS = {"nvidia.com/gpu": "2"}
@@ -99,6 +100,13 @@ def test_pods_that_others_replace_behind_the_same_service_are_lost_to_another_re
     assert "release llm-d-0.8 replaces all pods of release llm-d-0.9" in str(loss.problem)
     canary = recorded("Deployment", "models", "qwen-new-decode", workload("qwen"))
     assert lost(state(deployment, canary, front), [canary, front], service(release="llm-d-0.8")) == []
+
+
+def test_a_planned_service_has_the_channel_of_its_primary():
+    stack = tree(qwen={"release": "gie-1.3", "canary": {"weight": 1, "release": "llm-d-0.6"}}, bert={})
+    planned = plan(stack | {"release": "llm-d-0.8"})
+    releases = [PlannedService.of(service, Path()).release for service in planned.services]
+    assert releases == ["llm-d-0.8", "gie-1.3"]
 
 
 def test_a_namespace_that_is_deleted_takes_its_services_along():

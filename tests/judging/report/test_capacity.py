@@ -9,6 +9,8 @@ import pytest
 from judging.report import checks, growth, running
 from judging.report.running import template
 from manifests.assembly import objects, render
+from models.upgrades import Upgrades
+from planning.ground import turns
 from planning.ground.cluster_facts import NOTHING_READ, LiveObject, LiveObjects, Unknown
 from planning.ground.inventory import LiveNode, Nodes, Quota, Quotas, Requested, Slice, Slices, Taint
 from planning.hardware import accelerators
@@ -238,3 +240,25 @@ def test_larger_pods_may_get_the_devices_of_their_predecessors():
     assert told(tree(qwen=SERVICE), facts(NODE, requested=8), tree(qwen=moved))[0] == []
     other = {**SERVICE, "accelerator": "nvidia-l40s"}
     assert told(tree(qwen=other), facts(NODE, requested=8), tree(qwen=SERVICE))[0] != []
+
+
+@pytest.mark.parametrize(("number", "needed"), [(1, 4), (2, 8), (3, 12)])
+def test_services_that_restart_in_turns_need_places_for_the_surges_of_some(number, needed):
+    services = {key: {**SERVICE, **SURGE} for key in ("a", "b", "c")}
+    stack = tree(**{key: {**service, "engine": {"maxNumSeqs": 8}} for key, service in services.items()})
+    run = turns.of(services, Upgrades.default(at_once=number))
+    planned, found = present(stack, tree(**services), facts=facts(NODE, requested=8), turns=run)
+    (problem,) = checks.judge(planned, found, "warn")
+    assert f"{needed} more nvidia.com/gpu are needed at the same time" in str(problem)
+
+
+@pytest.mark.parametrize(("number", "needed"), [(1, 1), (2, 2)])
+def test_quotas_on_pods_count_the_surges_of_services_that_restart_at_once(number, needed):
+    services = {key: {**SERVICE, **SURGE} for key in ("a", "b", "c")}
+    stack = tree(**{key: {**service, "engine": {"maxNumSeqs": 8}} for key, service in services.items()})
+    run = turns.of(services, Upgrades.default(at_once=number))
+    quota = Quota("models", "pods", {"pods": "6"}, {"pods": "6"})
+    known = replace(facts(replace(NODE, devices={GPU: 64})), quotas=Quotas((quota,)))
+    planned, found = present(stack, tree(**services), facts=known, turns=run)
+    (problem,) = checks.judge(planned, found, "warn")
+    assert f"has 6 pods, 6 are used, and {needed} more are needed at the same time" in str(problem)

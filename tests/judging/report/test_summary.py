@@ -81,3 +81,31 @@ def test_a_policy_cannot_pass_for_a_check_that_did_not_run():
     report = summary.summarize(events.read(lines), ComposedStack(load(stack).stack, plan(stack), NOTHING_READ))
     assert not [line for line in report.unchecked if "images" in line]
     assert [warning.policy for warning in report.warnings] == ["pinned"]
+
+
+OTHER_LENGTH = {"engine": {"maxNumSeqs": 8}}
+OTHER_PICKER = {"endpointPicker": {"scorerWeights": {"queue-scorer": 7}}}
+
+
+def staged(number, **changes):
+    """Return the report on a change of services with surges, of which so many restart at once."""
+    surging = {**SERVICE, "rollout": {"type": "RollingUpdate", "maxSurge": 1}}
+    before = dict.fromkeys(("bert", "chat", "qwen"), surging) | {"pair": {**surging, "prefill": {}}}
+    after = {key: {**service, **changes.get(key, {})} for key, service in before.items()}
+    limit = {"upgrades": {"atOnce": number, "order": ["qwen"]}}
+    return made(tree(**before) | limit, tree(**after) | limit, nodes(8))
+
+
+@pytest.mark.parametrize(("number", "peak"), [(1, 40), (2, 44), (3, 48)])
+def test_services_that_restart_in_turns_need_devices_for_the_surges_of_some(number, peak):
+    found = staged(number, chat=OTHER_LENGTH, qwen=OTHER_LENGTH, bert={**OTHER_LENGTH, **OTHER_PICKER})
+    assert (found.turns.at_once, found.turns.services) == (number, ("qwen", "bert", "chat"))
+    (devices,) = found.capacity.classes
+    assert (devices.before.high, devices.after.high, devices.peak.high) == (36, 36, peak)
+
+
+def test_pickers_and_generations_take_turns_and_new_services_do_not():
+    found = staged(1, chat=OTHER_PICKER, pair={"kvCache": {"blockSize": 128}}, bert={"replicas": 3})
+    assert found.turns.services == ("chat", "pair")
+    new_for_old = made(tree(old={}) | {"upgrades": {}}, tree(new={}) | {"upgrades": {}}, nodes(1))
+    assert new_for_old.turns.services == ()

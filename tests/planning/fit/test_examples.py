@@ -13,7 +13,7 @@ from planning.hardware import accelerators
 
 GI = 2**30
 TOLERANCE = 0.1
-TABLE = yaml.safe_load(Path("tests/planning/fit/examples.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.load(Path("tests/planning/fit/examples.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 EXAMPLES = TABLE["examples"]
 
 

@@ -14,7 +14,7 @@ from planning.fit.memory import Devices, Request
 GI = 2**30
 TOLERANCE = 0.05
 CONFIGS = json.loads(Path("tests/planning/fit/configs.json").read_text(encoding="utf-8"))
-TABLE = yaml.safe_load(Path("tests/planning/fit/judged.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.load(Path("tests/planning/fit/judged.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 MODELS = TABLE["models"]
 H100 = Devices("nvidia", "NVIDIA H100 80GB", 81559 * 2**20)
 TENSORS, TOKENS = (1, 2, 4), (1024, 8192, 32768)

@@ -9,6 +9,7 @@ from models.architecture import Architecture, CacheLayers
 from planning.fit import cache, memory
 from planning.fit.cache import CacheSetting, Precision
 from planning.fit.memory import Devices, Request
+from tests.support.examples import share
 
 GI = 2**30
 SIZES = st.integers(1, 64)
@@ -41,7 +42,7 @@ def requests(draw):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25))
 @given(requests(), st.integers(1, 64))
 def test_more_memory_never_stops_fitting(request, more):
     devices = replace(request.devices, memory=request.devices.memory + more * GI)
@@ -51,7 +52,7 @@ def test_more_memory_never_stops_fitting(request, more):
     assert after.most_sequences >= before.most_sequences
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25))
 @given(requests(), st.integers(1, 100_000))
 def test_a_longer_context_never_fits_better(request, more):
     before, after = memory.fits(request), memory.fits(replace(request, tokens=request.tokens + more))
@@ -59,7 +60,7 @@ def test_a_longer_context_never_fits_better(request, more):
     assert after.most_sequences <= before.most_sequences
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25))
 @given(requests())
 def test_the_longest_context_is_the_longest_that_fits(request):
     found = memory.fits(request)
@@ -73,7 +74,7 @@ def size(architecture, tokens, width, tensor=1):
     return cache.sequence_bytes(groups, tokens, CacheSetting(Precision(width), tensor=tensor))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25))
 @given(requests(), st.sampled_from([0.5625, 1, 2]), st.integers(1, 8))
 def test_the_cache_grows_with_layers_heads_and_precision(request, width, more):
     architecture, tokens = request.architecture, request.tokens
@@ -87,7 +88,7 @@ def test_the_cache_grows_with_layers_heads_and_precision(request, width, more):
     assert size(architecture, tokens + more, width) >= before
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25))
 @given(requests())
 def test_tensor_beyond_the_heads_saves_no_cache(request):
     architecture, tokens = request.architecture, request.tokens

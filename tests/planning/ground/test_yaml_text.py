@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from models import engine_yaml
 from planning.ground import yaml_text
 from tests.support import go_yaml
+from tests.support.examples import share
 
 GOLDENS = sorted(Path("tests/contracts/goldens").glob("*.yaml"))
 ODD = [
@@ -49,7 +50,6 @@ def test_odd_texts_are_written_the_same_wherever_they_stand(text):
     assert_same({text: {"key": [text]}, "last": text})
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_any_value_is_written_the_same(value):
     assert_same(value)
@@ -134,7 +134,7 @@ def test_a_text_that_every_reader_takes_for_text_is_not_quoted(text):
     assert yaml_text.with_blocks({"key": text}) == f"key: {text}\n"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300))
 @given(st.dictionaries(READABLE, st.lists(READABLE, max_size=3) | READABLE, max_size=4))
 def test_every_reader_reads_the_texts_that_were_written(value):
     """See defects H12."""

@@ -7,6 +7,7 @@ import pytest
 from manifests.assembly import objects, render
 from planning import outputs
 from planning.ground import lifecycle, parts
+from planning.ground.awaiting import ROLLED_OUT
 from planning.releases import channel, channels
 from tests.support.stacks import SERVICE, find, lines, plan, rendered, tree
 from tests.support.stacks.varied import POD
@@ -461,6 +462,29 @@ def test_a_picker_may_start_as_long_as_an_image_takes_to_a_new_node(release):
     """The deadline lies a minute before the end of the wait, so that Kubernetes gives its reason. See defects A16."""
     deployment = picker(release)
     assert deployment.manifest["spec"]["progressDeadlineSeconds"] == deployment.wait.seconds - 60 == 540
+
+
+@pytest.mark.parametrize(
+    "picker", [{}, {"replicas": 2, "preset": "precise-prefix-cache", "replication": "active-active"}]
+)
+def test_turns_of_services_need_a_wait_for_the_rollout_of_pickers(picker):
+    stack = tree(qwen={"endpointPicker": picker})
+    (plain,) = _pickers(stack)
+    (staged,) = _pickers(stack | {"upgrades": {}})
+    assert (plain.wait.conditions, staged.wait.conditions) == ((), ROLLED_OUT)
+    assert plain.wait.seconds == staged.wait.seconds
+
+
+def test_of_pickers_that_elect_a_leader_turns_wait_for_the_leader():
+    stack = tree(qwen={"endpointPicker": {"replicas": 2}})
+    (plain,) = _pickers(stack)
+    (staged,) = _pickers(stack | {"upgrades": {}})
+    assert plain.wait == staged.wait
+    assert "jsonpath={.status.readyReplicas}=1" in staged.wait.conditions
+
+
+def _pickers(stack):
+    return [variant.picker for service in plan(stack).services for variant in service.variants]
 
 
 @pytest.mark.parametrize(

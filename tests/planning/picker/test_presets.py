@@ -14,6 +14,7 @@ from planning.picker import lint as picker_lint
 from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
 from planning.variant import kv_cache
+from tests.support.examples import share
 from tests.support.stacks import find, rendered, tree
 from tests.support.stacks.picker_configs import config, planned, said, service
 
@@ -53,7 +54,7 @@ NEWER = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize(("release", "preset", "is_apart"), list(presets()))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=share(20))
 @given(flow=st.none() | FLOW, newer=NEWER, weight=st.none() | st.integers(1, 9))
 def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
     release, preset, is_apart, flow, newer, weight

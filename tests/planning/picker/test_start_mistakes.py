@@ -75,7 +75,7 @@ TWO_WATCHES = [PODS, PODS | {"name": "again"}]
         (
             [{"type": "queue-scorer"}],
             {"apiVersion": "llm-d.ai/v1"},
-            "apiVersion: is not llm-d.ai/v1alpha1; write llm-d.ai/v1alpha1",
+            "apiVersion: is not read by llm-d-router v0.10 of llm-d-0.9 (llm-d.ai/v1); write llm-d.ai/v1alpha1",
         ),
         (
             [{"type": "max-score-picker"}, {"type": "random-picker"}],

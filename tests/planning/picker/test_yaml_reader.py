@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from cli import lint
 from planning.picker import config, yaml_reader
 from planning.releases import channel
+from tests.support.examples import share
 
 FACTS = channel("llm-d-0.9").picker
 AMBIGUOUS = [
@@ -28,7 +29,7 @@ def test_a_text_that_looks_like_something_else_stays_text(text):
     assert yaml_reader.read(written).value["plugins"] == [{"name": text, text: text}]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200))
 @given(value=st.dictionaries(TEXTS, VALUES, max_size=3))
 @example(value={"y": "n"})
 def test_whatever_is_written_is_read_back(value):

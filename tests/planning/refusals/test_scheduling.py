@@ -17,6 +17,7 @@ SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedu
         ({"topologyKey": ""}, "at[0].topologyKey: is empty"),
         ({"whenUnsatisfiable": "Never"}, "at[0].whenUnsatisfiable: is not known to Kubernetes (Never)"),
         ({"minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}, "at[0].minDomains: is allowed only with "),
+        ({"labelSelector": {"matchLabels": {"app": "a b"}}}, "at[0].labelSelector.matchLabels.app: "),
         ({"matchLabelKeys": ["app"], "labelSelector": None}, "at[0].matchLabelKeys: needs a labelSelector"),
     ],
 )

@@ -1,8 +1,7 @@
 """Annotations and objects that are too large to be stored are refused where the user wrote them."""
 
-import json
-
 import pytest
+import yaml
 
 from models.config_keys import ROOT
 from models.problems import ConfigError
@@ -36,10 +35,10 @@ def test_annotations_that_fit_are_rendered():
 )
 def test_an_object_that_etcd_cannot_store_is_refused_at_its_service(service, kind, tmp_path):
     """See defects H11."""
-    large = {"engine": {"env": {f"A{at}": "x" * 1000 for at in range(2000)}}}
+    large = {"engine": {"env": {f"A{at}": "x" * 2000 for at in range(1000)}}}
     stack = tree(qwen=large if service == "qwen" else {"canary": {"weight": 10, **large}})
     path = tmp_path / "Pulumi.dev.yaml"
-    path.write_text(json.dumps({"config": {ROOT: stack}}), encoding="utf-8")
+    path.write_text(yaml.dump({"config": {ROOT: stack}}, Dumper=yaml.CSafeDumper), encoding="utf-8")
     with pytest.raises(ConfigError) as error:
         rendering(path)
     at = "services.qwen" if service == "qwen" else "services.qwen.canary"

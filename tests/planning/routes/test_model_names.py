@@ -1,8 +1,13 @@
 """Requests are matched by the model in their bodies."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.support.stacks import find, rendered
+from planning.releases import channel
+from planning.routes import model_names
+from planning.routes.records import ModelNames
+from tests.support.stacks import find, plan, rendered
 from tests.support.stacks.routed import (
     BASE_MODEL,
     BODY,
@@ -95,3 +100,25 @@ def test_a_name_that_means_two_base_models_is_refused():
         "services.bert: uses a model name that services.qwen uses for base model org/m (sql); "
         "rename the adapter or the rewrite"
     )
+
+
+def test_services_on_one_gateway_match_models_in_one_header():
+    """A payload processor sets one header, so the matches of the other service would never apply."""
+    planned = plan(routed(BODY, others={"bert": {"model": {**MODEL, "name": "org/n"}}}, matches=[{"model": "org/m"}]))
+    (first, second) = [route for route in planned.routes for _ in range(2) if route.model_names is not None]
+    other = replace(second, key="bert", model_names=ModelNames("org/n", (), "x-other"))
+    assert list(model_names.different_headers([first, replace(second, key="bert")])) == []
+    (problem,) = model_names.different_headers([first, other])
+    assert str(problem) == (
+        "services.bert.release: matches models in header x-other, but services.qwen on the same gateway in "
+        f"{BASE_MODEL}; choose releases that match in one header, or another gateway"
+    )
+    elsewhere = replace(other, parent=replace(other.parent, name="elsewhere"))
+    assert list(model_names.different_headers([first, elsewhere])) == []
+
+
+def test_a_match_has_the_header_of_its_services_release():
+    stack = routed(BODY, service={"release": "gie-1.3"}, matches=[{"model": "org/m"}])
+    (route,) = plan(stack).routes
+    assert route.model_names is not None
+    assert route.model_names.header == channel("gie-1.3").picker.headers.base_model

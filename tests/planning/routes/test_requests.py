@@ -12,6 +12,9 @@ from tests.support.stacks import exactly, lines, plan, rendered, tree
 from tests.support.stacks.routed import routed, told, tried
 from tests.support.stacks.varied import VARIED
 
+UNREADING = "llm-d-0.6"
+"""A release whose picker reads neither objectives nor rewrites."""
+
 
 def test_objectives_are_called_as_clients_name_them():
     everything = rendered(routed(service={"objectives": {"batch": {"priority": -1}}}))
@@ -129,3 +132,16 @@ def test_what_no_picker_of_a_release_reads_is_told(release):
     assert places == ["services.qwen.objectives", "services.qwen.rewrites"] * unread
     if release == "gie-1.3":
         assert lines(plan(tree(qwen=service | image) | {"release": release}).warnings, "warning") == []
+
+
+def test_what_the_picker_of_a_canarys_release_does_not_read_is_told():
+    stack = tried(0, {"x-canary": "1"})
+    stack["services"]["qwen"] |= {"objectives": {"batch": {"priority": 1}}}
+    stack["services"]["qwen"]["canary"]["release"] = UNREADING
+    assert unread(stack) == [f"services.qwen.canary.objectives: no picker of {UNREADING} reads them"]
+    stack["services"]["qwen"]["release"] = UNREADING
+    assert unread(stack) == [f"services.qwen.objectives: no picker of {UNREADING} reads them"]
+
+
+def unread(stack):
+    return [line.partition(";")[0] for line in lines(plan(stack).warnings, "warning") if "reads them" in line]

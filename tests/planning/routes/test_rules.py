@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from judging import validation
 from planning import outputs
+from planning.releases import channel
 from planning.routes import templates
 from tests.support.stacks import GATEWAY, as_rendered, find, lines, plan, rendered, tree
 from tests.support.stacks.routed import (
@@ -293,3 +294,25 @@ def test_an_inherited_path_needs_no_label_of_a_service_whose_route_is_off():
     stack = tree(qwen={"route": {"enabled": False}}, bert={"labels": {"team": "search"}})
     template = {"route": {"matches": [{"path": "/{.metadata.labels['team']}"}]}}
     assert [route.key for route in plan(stack | {"defaults": template}).routes] == ["bert"]
+
+
+# --- releases of services
+
+
+def test_a_gateway_has_to_be_new_enough_for_the_releases_of_a_service_and_its_canary():
+    older, newer = "gie-1.3", "llm-d-0.9"
+    stack = tree(qwen={"release": older, "canary": {"weight": 1}})
+    stack["gateway"]["version"] = channel(older).requirements.istio.version
+    assert plan(stack)
+    stack["services"]["qwen"]["canary"]["release"] = newer
+    (line,) = told(stack)
+    assert line.startswith(f"gateway.version: is too old for release {newer} ({stack['gateway']['version']}); upgrade")
+
+
+def test_a_route_sets_no_header_that_the_picker_of_a_canarys_release_reads():
+    header = channel("llm-d-0.9").picker.headers.fairness_id
+    stack = routed(setHeaders={header: "x"}, service={"release": "gie-1.3", "canary": {"weight": 1}})
+    assert plan(stack)
+    stack["services"]["qwen"]["canary"]["release"] = "llm-d-0.9"
+    (line,) = told(stack)
+    assert line.startswith(f"services.qwen.route.setHeaders.{header}: is read by the endpoint picker before")

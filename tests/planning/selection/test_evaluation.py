@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planning.selection.records import Reason, Scope
+from tests.support.examples import share
 from tests.support.stacks.profiles import MODEL, catalogue, cluster, profile, question, selection
 
 CLASSES = ["amd-mi300x", "nvidia-l40s", "amd", "nvidia-h100-80gb", "cpu"]
@@ -42,7 +43,7 @@ def candidates(drawn, scopes):
     return catalogue(named, dict(zip(named, scopes, strict=False))).candidates(MODEL)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60))
 @given(PROFILES, SCOPES, CLUSTERS, WISHES, st.randoms(use_true_random=False))
 def test_the_order_of_candidates_changes_nothing(drawn, scopes, classes, criteria, order: random.Random):
     found = list(candidates(drawn, scopes))
@@ -52,7 +53,7 @@ def test_the_order_of_candidates_changes_nothing(drawn, scopes, classes, criteri
     assert selection(found, question(**criteria), known) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60))
 @given(PROFILES, SCOPES, CLUSTERS, WISHES)
 def test_each_candidate_is_in_the_table_once_and_one_or_none_is_chosen(drawn, scopes, classes, criteria):
     found = candidates(drawn, scopes)
@@ -66,7 +67,7 @@ def test_each_candidate_is_in_the_table_once_and_one_or_none_is_chosen(drawn, sc
     assert {row.rank for row in best} <= {1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60))
 @given(PROFILES, SCOPES, CLUSTERS, WISHES, st.sampled_from(CLASSES))
 def test_a_worse_candidate_changes_nothing(drawn, scopes, classes, criteria, accelerator):
     """A profile of the last type, of the farthest scope, is behind every one of another type."""

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from planning.ground.awaiting import ROLLED_OUT
 from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.shapes import SPANNING, engine, fetching, flag, values
 
@@ -138,3 +139,19 @@ def test_weights_that_every_pod_of_a_replica_fetches_are_told(service, is_warned
         "pods restarts; use type: shared or type: dedicated"
     )
     assert (expected in warnings(tree(qwen={**SIZE, **service}))) is is_warned
+
+
+@pytest.mark.parametrize("service", [{}, {"prefill": {}}, {"replicas": 0}])
+def test_turns_of_services_need_a_wait_for_their_rollouts(service):
+    (plain,) = plan(tree(qwen=service)).services
+    (staged,) = plan(tree(qwen=service) | {"upgrades": {"atOnce": 2}}).services
+    assert {workload.wait.conditions for workload in plain.workloads} == {()}
+    assert {workload.wait.conditions for workload in staged.workloads} == {ROLLED_OUT}
+    assert [each.wait.seconds for each in plain.workloads] == [each.wait.seconds for each in staged.workloads]
+
+
+def test_a_group_of_pods_is_waited_for_in_the_same_way_with_turns_and_without():
+    (plain,) = plan(tree(qwen=SPANNING)).services
+    (staged,) = plan(tree(qwen=SPANNING) | {"upgrades": {}}).services
+    assert plain.primary.decode.wait == staged.primary.decode.wait
+    assert plain.primary.decode.wait.conditions

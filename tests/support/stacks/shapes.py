@@ -52,6 +52,8 @@ PICKED = {name: stack for name, stack in EVERY.items() if "endpointPicker" not i
 """Those whose services have endpoint pickers."""
 every_stack = pytest.mark.parametrize("stack", EVERY.values(), ids=EVERY.keys())
 every_picked_stack = pytest.mark.parametrize("stack", PICKED.values(), ids=PICKED.keys())
+every_rendering = pytest.mark.parametrize("everything", EVERY, indirect=True)
+every_picked_rendering = pytest.mark.parametrize("everything", PICKED, indirect=True)
 
 
 def templates(everything: list[Manifest]) -> list[Any]:

@@ -7,6 +7,7 @@ from tests.support.stacks.fragments import ENV, FILL, METRICS, POD, TOLERATIONS
 from tests.support.stacks.varied_architectures import ARCHITECTURES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
+from tests.support.stacks.varied_releases import RELEASES
 
 
 def _plain() -> dict[str, Any]:
@@ -491,5 +492,6 @@ VARIED = {
     "reached": _reached(),
     "asked": _asked(),
     **METERED,
+    **RELEASES,
 }
 """Valid stacks that between them reach every field."""

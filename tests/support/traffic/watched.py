@@ -6,6 +6,7 @@ port that is connected to), `folder`, `log` and `commands` (arguments by label).
 """
 
 import errno
+import gc
 import importlib
 import json
 import os
@@ -89,8 +90,9 @@ def main() -> None:
 
 
 def _import() -> None:
-    """Import what all commands need. The children share it."""
-    for module in ("cli.commands", "facts.registry", "facts.hub"):
+    """Import what most commands need. The children share it, and leave it to the end, as `python -m cli` does."""
+    gc.disable()
+    for module in ("cli.commands", "facts.registry", "facts.hub", "boto3.session", "botocore.config"):
         importlib.import_module(module)
 
 
