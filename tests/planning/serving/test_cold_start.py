@@ -38,7 +38,7 @@ def stack(gateway=None, **service):
 
 def warned(*arguments, **service):
     """Return the warnings about a service, without the prefix of its path."""
-    found = lines(plan(stack(*arguments, **service)).warnings, "warning")
+    found = lines(plan(stack(*arguments, **service)).warnings_of("qwen"), "warning")
     return [line.removeprefix("services.qwen.") for line in found]
 
 
@@ -264,5 +264,5 @@ def test_a_stack_without_a_warning_has_all_links(ttl, cooldown, limit, drain, st
         "startup": loads >= 2 * gibibytes,
         "drain": 0 < longest <= drains,
     }
-    warnings = lines(plan(made).warnings, "warning")
+    warnings = lines(plan(made).warnings_of("qwen"), "warning")
     assert len(warnings) == sum(not holds for holds in links.values())
