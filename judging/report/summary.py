@@ -290,7 +290,7 @@ def _lines(
         if step is None or operation is None:
             continue
         beside = (operation == "create" and _owner(step) in old_owners) or (operation == "replace" and _moves(step))
-        fate = words.fate(operation, change, _size(change, composed.stack), beside=beside)
+        fate = words.fate(operation, change, growth.weights_size(change, composed.stack), beside=beside)
         edited_pods = ()
         if step.old and step.new:
             edited_pods = edits.edits(step.kind, step.old, step.new)
@@ -346,17 +346,6 @@ def _owner(step: Step) -> tuple[str, str, str]:
         leader_labels.get(labels.VARIANT, ""),
         leader_labels.get(labels.ROLE, ""),
     )
-
-
-def _size(change: Change, stack: Stack) -> str | None:
-    """Return the bytes of a workload's weights; None if they are unknown."""
-    service = stack.services[change.service]
-    is_canary = service.canary is not None and "canary" in change.workload.path
-    if is_canary and service.canary is not None:
-        model = service.canary.model
-    else:
-        model = service.model
-    return model.size
 
 
 def _devices_before(changes: list[Change], ending: Iterable[RunningPods]) -> Iterator[DeviceRange]:

@@ -1,5 +1,6 @@
 """Services restart in turns: the API server never has more of them with unready pods than may restart at once."""
 
+import contextlib
 import json
 import os
 import time
@@ -8,7 +9,9 @@ import pytest
 
 from judging.report import events, summary
 from judging.report.summary import ComposedStack
+from local.errors import LocalError
 from models.load import load
+from planning.ground import labels
 from planning.ground.cluster_facts import NOTHING_READ
 from tests.support.cluster.deployments import told
 from tests.support.cluster.leader import READY, is_ready
@@ -16,7 +19,7 @@ from tests.support.cluster.server import read
 from tests.support.cluster.turns import node, scene, service_of, watched
 from tests.support.stacks import plan
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 
 SEEDS = range(int(os.environ["TURNS_SEEDS"])) if "TURNS_SEEDS" in os.environ else (2, 6, 14)
 """Seeds of the scenes; by default of small ones, which have all kinds of services."""
@@ -156,15 +159,20 @@ def stop_and_go_on(deployed, plane, found, before):
 
 def engines(plane, found, key):
     """Return the UIDs of a service's engine pods."""
-    pods = read(plane, "pods", found.namespace, f"inference-stacks.io/service={key}")
-    return {pod["metadata"]["uid"] for pod in pods}
+    return {pod["metadata"]["uid"] for pod in engine_pods(plane, found, key)}
 
 
-def make_ready(plane, found, key):
-    """Make the pods of a service ready that never become ready by themselves."""
+def engine_pods(plane, found, key):
+    return read(plane, "pods", found.namespace, f"{labels.SERVICE}={key}")
+
+
+def make_ready(plane, found, key, seconds=120):
+    """Make the pods of a service ready that never become ready by themselves; the pods before them go meanwhile."""
     body = json.dumps({"status": READY})
-    for pod in read(plane, "pods", found.namespace, f"inference-stacks.io/service={key}"):
-        name = pod["metadata"]["name"]
-        plane.kubectl(
-            "patch", "pod", name, "-n", found.namespace, "--subresource=status", "--type=strategic", "-p", body
-        )
+    end = time.monotonic() + seconds
+    while waiting := [pod["metadata"]["name"] for pod in engine_pods(plane, found, key) if not is_ready(pod)]:
+        assert time.monotonic() < end, waiting
+        for name in waiting:
+            at = (name, f"--namespace={found.namespace}", "--subresource=status")
+            with contextlib.suppress(LocalError):
+                plane.kubectl("patch", "pod", *at, "--type=strategic", "--patch", body)
