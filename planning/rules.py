@@ -17,6 +17,7 @@ from planning.refusals import resources as container_resources
 from planning.refusals import sizes
 from planning.releases import channel, channels, known_channels, offered_channels, tracing
 from planning.resolve import Judgement, Resolved, about
+from planning.routes import gateway_defects
 from planning.variant import ConfiguredVariant, VariantContext
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
@@ -47,6 +48,8 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     for key, problems in resolved.routing.of_services.items():
         yield from about(key, problems)
     yield from about("", resolved.routing.between_services)
+    with_protocol = {identity for identity, context in resolved.pickers.items() if context.verdict.app_protocol}
+    yield from about("", gateway_defects.judge(resolved.routing.routes, resolved.contexts, with_protocol))
     yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
     for release in resolved.contexts.releases:
         yield from about("", tracing.judge(stack.observability.tracing, release))
