@@ -69,5 +69,5 @@ pins: setup ## Pin every dependency, transitive ones included, with hashes
 		$$(cat requirements.txt requirements-dev.txt | sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p')
 	@sed -i -e '1i -r requirements-dev.txt' -e '/^# The following packages were excluded/,$$d' requirements-mutants.txt
 
-facts: setup ## Read what each version of vLLM knows from its wheels, and write the tables of planning/releases/engines
+facts: setup ## Write the tables of planning/releases/engines from the wheels of vLLM, and print which pins are behind
 	@$(VENV)/python -m upstream

@@ -75,7 +75,10 @@ def print_verdicts(file: str | None, app_protocol: str | None, arguments: Sequen
     newest_first = departures.by_age()[::-1]
     verdicts = _verdicts(file, newest_first, app_protocol, arguments)
     for release, verdict in zip(newest_first, verdicts, strict=True):
-        sys.stdout.write(f"{release}: {'refused' if verdict.findings else 'accepted'}\n")
+        word = "accepted"
+        if verdict.findings:
+            word = "refused"
+        sys.stdout.write(f"{release}: {word}\n")
         for finding in verdict.findings:
             sys.stdout.write(f"  {_line(finding)}\n")
         for problem in verdict.warnings:

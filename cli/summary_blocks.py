@@ -26,6 +26,8 @@ _LENGTHS = (10_000, 100, 40, 15, 5, 1)
 """Maximum numbers of items in a list. The numbers are tried in this order until the report is short enough."""
 _MOST_NODES = 3
 """Maximum number of nodes whose pods are listed."""
+_MOST_SERVICES = 3
+"""Maximum number of services that a line about several services names."""
 _SIGNS = {"create": "+", "delete": "-", "update": "~"}
 Writer = Callable[[Sequence[Block]], str]
 Item = tuple[str, Text]
@@ -188,13 +190,14 @@ def _path(change: PathChange) -> tuple[str, str]:
 
 
 def _lines(summary: Summary, length: int) -> Iterator[Block]:
-    """Yield lines about turns, profiles, costs, budgets and other objects, at most `length` of a kind."""
+    """Yield lines about turns, profiles, cold starts, costs, budgets and other objects, at most `length` of a kind."""
     if len(summary.turns.services) > 1:
         yield Line(_turns(summary.turns, length))
     profiled = [service for service in summary.services if service in summary.profiles]
     yield from _first(
         [f"profile of {service}: {summary.profiles[service]}" for service in profiled], length, "profiles"
     )
+    yield from _first(_cold_starts(summary), length, "cold starts")
     if summary.is_priced:
         low, high = (money.text(amount, summary.currency) for amount in (summary.after.low, summary.after.high))
         costs = f"devices after the change: {_range(low, high)} a month"
@@ -207,6 +210,23 @@ def _lines(summary: Summary, length: int) -> Iterator[Block]:
         for operation, kinds in sorted(summary.others.items())
     ]
     yield from _first(others, length, "operations")
+
+
+def _cold_starts(summary: Summary) -> list[str]:
+    """Return a line for each timeline of the services that change. Services with the same timeline share a line."""
+    sharing = dict[str, list[str]]()
+    for service in summary.services:
+        if service in summary.cold_starts:
+            sharing.setdefault(summary.cold_starts[service], []).append(service)
+    return [f"cold start of {_first_names(services)}: {timeline}" for timeline, services in sharing.items()]
+
+
+def _first_names(services: Sequence[str]) -> str:
+    """Return the first names of services, and the number of the others."""
+    names = ", ".join(services[:_MOST_SERVICES])
+    if len(services) > _MOST_SERVICES:
+        names += f" and {len(services) - _MOST_SERVICES} more"
+    return names
 
 
 def _usage(usage: Usage, currency: str) -> str:

@@ -22,6 +22,7 @@ from planning.ground.recorded import (
     WorkloadName,
     identity,
 )
+from planning.releases import present_name
 
 _READ = "pulumi:pulumi:readStackResourceOutputs"
 """Function of the engine that returns the outputs of all resources in a state (pkg/resource/deploy/builtins.go)."""
@@ -109,11 +110,13 @@ def _object(urn: str, outputs: struct_pb2.Value) -> RecordedObject:
 def _services(outputs: struct_pb2.Value) -> Iterator[tuple[WorkloadName, ServiceRecord]]:
     """Yield the workloads in the outputs of a stack, each with its service. Outputs of other programs have none.
 
-    In outputs without the channels of services, all services have the stack's channel.
+    In outputs without the channels of services, all services have the stack's channel. An earlier version of this
+    program wrote them, and some of its channels have other names now.
     """
+    of_stack = present_name(_text(outputs, "release"))
     for key, service in _mapping(outputs, "services").items():
         namespace = _text(service, "namespace")
-        release = _text(service, "primary", "release") or _text(outputs, "release")
+        release = _text(service, "primary", "release") or of_stack
         for variant in ("primary", "canary"):
             for role in _mapping(service, variant, "roles").values():
                 workload = WorkloadName(namespace, _text(role, "workload", "kind"), _text(role, "workload", "name"))

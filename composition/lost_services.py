@@ -12,6 +12,7 @@ from judging.losses.services import Loss, PlannedService
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground.recorded import NOTHING_RECORDED, Recorded
+from planning.releases import kept
 
 _ALLOW = "allow"
 
@@ -61,6 +62,8 @@ def _matches(siblings: Sequence[Sibling]) -> Matches:
 def _words_without_effect(sibling: Sibling, causes: set[Cause]) -> Iterator[Problem]:
     """Yield a warning for each word of an inference stack that allows what the run does not do."""
     used = {*causes, *sibling.composition.continuity.used}
+    if kept.chooses(sibling.composition.stack, sibling.composition.continuity.recorded):
+        used.add(Cause.RELEASE)
     for index, word in enumerate(sibling.composition.stack.allow):
         if word not in used:
             yield warning(

@@ -22,10 +22,11 @@ from judging.validation import SchemaError
 from manifests import marking
 from manifests.assembly import Component, await_routes, objects, render
 from models import yaml_limits
-from models.load import load
-from models.problems import ConfigError, Problem, errors
+from models.load import Loaded, load
+from models.problems import ConfigError, Problem, errors, warnings
 from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
+from planning.releases import kept
 from planning.routes import acceptance
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         loaded, content_warnings = locking.with_contents(loaded, given, name, target)
         source_warnings = (*source_warnings, *content_warnings)
         # 4, 5, 6: resolve, judge what spans several fields, decide
+        loaded, meaning_warnings = _with_kept_release(loaded, state)
+        source_warnings = (*source_warnings, *meaning_warnings)
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
@@ -80,6 +83,13 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         return Refusal(files.complete(error), source_warnings, plan_warnings)
     rendering = Rendering(loaded, source_warnings, plan, needed, facts, waits, components)
     return _judge(rendering, selection.warnings(facts, name.stack), target, instance, state)
+
+
+def _with_kept_release(loaded: Loaded, state: State) -> tuple[Loaded, tuple[Problem, ...]]:
+    """Return the stack with the channel that runs if the meaning of the channel's name has changed, and warnings."""
+    keeping = kept.keep(loaded.stack, state)
+    problems = (*loaded.problems, *errors(keeping.problems))
+    return replace(loaded, stack=keeping.stack, problems=problems), tuple(warnings(keeping.problems))
 
 
 def _judge(

@@ -156,7 +156,8 @@ class KedaAutoscaling(_Bounds):
     polling_interval: Interval = "30s"
     """Time between two queries, at least 1s."""
     cooldown_period: Duration = "5m"
-    """With minReplicas 0: time without load after which the last replica is removed."""
+    """With minReplicas 0: time without load after which the last replica is removed. It counts while a replica starts,
+    too, once no request waits for it: choose a time in which a pod can start and load the model."""
     fallback: Fallback | None = Field(default=None, examples=[{"replicas": 2}])
     """Number of replicas while metrics cannot be read; absent: the number stays as it is."""
     scaling_modifiers: ScalingModifiers | None = Field(

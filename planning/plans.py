@@ -28,7 +28,7 @@ from planning.releases import FETCHERS, Release, Sourced, unproven
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests
-from planning.serving import Workload
+from planning.serving import Workload, cold_start
 from planning.variant import VariantContext
 from planning.variant.canary import Share
 from planning.weights import claims
@@ -374,6 +374,10 @@ def judge(plan: StackPlan, resolved: Resolved, release: Release) -> Iterator[Jud
     yield from about("", claims.judge(resolved.contexts.variants.values(), plan.caches))
     yield from about("", network.judge_plan(resolved.stack, _policies(plan)))
     yield from about("", interceptor.judge_plan(resolved.stack, plan.interceptor))
+    for service in plan.services:
+        # Roles and variants share keys of the service, such as those of the route.
+        broken = (problem for workload in service.workloads for problem in cold_start.judge(workload.cold_start))
+        yield from about(service.key, dict.fromkeys(broken))
 
 
 def _policies(plan: StackPlan) -> Iterator[Policy]:
@@ -436,7 +440,10 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
     spec = context.spec
     stack = context.stack
     location = claims.location(context, resolved.fill_requests)
-    roles = {name: serving.plan(engine, location) for name, engine in resolved.engines_of(context).items()}
+    request_times = cold_start.of_requests(context)
+    roles = {
+        name: serving.plan(engine, location, request_times) for name, engine in resolved.engines_of(context).items()
+    }
     picker_plan = None
     if context.has_picker:
         picker_plan = picker.plan(resolved.pickers[context.id])

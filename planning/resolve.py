@@ -9,7 +9,7 @@ from planning import picker, routes, variant, weights
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.picker import PickerContext
-from planning.releases import Release, channel, channels
+from planning.releases import Release, channel, known_channels
 from planning.routes import Routing
 from planning.serving import EngineContext
 from planning.variant import ConfiguredVariant, Contexts, RoleId, VariantContext, VariantId
@@ -57,7 +57,7 @@ def resolve(stack: Stack) -> Resolved:
     variants = tuple(variant.configured_variants(stack))
     contexts = variant.resolve(_with_channels(variants), classes)
     release = None
-    if stack.release in channels():
+    if stack.release in known_channels():
         release = channel(stack.release)
     return Resolved(
         stack,
@@ -74,7 +74,7 @@ def resolve(stack: Stack) -> Resolved:
 
 def _with_channels(variants: Sequence[ConfiguredVariant]) -> list[ConfiguredVariant]:
     """Return the variants of the services of which every variant has a known channel."""
-    unresolved = {configured.key for configured in variants if configured.channel not in channels()}
+    unresolved = {configured.key for configured in variants if configured.channel not in known_channels()}
     return [configured for configured in variants if configured.key not in unresolved]
 
 

@@ -1,7 +1,7 @@
 """Verdicts across several fields, services or facts, which a single spec cannot give."""
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from models.paths import Path
 from models.problems import Problem
@@ -15,8 +15,9 @@ from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
 from planning.refusals import resources as container_resources
 from planning.refusals import sizes
-from planning.releases import channels, tracing
+from planning.releases import channel, channels, known_channels, offered_channels, tracing
 from planning.resolve import Judgement, Resolved, about
+from planning.routes import gateway_defects
 from planning.variant import ConfiguredVariant, VariantContext
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
@@ -47,6 +48,8 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     for key, problems in resolved.routing.of_services.items():
         yield from about(key, problems)
     yield from about("", resolved.routing.between_services)
+    with_protocol = {identity for identity, context in resolved.pickers.items() if context.verdict.app_protocol}
+    yield from about("", gateway_defects.judge(resolved.routing.routes, resolved.contexts, with_protocol))
     yield from about("", money.judge(stack, resolved.classes, resolved.contexts))
     for release in resolved.contexts.releases:
         yield from about("", tracing.judge(stack.observability.tracing, release))
@@ -139,17 +142,35 @@ def _container_problems(
                 yield Problem(path / group / name, what, "write the number with its unit, such as 16Gi")
 
 
-def _release_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+def _release_problems(stack: Stack, variants: Sequence[ConfiguredVariant]) -> Iterator[Problem]:
     names = {Path("release"): stack.release}
     for configured in variants:
         if configured.spec.release is not None:
             names[configured.path / "release"] = configured.spec.release
     for at, name in names.items():
-        if name not in channels():
-            remedy = f"known: {', '.join(channels())}"
-            for close in difflib.get_close_matches(name, channels(), n=1):
+        if name not in known_channels():
+            remedy = f"known: {', '.join(offered_channels())}"
+            for close in difflib.get_close_matches(name, offered_channels(), n=1):
                 remedy = f"did you mean {close}?"
             yield Problem(at, f"unknown channel ({name})", remedy)
+    yield from _retired_channels(variants)
+
+
+def _retired_channels(variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    """Reject channels whose images are gone, for variants that do not bring copies of these images."""
+    for configured in variants:
+        spec = configured.spec
+        if configured.channel not in channels():
+            continue
+        retired = channel(configured.channel).retired
+        needs_sidecar = spec.prefill is not None and (spec.sidecar is None or spec.sidecar.image is None)
+        if retired is None or not (spec.endpoint_picker.image is None or needs_sidecar):
+            continue
+        at = Path("release")
+        if spec.release is not None:
+            at = configured.path / "release"
+        remedy = f"write {retired.next}, or set endpointPicker.image and sidecar.image to copies of your own"
+        yield Problem(at, f"is retired ({configured.channel}): {retired.reason}", remedy)
 
 
 def _namespace_problems(stack: Stack) -> Iterator[Problem]:

@@ -1,11 +1,11 @@
-"""Write new tables of engine versions from the published wheels. `make facts` runs this module."""
+"""Write new tables of engine versions from the published wheels, and report newer versions. `make facts` runs this."""
 
 import hashlib
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from upstream import history, vllm, wheels
+from upstream import history, newest, vllm, wheels
 from upstream.vllm import Knowledge
 from upstream.wheels import Wheel
 
@@ -17,7 +17,7 @@ _RANGES = "# `0.18.0..`: known to 0.18.0 and later; `0.9.0..0.11.2`: known to th
 
 
 def main() -> None:
-    """Read all versions, and write the tables."""
+    """Read all versions, write the tables, and print what registries offer beside what this project pins."""
     by_version = dict[str, Knowledge]()
     sources = list[str]()
     for version in VERSIONS:
@@ -29,6 +29,7 @@ def main() -> None:
     today = datetime.now(tz=UTC).date()
     _write("vllm-sources.yaml", [f"date: {today}", "wheels:", *sources])
     _write("vllm.yaml", _table(by_version), _RANGES)
+    print("\n".join(newest.report()))
 
 
 def _table(known: dict[str, Knowledge]) -> list[str]:

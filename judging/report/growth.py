@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from judging.report.running import RunningPods
 from models.role import Recreate
+from models.stack import Stack
 from planning.ground.cluster_facts import Place
 from planning.ground.turns import SIDE_BY_SIDE, Turn, Turns
 from planning.plans import StackPlan, VariantPlan
@@ -192,6 +193,17 @@ def _busiest(needs: Mapping[Turn, int]) -> range:
 def place(variant: VariantPlan, workload: Workload) -> Place:
     """Return the place of a workload's object in the cluster."""
     return workload.api_version.partition("/")[0], workload.kind, variant.names.namespace, workload.name
+
+
+def weights_size(change: Change, stack: Stack) -> str | None:
+    """Return the bytes of a workload's weights; None if they are unknown."""
+    service = stack.services[change.service]
+    is_canary = service.canary is not None and "canary" in change.workload.path
+    if is_canary and service.canary is not None:
+        model = service.canary.model
+    else:
+        model = service.model
+    return model.size
 
 
 def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:

@@ -88,6 +88,8 @@ class Summary:
     usages: tuple[Usage, ...]
     profiles: Mapping[str, str]
     """Selected serving profiles and the reasons for them, by the name of the service."""
+    cold_starts: Mapping[str, str]
+    """Timelines of the cold starts of all roles, by the name of the service."""
     errors: tuple[Diagnostic, ...]
     warnings: tuple[Diagnostic, ...]
     unchecked: tuple[str, ...]
@@ -129,6 +131,7 @@ def of_events(events: Events) -> Summary:
         is_priced=False,
         usages=(),
         profiles={},
+        cold_starts={},
         **_diagnostics(events, frozenset(), ()),
     )
 
@@ -159,6 +162,7 @@ def summarize(events: Events, composed: ComposedStack) -> Summary:
         is_priced=bool(prices.per_device_hour),
         usages=tuple(bill.usages(composed.stack, composed.plan)),
         profiles=_profiles(composed.plan),
+        cold_starts=_cold_starts(composed.plan),
         **_diagnostics(events, _public_texts(composed.plan), devices.unchecked),
     )
 
@@ -171,6 +175,19 @@ def _profiles(plan: StackPlan) -> dict[str, str]:
         if texts:
             profiles[service.primary.names.base] = "; ".join(dict.fromkeys(texts))
     return profiles
+
+
+def _cold_starts(plan: StackPlan) -> dict[str, str]:
+    """Return the timelines by service. The timeline of a canary or prefill is added if it is not the service's."""
+    timelines = dict[str, str]()
+    for service in plan.services:
+        texts = dict[str, str]()
+        for variant in service.variants:
+            for workload in variant.workloads:
+                texts.setdefault(str(workload.cold_start), f"{variant.variant_prefix}{workload.role}")
+        parts = [text if len(texts) == 1 else f"{name}: {text}" for text, name in texts.items()]
+        timelines[service.primary.names.base] = "; ".join(parts)
+    return timelines
 
 
 class _Diagnostics(TypedDict):
@@ -290,7 +307,7 @@ def _lines(
         if step is None or operation is None:
             continue
         beside = (operation == "create" and _owner(step) in old_owners) or (operation == "replace" and _moves(step))
-        fate = words.fate(operation, change, _size(change, composed.stack), beside=beside)
+        fate = words.fate(operation, change, growth.weights_size(change, composed.stack), beside=beside)
         edited_pods = ()
         if step.old and step.new:
             edited_pods = edits.edits(step.kind, step.old, step.new)
@@ -346,17 +363,6 @@ def _owner(step: Step) -> tuple[str, str, str]:
         leader_labels.get(labels.VARIANT, ""),
         leader_labels.get(labels.ROLE, ""),
     )
-
-
-def _size(change: Change, stack: Stack) -> str | None:
-    """Return the bytes of a workload's weights; None if they are unknown."""
-    service = stack.services[change.service]
-    is_canary = service.canary is not None and "canary" in change.workload.path
-    if is_canary and service.canary is not None:
-        model = service.canary.model
-    else:
-        model = service.model
-    return model.size
 
 
 def _devices_before(changes: list[Change], ending: Iterable[RunningPods]) -> Iterator[DeviceRange]:

@@ -26,6 +26,8 @@ class Timeouts(Sourced):
 
     route: bool
     """Whether the timeouts of routes have an effect."""
+    counts_wait: bool
+    """Whether the time limits of routes include the time that a request waits in the endpoint picker."""
 
 
 class HeaderCommands(Sourced):
@@ -33,6 +35,36 @@ class HeaderCommands(Sourced):
 
     mark: str
     """Character with which a command begins."""
+
+
+class Defect(Sourced):
+    """A defect of some versions. Stacks that do a certain thing meet it."""
+
+    when: Literal["failOpen", "severalRoutes", "poolProtocol"]
+    """Behaviour of a stack that meets the defect. failOpen: a pool sends requests on while no picker answers;
+    severalRoutes: several routes with pools have a listener and a host in common; poolProtocol: a pool has an
+    appProtocol."""
+    since: str
+    """First version with the defect that a stack can use."""
+    fixed: list[str] = Field(default=[])
+    """First version without the defect of each minor line. Versions above all of them lack it, too. Empty if no version
+    is known to lack it."""
+    last: str | None = None
+    """Last version that is known to have the defect, if `fixed` is empty."""
+    serves: bool
+    """Whether requests are served despite the defect."""
+    what: str
+    """The consequence, as the predicate of a sentence about the gateway."""
+    otherwise: str | None = None
+    """A remedy besides another version; None if there is none."""
+
+    def is_in(self, version: str) -> bool:
+        """Tell whether a version has the defect, as far as is known."""
+        if numbers(version) < numbers(self.since):
+            return False
+        if self.fixed:
+            return not is_at_least_one(version, self.fixed)
+        return self.last is not None and numbers(version) <= numbers(self.last)
 
 
 class Proxies(Sourced):
@@ -75,6 +107,8 @@ class GatewayFacts(Spec):
     """None if the values of headers are sent as routes state them."""
     proxies: Proxies | None = None
     """None if the proxies are pods in the gateway's namespace."""
+    defects: list[Defect] = Field(default=[])
+    """Known defects of versions."""
 
 
 class PayloadProcessors(Sourced):
@@ -122,6 +156,23 @@ def asks_each_picker(gateway: Gateway) -> bool:
     if known is None or not known.weighted_pools.since:
         return True
     return gateway.version is not None and is_at_least_one(gateway.version, known.weighted_pools.since)
+
+
+def counts_wait(gateway: Gateway) -> bool:
+    """Tell whether a gateway's time limits of routes include the time that a request waits in the endpoint picker.
+
+    Without facts about this, the answer is yes: by Gateway API, a limit may count from the start of the request.
+    """
+    known = facts(gateway)
+    return known is None or known.timeouts is None or known.timeouts.counts_wait
+
+
+def defects(gateway: Gateway) -> list[Defect]:
+    """Return the defects that a gateway has; none if its implementation or version is unknown."""
+    known = facts(gateway)
+    if known is None or gateway.version is None:
+        return []
+    return [defect for defect in known.defects if defect.is_in(gateway.version)]
 
 
 def is_at_least_one(version: str, minimums: list[str]) -> bool:

@@ -9,6 +9,8 @@ _MIN_STARTUP, _UNKNOWN_STARTUP = 600, 1800
 """Minimum startup time, and the startup time if the size of the weights is unknown."""
 _LOAD_RATE = 64 * 2**20
 """Rate at which weights are loaded from a slow volume to the devices, in bytes per second."""
+LOCAL_LOAD_RATE = 512 * 2**20
+"""Rate at which weights are loaded from a local disk to the devices, in bytes per second."""
 _MIN_FETCH = 1800
 """Minimum of the time allowed for fetching images and weights."""
 _FETCH_RATE = 32 * 2**20
@@ -79,6 +81,20 @@ def joining_seconds(health: Health, size: str | None) -> int:
 def fetch_seconds(size: str | None) -> int:
     """Return the time allowed for fetching images and weights. The startup probe begins only after fetching."""
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
+
+
+def fetching_seconds(size: str | None) -> int:
+    """Return the time in which one pod fetches its weights over a slow network; without a size, the time allowed."""
+    if size is None:
+        return _MIN_FETCH
+    return -(-int(amount(size)) // _FETCH_RATE)
+
+
+def fastest_load_seconds(size: str | None) -> int:
+    """Return the time that an engine takes at least to load its weights, from a local disk; 0 without a size."""
+    if size is None:
+        return 0
+    return int(amount(size)) // LOCAL_LOAD_RATE
 
 
 def probes(health: Health, size: str | None, ready_path: str, *, spans_pods: bool = False) -> Probes:

@@ -17,8 +17,9 @@ class Sourced(Spec):
     source: str
     date: date
     """Day on which the source was read."""
-    proof: Literal["binary", "source", "none"]
-    """Proof of the fact: a released binary was run, its source code was read, or neither."""
+    proof: Literal["binary", "source", "stated", "none"]
+    """Proof of the fact: a released binary was run, its source code was read, a page of the project or of its users
+    states it, or none of these."""
 
 
 @cache

@@ -51,22 +51,24 @@ def judge(
     """
     graph = parse(path, config, variant_facts.picker, external)
     setting = LoaderSetting(variant_facts.release, flow_control=True)
+    leaving = list(departing.problems(graph, variant_facts.release))
     mistakes = [
-        *start_mistakes.problems(graph, setting),
+        *_refusals(graph, setting, leaving),
         *(problem for _, problem in accepted_mistakes.problems(graph, setting)),
     ]
     for check in (_unusable, _roles, _block_sizes, _parsers):
         mistakes += check(graph, variant_facts)
     labels = list(departing.roles(graph, variant_facts.release))
     yield from dict.fromkeys([*mistakes, *errors(labels)])
-    yield from _warnings(graph, variant_facts.release)
+    yield from _warnings(graph, variant_facts.picker, warnings(leaving))
     yield from warnings(labels)
 
 
 def findings(config: Mapping[str, Any], setting: LoaderSetting) -> Iterator[ConfigFinding]:
     """Yield the errors and warnings about a configuration that is judged without a stack."""
     graph = parse(Path(), config, setting.facts)
-    refusals = start_mistakes.problems(graph, setting)
+    leaving = list(departing.problems(graph, setting.release))
+    refusals = _refusals(graph, setting, leaving)
     paths = {problem.path for problem in refusals}
     yield from (ConfigFinding(problem) for problem in refusals)
     yield from (
@@ -74,15 +76,26 @@ def findings(config: Mapping[str, Any], setting: LoaderSetting) -> Iterator[Conf
         for reason, problem in accepted_mistakes.problems(graph, setting)
         if problem.path not in paths
     )
-    yield from map(ConfigFinding, _warnings(graph, setting.release))
+    yield from map(ConfigFinding, _warnings(graph, setting.facts, warnings(leaving)))
     labels = departing.roles(graph, setting.release)
     yield from (ConfigFinding(warning(label.path, label.what, label.remedy)) for label in labels)
 
 
-def _warnings(graph: Graph, release: Release) -> Iterator[Problem]:
-    """Yield warnings about plugins and keys that work, but are experimental, deprecated or misleading."""
-    facts = release.picker
-    leaving = warnings(departing.problems(graph, release))
+def _refusals(graph: Graph, setting: LoaderSetting, leaving: Sequence[Problem]) -> list[Problem]:
+    """Return the mistakes with which the picker does not serve.
+
+    What its router no longer has is reported with the replacement, and not a second time as unknown.
+    """
+    gone = errors(leaving)
+    paths = {problem.path for problem in gone}
+    return [*gone, *(problem for problem in start_mistakes.problems(graph, setting) if problem.path not in paths)]
+
+
+def _warnings(graph: Graph, facts: PickerFacts, leaving: Sequence[Problem]) -> Iterator[Problem]:
+    """Yield warnings about plugins and keys that work, but are experimental, deprecated or misleading.
+
+    `leaving` are the warnings about names that a later router lacks.
+    """
     places = {problem.path for problem in leaving}
     yield from leaving
     for plugin in graph.plugins:

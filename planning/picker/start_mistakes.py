@@ -10,9 +10,9 @@ from itertools import chain
 from typing import Any, cast
 
 from models.paths import Path
-from models.problems import Problem, errors
+from models.problems import Problem
 from models.trees import sequence
-from planning.picker import departing, value_combinations, value_shapes
+from planning.picker import value_combinations, value_shapes
 from planning.picker.data_layer import data, sources
 from planning.picker.graph import (
     FLOW_CONTROL,
@@ -50,14 +50,8 @@ class LoaderSetting:
 
 
 def problems(graph: Graph, setting: LoaderSetting) -> list[Problem]:
-    """Return every mistake because of which a picker with this configuration would not serve.
-
-    What the router no longer has is told with its replacement, and not a second time as unknown.
-    """
-    gone = errors(departing.problems(graph, setting.release))
-    paths = {problem.path for problem in gone}
-    others = chain.from_iterable(check(graph, setting) for check in _CHECKS)
-    return [*gone, *(problem for problem in others if problem.path not in paths)]
+    """Return every mistake because of which a picker with this configuration would not serve."""
+    return list(chain.from_iterable(check(graph, setting) for check in _CHECKS))
 
 
 def unknown(at: Path, name: str, release: Release) -> Problem:

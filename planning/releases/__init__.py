@@ -402,11 +402,22 @@ class TracingFacts(Sourced):
     """End of a warning to users: what picker and sidecar do with any other value."""
 
 
+class Retirement(Sourced):
+    """Why a channel can no longer be deployed."""
+
+    reason: str
+    """The missing part, as the end of a sentence about the channel."""
+    next: str
+    """Name of the channel to choose instead."""
+
+
 class Release(Spec):
     """The facts of one release channel."""
 
     name: str = ""
     """Name of the channel. `channel` sets it from the file's name."""
+    retired: Retirement | None = None
+    """None for a channel whose images can be pulled."""
     images: ReleaseImages
     engine: EngineFacts
     sidecar: SidecarFacts | None = None
@@ -421,15 +432,57 @@ class Release(Spec):
         return tuple(_entries("", self))
 
 
+class FormerChannel(Spec):
+    """A channel of earlier versions of this program, whose name is now that of another release."""
+
+    written: str
+    """Name of the channel in stack files of those versions."""
+    base: str
+    """Channel with the same picker and sidecar."""
+    engine: dict[str, Image]
+    """Engine images by accelerator vendor."""
+
+
+class FormerChannels(Spec):
+    """All such channels, by the names that they have now."""
+
+    channels: dict[str, FormerChannel]
+
+
 def channels() -> tuple[str, ...]:
-    """Return the names of all channels, sorted."""
+    """Return the names of all channels that are releases of upstream, sorted."""
     return tables.names("releases")
+
+
+def offered_channels() -> tuple[str, ...]:
+    """Return the names of the channels that are not retired, sorted."""
+    return tuple(name for name in channels() if channel(name).retired is None)
+
+
+def former_channels() -> dict[str, FormerChannel]:
+    """Return the channels of earlier versions of this program, by the names that they have now."""
+    return tables.read(FormerChannels, "former_channels.yaml").channels
+
+
+def present_name(written: str) -> str:
+    """Return the present name of a channel that earlier versions of this program called `written`."""
+    return next((name for name, former in former_channels().items() if former.written == written), written)
+
+
+def known_channels() -> tuple[str, ...]:
+    """Return all names that `channel` takes: those of upstream's releases, and those of former channels."""
+    return (*channels(), *former_channels())
 
 
 @cache
 def channel(name: str) -> Release:
-    """Return the facts of a channel; `name` is one of `channels()`."""
-    return tables.read(Release, f"releases/{name}.yaml").model_copy(update={"name": name})
+    """Return the facts of a channel; `name` is one of `known_channels()`."""
+    former = former_channels().get(name)
+    if former is None:
+        return tables.read(Release, f"releases/{name}.yaml").model_copy(update={"name": name})
+    base = channel(former.base)
+    images = base.images.model_copy(update={"engine": former.engine})
+    return base.model_copy(update={"name": name, "images": images})
 
 
 def other_line(release: Release, image: str) -> tuple[str, ...] | None:

@@ -58,8 +58,8 @@ class Departure:
 
 def router(release: Release) -> str | None:
     """Return the version of a channel's router, such as `v0.10`; None if its picker is not that of llm-d-router."""
-    families = [family for family in release.line.images if family.repository in _table().routers]
-    return families[0].tag if families else None
+    families = (family for family in release.line.images if family.repository in _table().routers)
+    return next((family.tag for family in families), None)
 
 
 def picker_name(release: Release) -> str:

@@ -24,7 +24,6 @@ from models.paths import Path
 from models.problems import Problem, warning
 from models.stack import PrometheusAuthentication
 from models.vocabulary import seconds
-from planning.ground import lifecycle
 from planning.picker import config as picker_config
 from planning.refusals import autoscaling as refusals
 from planning.releases import EngineMetric, PickerSeries, Release, departures
@@ -319,33 +318,21 @@ def _missing_prometheus(at: Path, what: str) -> Problem:
 
 
 def judge(variant: VariantContext) -> Iterator[Problem]:
-    """Warn of autoscaling by metrics of the picker that nobody scrapes, and of scaling up from zero."""
+    """Warn of roles that are woken or scaled by metrics of the picker that nobody scrapes."""
     reason = _unscraped_queue(variant)
+    if reason is None:
+        return
     for role in variant.roles:
         if role.spec.autoscaling is not None and role.spec.autoscaling.min_replicas == 0:
-            yield from _sleep_warnings(role, variant, reason)
+            what = f"{role.name} is woken by the picker's queue, which nobody scrapes ({reason})"
+            yield warning(variant.path / "autoscaling", what)
     for role in variant.roles:
-        if role.spec.autoscaling is None or reason is None:
+        if role.spec.autoscaling is None:
             continue
         for index, metric in enumerate(role.spec.autoscaling.metrics):
             if isinstance(metric, PickerMetric | SaturationMetric):
                 at = role.path / "autoscaling" / "metrics" / index
                 yield warning(at, f"follows the picker's {metric.type}, which nobody scrapes ({reason})")
-
-
-def _sleep_warnings(role: RoleSpecAt, variant: VariantContext, reason: str | None) -> Iterator[Problem]:
-    """Warn of scaling up from zero if requests do not wait long enough, or if the picker's queue is not scraped."""
-    at = variant.path / "autoscaling"
-    start = lifecycle.startup_seconds(role.spec.health, variant.spec.model.size)
-    flow_control = variant.spec.endpoint_picker.flow_control
-    if flow_control is None or flow_control.default_request_ttl is None:
-        what = f"{role.name} wakes in up to {start}s, and without a defaultRequestTTL requests may fail before that"
-        yield warning(at, what)
-    elif 0 < seconds(flow_control.default_request_ttl) < start:
-        ttl = flow_control.default_request_ttl
-        yield warning(at, f"{role.name} wakes in up to {start}s, but requests wait only {ttl} (defaultRequestTTL)")
-    if reason is not None:
-        yield warning(at, f"{role.name} is woken by the picker's queue, which nobody scrapes ({reason})")
 
 
 def _unscraped_queue(variant: VariantContext) -> str | None:

@@ -17,8 +17,9 @@ from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
-from planning.serving import autoscaling, engine, shared_memory, sidecar
+from planning.serving import autoscaling, cold_start, engine, shared_memory, sidecar
 from planning.serving.autoscaling import Autoscaler
+from planning.serving.cold_start import ColdStart, RequestTimes
 from planning.serving.context import EngineContext
 from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
@@ -84,6 +85,8 @@ class Workload:
     shared_memory: str
     """Size of /dev/shm."""
     drain: Drain
+    cold_start: ColdStart
+    """Times from the first waiting request to a ready pod, and to the end of the pod."""
     rollout: RollingUpdate | Recreate
     disruptions: int | None
     """Maximum number of pods that may be evicted at the same time; None for no disruption budget."""
@@ -124,7 +127,7 @@ def port_names(first: str, count: int) -> tuple[str, ...]:
     return first, *(f"{first}-{rank}" for rank in range(1, count))
 
 
-def plan(serving: EngineContext, location: Location) -> Workload:
+def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> Workload:
     """Return the workload of a role. The rules have checked the role's class, image and layout."""
     context = serving.role
     variant = context.variant
@@ -132,6 +135,7 @@ def plan(serving: EngineContext, location: Location) -> Workload:
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context)
+    weights = _weights(context, location)
     sidecar_plan = account = None
     if context.is_proxied:
         sidecar_plan = sidecar.plan(context)
@@ -149,12 +153,13 @@ def plan(serving: EngineContext, location: Location) -> Workload:
         engine=engine.plan(serving),
         exposures=serving.exposure.ids,
         target_ports=context.target_ports,
-        weights=_weights(context, location),
+        weights=weights,
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(role, account),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
+        cold_start=cold_start.plan(context, weights, requests),
         rollout=role.rollout,
         disruptions=_disruptions(role),
         progress_deadline=deadline,

@@ -157,6 +157,40 @@ def test_objects_of_other_shapes_are_passed_over(inputs, op):
         assert summary_blocks.fitting(made_of, documents.markdown)
 
 
+def test_the_cold_start_of_a_service_has_a_timeline_for_each_role_that_differs():
+    scaling = {
+        "type": "keda",
+        "minReplicas": 0,
+        "maxReplicas": 2,
+        "cooldownPeriod": "3h",
+        "metrics": [{"type": "cpu", "targetPercent": 80}],
+    }
+    flow = {"endpointPicker": {"flowControl": {"defaultRequestTTL": "3h"}}}
+    prometheus = {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
+    service = {key: value for key, value in SERVICE.items() if key != "replicas"}
+    after = tree(qwen={**service, **flow, "prefill": {"autoscaling": scaling}}) | prometheus
+    (line,) = [
+        line
+        for line in summary_blocks.fitting(made(None, after, nodes(4)), documents.text).splitlines()
+        if "cold start of" in line
+    ]
+    start = "fetch 4480s (weights at 32Mi/s) + load 2840s (10m and the weights at 64Mi/s)"
+    wait = "requests wait 10800s (defaultRequestTTL)"
+    end = "drain 45s (drainTimeout) · kill after 75s"
+    assert line.strip() == (
+        f"cold start of qwen: decode: {start} = ready within 7320s · {wait} · {end}; prefill: query 30s "
+        f"(pollingInterval) + {start} = awake within 7350s · {wait} · asleep after 10800s (cooldownPeriod) · {end}"
+    )
+
+
+def test_services_with_the_same_cold_start_share_a_line():
+    services = dict.fromkeys(("a", "b", "c", "d", "e"), SERVICE)
+    services["f"] = {**SERVICE, "drainTimeout": "10m"}
+    text = summary_blocks.fitting(made(None, tree(**services), nodes(9)), documents.text)
+    starts = [line.partition(": ")[0].strip() for line in text.splitlines() if "cold start of" in line]
+    assert starts == ["cold start of a, b, c and 2 more", "cold start of f"]
+
+
 def test_the_order_of_restarts_is_a_line_if_several_services_restart():
     before = tree(**dict.fromkeys(("bert", "chat", "qwen"), SERVICE)) | {"upgrades": {"atOnce": 2, "order": ["qwen"]}}
 

@@ -15,7 +15,7 @@ URN = "urn:pulumi:dev::inference-stacks::"
 STACK = "inference-stacks:index:InferenceStack"
 WORKLOAD = {"workload": {"kind": "Deployment", "name": "qwen-decode"}}
 OUTPUTS = {
-    "release": "llm-d-0.9",
+    "release": "gie-1.3",
     "services": {"qwen": {"namespace": "models", "primary": {"roles": {"decode": WORKLOAD}}, "canary": None}},
     "cluster": {"uid": "4f3a", "name": "edge"},
 }
@@ -88,9 +88,7 @@ def test_a_state_is_read_by_the_engine_under_the_full_name_of_the_stack(monkeypa
     assert recorded.instances == {"search": f"{URN}{STACK}::search"}
     assert recorded.clusters == {"search": ClusterRecord("4f3a", "edge")}
     assert [*recorded.providers.values()] == ["edge"]
-    assert recorded.services == {
-        WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "llm-d-0.9")
-    }
+    assert recorded.services == {WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "gie-1.3")}
 
 
 def test_a_service_has_the_channel_of_its_primary_before_that_of_the_stack(monkeypatch):

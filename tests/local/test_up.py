@@ -52,7 +52,7 @@ def test_the_plan_of_the_embedded_default_is_a_table_of_its_objects():
 def test_the_description_of_a_stack_file_names_the_releases_that_its_services_set(tmp_path):
     for name in RENDERING:
         (tmp_path / name).symlink_to(ROOT / name)
-    service = "{model: {name: org/m, source: 's3://b/m'}, accelerator: cpu, release: gie-1.3}"
+    service = "{model: {name: org/m, source: 's3://bucket/m'}, accelerator: cpu, release: gie-1.3}"
     stack = f"{{namespace: models, services: {{qwen: {service}}}}}"
     (tmp_path / "Pulumi.dev.yaml").write_text(f"config:\n  inference-stacks:stack: {stack}\n")
     assert up.describe(tmp_path)["ownReleases"] == {"qwen": "gie-1.3"}

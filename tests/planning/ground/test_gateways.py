@@ -50,6 +50,32 @@ def test_of_an_unknown_gateway_nothing_is_known_and_of_an_unknown_version_the_wo
     assert gateways.asks_each_picker(gateway("gke"))
 
 
+@pytest.mark.parametrize(
+    ("provider", "counts"), [("istio", False), ("gke", False), ("agentgateway", True), ("none", True)]
+)
+def test_a_time_limit_includes_the_wait_in_the_picker_unless_the_implementation_starts_it_later(provider, counts):
+    assert gateways.counts_wait(gateway(provider)) is counts
+
+
+@pytest.mark.parametrize("provider", ["istio", "gke", "agentgateway"])
+def test_a_defect_ends_with_a_version_that_lacks_it_or_is_known_up_to_one(provider):
+    for defect in gateways.facts(gateway(provider)).defects:
+        assert bool(defect.fixed) != bool(defect.last)
+        assert defect.is_in(defect.since)
+        assert not any(defect.is_in(version) for version in defect.fixed)
+        assert defect.last is None or defect.is_in(defect.last)
+        assert not defect.is_in("99")
+        assert not defect.is_in("0.1")
+        assert defect.fixed or defect.otherwise
+
+
+def test_a_gateway_of_unknown_implementation_or_version_has_no_known_defect():
+    assert gateways.defects(gateway("none", "1.28.1")) == gateways.defects(gateway("istio")) == []
+    assert [defect.when for defect in gateways.defects(gateway("istio", "1.28.4"))] == ["severalRoutes", "poolProtocol"]
+    assert [defect.when for defect in gateways.defects(gateway("istio", "1.29.0"))] == ["poolProtocol"]
+    assert gateways.defects(gateway("istio", "1.31.0")) == []
+
+
 @pytest.mark.parametrize("name", channels())
 def test_what_is_installed_on_demand_is_never_older_than_what_a_release_requires(name):
     """See defects A15."""

@@ -3,7 +3,7 @@
 import pytest
 
 from manifests.assembly import objects, render
-from planning.ground import parts
+from planning.ground import lifecycle, parts
 from tests.support.stacks import plan, tree
 
 ROLLING = {"type": "RollingUpdate"}
@@ -29,3 +29,8 @@ def test_the_wait_outlives_the_deadline_and_the_grace_period_of_every_step(servi
     spec = workload.manifest["spec"]
     step = spec["progressDeadlineSeconds"] + spec["template"]["spec"]["terminationGracePeriodSeconds"]
     assert steps * step < workload.wait.seconds < (steps + 1) * step
+
+
+@pytest.mark.parametrize(("size", "fetched", "loaded"), [("65Gi", 2080, 130), ("33Mi", 2, 0), (None, 1800, 0)])
+def test_weights_take_a_time_to_fetch_slowly_and_a_time_to_load_fast(size, fetched, loaded):
+    assert (lifecycle.fetching_seconds(size), lifecycle.fastest_load_seconds(size)) == (fetched, loaded)

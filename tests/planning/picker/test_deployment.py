@@ -19,7 +19,13 @@ PROMETHEUS = {
         "metrics": {"type": "prometheus-operator"},
     }
 }
-SLEEPS = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
+SLEEPS = {
+    "type": "keda",
+    "minReplicas": 0,
+    "maxReplicas": 4,
+    "cooldownPeriod": "2h",
+    "metrics": [{"type": "cpu", "targetPercent": 80}],
+}
 CERTIFICATE = {"type": "certificate", "secret": "picker"}
 CONFIG = {"name": "config", "configMap": {"name": "qwen-epp"}}
 MOUNT = {"name": "config", "mountPath": "/config", "readOnly": True}
@@ -344,37 +350,6 @@ def test_what_is_sound_warns_of_nothing():
 
 
 @pytest.mark.parametrize(
-    ("flow", "warned"),
-    [
-        ({}, "autoscaling: decode wakes in up to 1800s, and without a defaultRequestTTL requests may fail before that"),
-        (
-            {"defaultRequestTTL": "2m"},
-            "autoscaling: decode wakes in up to 1800s, but requests wait only 2m (defaultRequestTTL)",
-        ),
-        (
-            {"defaultRequestTTL": "1799s"},
-            "autoscaling: decode wakes in up to 1800s, but requests wait only 1799s (defaultRequestTTL)",
-        ),
-        ({"defaultRequestTTL": "30m"}, None),
-        ({"defaultRequestTTL": "0s"}, None),
-    ],
-)
-def test_a_role_that_wakes_slower_than_requests_wait_is_told(flow, warned):
-    messages = warnings(endpointPicker={"flowControl": flow}, autoscaling=SLEEPS)
-    assert messages == ([] if warned is None else [warned])
-
-
-def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
-    prefill = {"autoscaling": SLEEPS, "health": {"startupTimeout": "5m"}}
-    messages = warnings(
-        endpointPicker={"flowControl": {"defaultRequestTTL": "2m"}},
-        autoscaling={**SLEEPS, "minReplicas": 1},
-        prefill=prefill,
-    )
-    assert messages == ["autoscaling: prefill wakes in up to 300s, but requests wait only 2m (defaultRequestTTL)"]
-
-
-@pytest.mark.parametrize(
     ("scraper", "metrics", "role", "is_warned"),
     [
         ("prometheus-operator", {"picker": False}, SLEEPS, True),
@@ -384,7 +359,7 @@ def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
     ],
 )
 def test_a_role_that_sleeps_is_told_when_nobody_scrapes_the_queue_that_wakes_it(scraper, metrics, role, is_warned):
-    flow = {"flowControl": {"defaultRequestTTL": "1h"}}
+    flow = {"flowControl": {"defaultRequestTTL": "2h"}}
     stack = tree(qwen={"endpointPicker": flow, "autoscaling": role, "metrics": metrics})
     stack["observability"] = {**PROMETHEUS["observability"], "metrics": {"type": scraper}}
     what = (
@@ -404,12 +379,16 @@ def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_togeth
         "endpointPicker.config.schedulingProfiles[0].plugins[0]: stands before other plugins, but a picker "
         "always runs last (random-picker); put it last"
     )
+    lasting = (
+        "endpointPicker.flowControl: has no defaultRequestTTL, and some pickers end the wait of a request after 60s, "
+        "but decode is awake in up to 3702s; add defaultRequestTTL: 3702s"
+    )
     assert warnings(model=model, endpointPicker=picker, autoscaling=SLEEPS, canary={"weight": 100}) == [
-        "autoscaling: decode wakes in up to 1624s, and without a defaultRequestTTL requests may fail before that",
         f"canary.{misplaced}",
         "canary: its pods run the same as the service's pods",
         "canary: weight 100 gives it all requests, and the service's own pods idle",
         misplaced,
+        lasting,
     ]
 
 

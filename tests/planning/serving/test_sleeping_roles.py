@@ -4,8 +4,14 @@ import pytest
 
 from tests.support.stacks import lines, plan, tree
 
-FLOW = {"flowControl": {"defaultRequestTTL": "1h"}}
-SLEEPS = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
+FLOW = {"flowControl": {"defaultRequestTTL": "2h"}}
+SLEEPS = {
+    "type": "keda",
+    "minReplicas": 0,
+    "maxReplicas": 4,
+    "cooldownPeriod": "2h",
+    "metrics": [{"type": "cpu", "targetPercent": 80}],
+}
 PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
 
 

@@ -21,6 +21,7 @@ from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
 from planning.ground.order import Id
 from planning.plans import StackPlan
+from planning.releases import channel, channels
 
 SHIPPED = [pathlib.Path("Pulumi.dev.yaml"), *sorted(pathlib.Path("examples").glob("*.yaml"))]
 PIN = f"sha256:{'1d' * 32}"
@@ -44,8 +45,23 @@ def tree(**services: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan(stack: Mapping[str, Any]) -> StackPlan:
-    """Plan a tree."""
-    return planning.plan(load(dict(stack)), NAME)
+    """Plan a tree. A stack of a retired channel brings copies of its images."""
+    return planning.plan(load(with_copies(stack)), NAME)
+
+
+def with_copies(stack: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tree; if its channel is retired, with the images that nobody can pull as images of its own."""
+    name = stack.get("release")
+    if name not in channels() or channel(name).retired is None:
+        return dict(stack)
+    images = channel(name).images
+    services = dict(stack["services"])
+    for key, service in services.items():
+        copies = {"endpointPicker": {"image": images.picker.ref} | service.get("endpointPicker", {})}
+        if "prefill" in service and images.sidecar is not None:
+            copies["sidecar"] = {"image": images.sidecar.ref} | service.get("sidecar", {})
+        services[key] = service | copies
+    return {**stack, "services": services}
 
 
 def mistakes(stack: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,13 @@ from tests.support.stacks.shapes import model_servers
 every_channel = pytest.mark.parametrize("release", channels())
 DISAGGREGATED = [release for release in channels() if channel(release).sidecar is not None]
 every_disaggregated_channel = pytest.mark.parametrize("release", DISAGGREGATED)
-SLEEPS = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
+SLEEPS = {
+    "type": "keda",
+    "minReplicas": 0,
+    "maxReplicas": 4,
+    "cooldownPeriod": "2h",
+    "metrics": [{"type": "cpu", "targetPercent": 80}],
+}
 
 
 def stack(release="llm-d-0.9", **service):

@@ -1,0 +1,70 @@
+"""A name of a release channel whose meaning has changed: what runs keeps its release until the user chooses another."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from models.paths import Path
+from models.problems import Problem, warning
+from models.stack import Stack
+from planning.ground.cluster_facts import Unknown
+from planning.ground.recorded import Recorded
+from planning.releases import channel, engine_versions, present_name
+
+CHOICE = "release"
+"""Word in `allow` with which a run takes a name in its present meaning."""
+_PATH = Path("release")
+
+
+class Kept(NamedTuple):
+    """A stack whose name of a channel means what it meant when the stack was deployed."""
+
+    stack: Stack
+    problems: tuple[Problem, ...]
+
+
+def keep(stack: Stack, state: Callable[[], Recorded | Unknown]) -> Kept:
+    """Return the stack with the channel that runs, and a warning if the written name means another release today.
+
+    Only the stack's own name can be old: services could not name channels when the names changed. An error if Pulumi's
+    state could not be read, so that nobody knows what runs.
+    """
+    name = stack.release
+    former = present_name(name)
+    if former == name or CHOICE in stack.allow:
+        return Kept(stack, ())
+    recorded = state()
+    if isinstance(recorded, Unknown):
+        return Kept(stack, (_unknown_meaning(name, former, recorded.reason),))
+    if not _runs(former, recorded):
+        return Kept(stack, ())
+    return Kept(stack.model_copy(update={"release": former}), (_kept_meaning(name, former),))
+
+
+def chooses(stack: Stack, recorded: Recorded) -> bool:
+    """Return whether the stack leaves the former meaning of its channel's name, because `allow` lets it."""
+    former = present_name(stack.release)
+    return former != stack.release and CHOICE in stack.allow and _runs(former, recorded)
+
+
+def _runs(former: str, recorded: Recorded) -> bool:
+    return any(service.release == former for service in recorded.services.values())
+
+
+def _unknown_meaning(name: str, former: str, reason: str) -> Problem:
+    what = f"may have meant {_contents(former)} when this stack was deployed ({name}): {reason}"
+    remedy = f"write release: {former} to keep what runs, or allow: [{CHOICE}]"
+    return Problem(_PATH, what, remedy, (_PATH,))
+
+
+def _kept_meaning(name: str, former: str) -> Problem:
+    what = f"meant {_contents(former)} when this stack was deployed, and the stack keeps that ({name})"
+    remedy = f"write release: {former}; or write allow: [{CHOICE}] for one run, to get {_contents(name)}"
+    return warning(_PATH, what, remedy)
+
+
+def _contents(name: str) -> str:
+    """Return the software of a channel, such as `llm-d-router v0.10.0 with vLLM 0.21.0`."""
+    images = channel(name).images
+    router = images.picker.ref.partition("@")[0].rpartition("/")[2].replace("-endpoint-picker:", " ")
+    engine = engine_versions.of_image(images.engine["nvidia"].ref, "nvidia", channel(name))
+    return f"{router} with vLLM {engine.number}"

@@ -1,0 +1,69 @@
+"""Stacks that were deployed when channels had other names: nothing restarts before the user chooses."""
+
+import pytest
+
+from planning.releases import channel, former_channels
+from tests.support.cluster.upgrades import restore_on, stack
+from tests.support.cluster.workstations import UNCHANGED, Workstation, uids
+
+pytestmark = pytest.mark.real
+
+UP = ("up", "--yes", "--skip-preview")
+COMMIT = "2d119e1"
+FORMER = {f"{COMMIT}-{former.written}": name for name, former in former_channels().items()}
+"""Recordings by the name that their channel has now."""
+KEPT = "the stack keeps that"
+
+
+@pytest.fixture
+def restored(home, packages, plane, tmp_path):
+    """Return a function that restores what the earlier version deployed, and returns its workstation and objects."""
+
+    def new(name):
+        ben = Workstation(tmp_path / "ben", home, packages, called=name)
+        ben.kubeconfig(plane)
+        restore_on(name, ben, plane)
+        return ben, uids(plane, stack(name)["namespace"])
+
+    return new
+
+
+def assert_nothing_restarts(ben, before, plane, name):
+    for command in (("preview",), UP, *UNCHANGED):
+        ben.succeed(*command)
+        assert uids(plane, stack(name)["namespace"]) == before, command
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_a_name_with_another_meaning_restarts_nothing_and_says_so_once(name, restored, plane):
+    ben, before = restored(name)
+    output = ben.succeed("preview", "--diff")
+    assert output.count(KEPT) == 1
+    assert "replace" not in output
+    assert_nothing_restarts(ben, before, plane, name)
+    former = {**stack(name), "release": FORMER[name]}
+    ben.write(former)
+    assert KEPT not in ben.succeed("preview", "--expect-no-changes")
+    ben.write({**stack(name), "allow": ["release"]})
+    chosen = channel(stack(name)["release"]).images.picker.ref
+    assert chosen in ben.succeed("preview", "--diff")
+    ben.succeed("destroy", "--yes", "--skip-preview")
+
+
+def test_a_name_that_kept_its_meaning_restarts_nothing(restored, plane):
+    name = f"{COMMIT}-gie-1.3"
+    ben, before = restored(name)
+    assert KEPT not in ben.succeed("preview")
+    assert_nothing_restarts(ben, before, plane, name)
+    ben.succeed("destroy", "--yes", "--skip-preview")
+
+
+def test_a_retired_channel_is_refused_and_its_pods_stay(restored, plane):
+    name = f"{COMMIT}-llm-d-0.6"
+    ben, before = restored(name)
+    output = ben.fail("preview")
+    assert (
+        "release: is retired (llm-d-0.6): its picker ghcr.io/llm-d/llm-d-inference-scheduler cannot be pulled" in output
+    )
+    assert uids(plane, stack(name)["namespace"]) == before
+    ben.succeed("destroy", "--yes", "--skip-preview")
