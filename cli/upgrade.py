@@ -70,8 +70,7 @@ def _order(restarting: list[str], stack: Stack) -> str:
 
 
 def _service_lines(step: ServiceStep) -> Iterator[str]:
-    (before, after), (old_engine, new_engine) = step.channels, step.engines
-    yield f"{step.service}: {before} → {after}, vLLM {old_engine} → {new_engine}"
+    yield f"{step.service}: {' → '.join(step.channels)}, vLLM {' → '.join(step.engines)}"
     for workload in step.workloads:
         edited = "".join(f" ({edit})" for edit in workload.edits)
         yield f"  {workload.kind} {workload.namespace}/{workload.name}: {workload.text}{edited}"

@@ -28,6 +28,7 @@ SECRET = "4dabf18193072939515e22adb298388d"
 MANIFEST = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
 """Manifest of the engine that wrote a state."""
 PROVIDER = "pulumi:providers:kubernetes"
+INSTANCE = "inference-stacks:index:InferenceStack"
 GENERATED = {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 """Metadata that the API server writes."""
 CONTROLLED = {"clusterIP", "clusterIPs", "healthCheckNodePort", "volumeName"}
@@ -136,6 +137,12 @@ def restore(name: str, deployed: Deployed) -> None:
 def restore_on(name: str, workstation: Workstation, plane: ControlPlane) -> None:
     """Give an API server the objects of a recording, and the stack of a workstation its state."""
     resources = _restore_objects(name, plane)
+    for resource in resources:
+        if resource["type"] == PROVIDER:
+            # A workstation names its cluster by KUBECONFIG.
+            for values in (resource["inputs"], resource["outputs"]):
+                if values.get("kubeconfig") == "secret":
+                    del values["kubeconfig"]
     workstation.begin(stack(name))
     workstation.succeed("stack", "import", "--file", str(_state(resources, workstation.directory)))
     settle(plane, stack(name)["namespace"])
@@ -158,8 +165,11 @@ def _state(resources: list[Any], folder: Path) -> Path:
 
 
 def _take_uids(plane: ControlPlane, resources: Iterable[Any]) -> None:
-    """Write the UIDs that objects have in an API server into the resources of a state."""
+    """Write the UIDs that a cluster and its objects have into the resources of a state."""
+    cluster = read_one(plane, "namespace", "kube-system")["metadata"]["uid"]
     for resource in resources:
+        if "cluster" in resource.get("outputs", {}) and resource["type"] == INSTANCE:
+            resource["outputs"]["cluster"]["uid"] = cluster
         if resource["type"].startswith("kubernetes:"):
             about = resource["outputs"]
             group = about["apiVersion"].rpartition("/")[0]
