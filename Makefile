@@ -35,7 +35,7 @@ test: tools check ## Run everything, the real engine and API server included, in
 test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in two processes; about two minutes
 	@$(VENV)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=quick --ignore=tests/real -m "not real and not exhaustive"
 
-prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), restart services of 20 random stacks in turns (3), run 10,000 mutants, and run `make try`
+prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), restart services of 20 random stacks in turns (2), run 10,000 mutants, and run `make try`
 	@SCHEDULER_SEEDS=200 $(VENV)/python -m pytest tests/real/test_scheduler.py
 	@TURNS_SEEDS=20 $(VENV)/python -m pytest tests/real/test_turns.py
 	@MUTANTS=10000 $(VENV)/python -m pytest tests/contracts/test_mutations.py

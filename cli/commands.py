@@ -27,6 +27,7 @@ from cli import (
     rights,
     schema,
     summarize,
+    upgrade,
 )
 from composition import defects
 from facts import hosts
@@ -57,6 +58,7 @@ _COMMANDS: Mapping[str, Command] = {
     "fit": fit,
     "explain": explain,
     "rights": rights,
+    "upgrade": upgrade,
     "lint": lint,
     "schema": schema,
     "affected": affected,

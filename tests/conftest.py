@@ -26,6 +26,7 @@ REAL = ("real", "local")
 LONGEST = (
     "real/test_topologies",
     "real/test_make_up",
+    "real/test_turns",
     "real/test_autoscaling",
     "real/test_crash",
     "real/test_storage",
