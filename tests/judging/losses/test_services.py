@@ -103,7 +103,7 @@ def test_pods_that_others_replace_behind_the_same_service_are_lost_to_another_re
 
 
 def test_a_planned_service_has_the_channel_of_its_primary():
-    stack = tree(qwen={"release": "gie-1.3", "canary": {"weight": 1, "release": "llm-d-0.6"}}, bert={})
+    stack = tree(qwen={"release": "gie-1.3", "canary": {"weight": 1, "release": "llm-d-0.9"}}, bert={})
     planned = plan(stack | {"release": "llm-d-0.8"})
     releases = [PlannedService.of(service, Path()).release for service in planned.services]
     assert releases == ["llm-d-0.8", "gie-1.3"]

@@ -12,7 +12,7 @@ from tests.support.stacks import exactly, lines, plan, rendered, tree
 from tests.support.stacks.routed import routed, told, tried
 from tests.support.stacks.varied import VARIED
 
-UNREADING = "llm-d-0.6"
+UNREADING = "gie-1.3"
 """A release whose picker reads neither objectives nor rewrites."""
 
 
