@@ -47,7 +47,7 @@ OTHERS = {
     "comment": ["report.md", "--environment", "prod"],
     "explain": ["chosen"],
     "facts": [],
-    "lint": ["--release", "llm-d-0.9"],
+    "lint": ["--release", "llm-d-0.10"],
     "lock": ["all"],
     "reference": [],
     "schema": [],

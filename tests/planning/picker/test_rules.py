@@ -57,7 +57,7 @@ REASON = "one pod serves, and any is the right one"
 CERTIFICATE = {"type": "certificate", "secret": "picker"}
 
 
-def stack(release="llm-d-0.9", service=None, **picker):
+def stack(release="llm-d-0.10", service=None, **picker):
     return tree(qwen={"endpointPicker": picker, **(service or {})}) | {"release": release}
 
 

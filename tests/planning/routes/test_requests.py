@@ -119,7 +119,7 @@ def test_logical_names_of_objectives_never_meet():
     assert result == ["qwen-objective.batch", "qwen-objective.chat"]
 
 
-@pytest.mark.parametrize("release", ["gie-1.3", "llm-d-0.6", "llm-d-0.8", "llm-d-0.9"])
+@pytest.mark.parametrize("release", ["gie-1.3", "llm-d-0.6", "llm-d-0.8", "llm-d-0.9", "llm-d-0.10"])
 def test_what_no_picker_of_a_release_reads_is_told(release):
     service = {
         "objectives": {"batch": {"priority": -1}},

@@ -357,7 +357,7 @@ def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, canary, 
 
 def test_a_service_without_a_canary_has_no_warnings():
     planned = plan(tree())
-    assert (planned.warnings, planned.services[0].canary) == ((), None)
+    assert (lines(planned.warnings, "warning"), planned.services[0].canary) == ([], None)
 
 
 def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
