@@ -9,7 +9,7 @@ from models.problems import ConfigError, errors
 from models.service import Service
 from planning import rules
 from planning.resolve import resolve
-from tests.support.stacks import SERVICE, lines, plan, tree
+from tests.support.stacks import SERVICE, lines, plan, tree, with_copies
 
 AT = "services.qwen.endpointPicker"
 SINGLE = {
@@ -41,7 +41,7 @@ def config(release="llm-d-0.10", **keys):
 
 def said(release="llm-d-0.10", **keys):
     """Return what is wrong with a service, below its picker."""
-    loaded = load(tree(qwen=keys) | {"release": release})
+    loaded = load(with_copies(tree(qwen=keys) | {"release": release}))
     try:
         loaded.finish(errors(judgement.problem for judgement in rules.judge(resolve(loaded.stack))))
     except ConfigError as error:
