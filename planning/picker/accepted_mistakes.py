@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 
 from models.paths import Path
@@ -17,35 +18,10 @@ from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
 from planning.releases import Handler, Need, Plugin
 
-_ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
-"""Groups whose plugins work as soon as they are declared. Other plugins work only if a reference names them."""
-
 
 def _empty(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
     if not graph.plugins and not isinstance(graph.config.get("plugins"), list):
         yield Problem(graph.path / "plugins", "is missing", "declare plugins: a list of {type: …}")
-
-
-def _unused_plugins(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
-    default_deciders = {plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts.handler}
-    used_names = {reference.name for reference in graph.references} | default_deciders
-    # If a profile lists no plugin of the group `picker`, the endpoint picker takes a declared plugin of that group.
-    # This plugin is then in use, although no reference names it.
-    every_profile_has_picker = all(
-        any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
-    )
-    for plugin in graph.plugins:
-        groups = set(plugin.groups)
-        in_every_profile = not graph.profiles and bool(groups & SCHEDULING)
-        is_implicit = plugin.facts.implicit and plugin.name == plugin.type
-        if not groups or groups & _ACTIVE or plugin.name in used_names or in_every_profile or is_implicit:
-            continue
-        if "picker" in groups and not every_profile_has_picker:
-            continue
-        place = "refer to it where it is needed"
-        if groups & SCHEDULING:
-            place = "add it to a profile"
-        yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
 def _misplaced_entries(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
@@ -162,10 +138,18 @@ def _is_reported(graph: Graph, path: Path) -> bool:
 
 
 def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: Need) -> Iterator[Problem]:
+    """Yield a plugin that is required and missing, and parameters that it lacks.
+
+    A producer without such a plugin produces nothing, and the picker works without its data. Values files of llm-d's
+    guides have such producers, so this is a warning.
+    """
     declared = [other for other in graph.plugins if other.type == required]
     if not declared:
         what = f"needs {required}, which is not declared ({plugin.type})"
-        yield Problem(plugin.at / "type", what, "declare it under plugins")
+        problem = Problem(plugin.at / "type", what, "declare it under plugins")
+        if PRODUCER in plugin.groups:
+            problem = replace(problem, severity="warning")
+        yield problem
     for key in need.parameters:
         if declared and not any(other.parameter(key) for other in declared):
             yield Problem(declared[0].place(key), f"is missing, and {plugin.type} needs it", "add it")
@@ -266,7 +250,6 @@ def _entries(graph: Graph) -> Iterator[tuple[ProfileEntry, DeclaredPlugin]]:
 
 REASONS: dict[str, Callable[[Graph, LoaderSetting], Iterator[Problem]]] = {
     "declares no plugins": _empty,
-    "used nowhere": _unused_plugins,
     "no place there": _misplaced_entries,
     "no weight": _weightless,
     "stands twice": _duplicates,
@@ -280,7 +263,7 @@ REASONS: dict[str, Callable[[Graph, LoaderSetting], Iterator[Problem]]] = {
 
 
 def problems(graph: Graph, setting: LoaderSetting) -> Iterator[tuple[str, Problem]]:
-    """Yield the mistakes that the picker accepts in a configuration, each with its reason."""
+    """Yield the mistakes that the picker accepts in a configuration, each with its reason. Some are warnings."""
     for reason, check in REASONS.items():
         for problem in check(graph, setting):
             yield reason, problem

@@ -14,6 +14,9 @@ from planning.picker.start_mistakes import LoaderSetting
 from planning.picker.value_shapes import PluginReference, Reading
 from planning.releases import PickerFacts, Release
 
+_ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
+"""Groups whose plugins work as soon as they are declared. Other plugins work only if a reference names them."""
+
 
 @dataclass(frozen=True, slots=True)
 class VariantFacts:
@@ -71,11 +74,12 @@ def findings(config: Mapping[str, Any], setting: LoaderSetting) -> Iterator[Conf
     refusals = _refusals(graph, setting, leaving)
     paths = {problem.path for problem in refusals}
     yield from (ConfigFinding(problem) for problem in refusals)
-    yield from (
-        ConfigFinding(problem, reason)
-        for reason, problem in accepted_mistakes.problems(graph, setting)
-        if problem.path not in paths
-    )
+    for reason, problem in accepted_mistakes.problems(graph, setting):
+        if problem.path not in paths:
+            named_reason = None
+            if problem.severity == "error":
+                named_reason = reason
+            yield ConfigFinding(problem, named_reason)
     yield from map(ConfigFinding, _warnings(graph, setting.facts, warnings(leaving)))
     labels = departing.roles(graph, setting.release)
     yield from (ConfigFinding(warning(label.path, label.what, label.remedy)) for label in labels)
@@ -100,6 +104,7 @@ def _warnings(graph: Graph, facts: PickerFacts, leaving: Sequence[Problem]) -> I
     yield from leaving
     for plugin in graph.plugins:
         yield from _plugin_warnings(facts, plugin, places)
+    yield from _unused_plugins(graph)
     yield from _lonely(graph)
     yield from _skipped_parsers(graph, facts)
     yield from _spellings(graph)
@@ -110,6 +115,29 @@ def _warnings(graph: Graph, facts: PickerFacts, leaving: Sequence[Problem]) -> I
             if entry.plugin is not None and "picker" in entry.plugin.groups:
                 what = f"stands before other plugins, but a picker always runs last ({entry.plugin.name})"
                 yield warning(entry.at, what, "put it last")
+
+
+def _unused_plugins(graph: Graph) -> Iterator[Problem]:
+    """Yield plugins to which nothing refers, and which do nothing on their own. The picker never asks them."""
+    default_deciders = {plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts.handler}
+    used_names = {reference.name for reference in graph.references} | default_deciders
+    # If a profile lists no plugin of the group `picker`, the endpoint picker takes a declared plugin of that group.
+    # This plugin is then in use, although no reference names it.
+    every_profile_has_picker = all(
+        any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
+    )
+    for plugin in graph.plugins:
+        groups = set(plugin.groups)
+        in_every_profile = not graph.profiles and bool(groups & SCHEDULING)
+        is_implicit = plugin.facts.implicit and plugin.name == plugin.type
+        if not groups or groups & _ACTIVE or plugin.name in used_names or in_every_profile or is_implicit:
+            continue
+        if "picker" in groups and not every_profile_has_picker:
+            continue
+        place = "refer to it where it is needed"
+        if groups & SCHEDULING:
+            place = "add it to a profile"
+        yield warning(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
 def _deprecated_keys(graph: Graph, facts: PickerFacts, leaving: Collection[Path]) -> Iterator[Problem]:

@@ -51,14 +51,6 @@ def test_a_sound_configuration_has_no_problems():
             "plugins[2].name: is the name of an earlier plugin (queue-scorer); give one of them another name",
         ),
         (
-            single({"type": "lora-affinity-scorer"}),
-            "plugins[2]: is used nowhere (lora-affinity-scorer); add it to a profile, or remove it",
-        ),
-        (
-            single({"type": "edf-ordering-policy"}),
-            "plugins[2]: is used nowhere (edf-ordering-policy); refer to it where it is needed, or remove it",
-        ),
-        (
             single(profile=[{"pluginRef": "decode-filter"}]),
             "schedulingProfiles[0].plugins[0].pluginRef: names no plugin (decode-filter); declare it under plugins",
         ),
@@ -327,3 +319,23 @@ def test_prefill_is_asked_first_without_a_decider():
     handler = {"type": "disagg-profile-handler", "parameters": {"stageOrder": "prefill-first"}}
     written = apart(handler, without=["disagg-profile-handler", "always-disagg-pd-decider"])
     assert custom(written, prefill={}) == []
+
+
+@pytest.mark.parametrize(
+    ("plugin", "place"),
+    [("lora-affinity-scorer", "add it to a profile"), ("edf-ordering-policy", "refer to it where it is needed")],
+)
+def test_a_plugin_that_nothing_uses_is_a_warning(plugin, place):
+    spec = {"preset": "custom", "config": single({"type": plugin})}
+    line = f"plugins[2]: is used nowhere ({plugin}); {place}, or remove it"
+    assert any(warning.endswith(line) for warning in warned(endpointPicker=spec))
+
+
+def test_a_producer_without_a_plugin_that_it_needs_is_a_warning():
+    plugin = {
+        "type": "precise-prefix-cache-producer",
+        "parameters": {"tokenProcessorConfig": {"blockSizeTokens": 64}},
+    }
+    spec = {"preset": "custom", "config": single(plugin)}
+    line = "needs endpoint-notification-source, which is not declared (precise-prefix-cache-producer)"
+    assert any(line in warning for warning in warned(endpointPicker=spec))
