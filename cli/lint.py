@@ -40,7 +40,7 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     parser.epilog = "Arguments after -- are the picker's command line, which is judged, too."
     parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; absent: the default")
-    parser.add_argument("--release", metavar="R", help="the release, such as llm-d-0.9; absent: all releases")
+    parser.add_argument("--release", metavar="R", help="the release, such as llm-d-0.10; absent: all releases")
     parser.add_argument("--app-protocol", metavar="P", help="the pool's appProtocol; parsers must accept it")
 
 

@@ -196,7 +196,7 @@ class Observability(Spec):
 class Stack(Spec):
     """The configuration of one stack."""
 
-    release: Text = "llm-d-0.9"
+    release: Text = "llm-d-0.10"
     """Release channel of caches, and of services that set none: images, flags and API versions that belong
     together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])

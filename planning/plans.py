@@ -24,7 +24,15 @@ from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
 from planning.picker import Picker
-from planning.releases import FETCHERS, Release, Sourced, unproven
+from planning.releases import (
+    FETCHERS,
+    Release,
+    Sourced,
+    count_of_earlier,
+    count_of_stated,
+    repository_and_tag,
+    unproven,
+)
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests
@@ -394,7 +402,7 @@ def _policies(plan: StackPlan) -> Iterator[Policy]:
 
 
 def _unproven_facts(plan: StackPlan, releases: Iterable[Release]) -> Iterator[Problem]:
-    """Yield a warning for each unproven fact of the channels that variants use."""
+    """Yield warnings about the facts without proof of the channels that variants use."""
     variants = [variant for service in plan.services for variant in service.variants]
     for release in releases:
         workloads = (
@@ -403,6 +411,18 @@ def _unproven_facts(plan: StackPlan, releases: Iterable[Release]) -> Iterator[Pr
         vendors = {workload.accelerator.vendor for workload in workloads}
         for table_path, entry in unproven(release, vendors):
             yield _unproven(release, table_path, entry)
+        yield from _unrun(release, vendors)
+
+
+def _unrun(release: Release, vendors: Collection[str]) -> Iterator[Problem]:
+    """Yield a warning if a commit before the release was read and run in place of the release."""
+    commit = release.line.built
+    if commit is not None:
+        _, tag = repository_and_tag(release.images.picker.ref)
+        read = f"{count_of_earlier(release)} facts were read in source of {commit.date}"
+        by_others = f"{count_of_stated(release, vendors)} are stated by public texts"
+        what = f"the picker {tag} was not run here: {read}, {by_others}"
+        yield warning(Path(f"release {release.name}"), what)
 
 
 def _unproven_fetchers(release: Release) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ NAME = "llm-d-epp"
 """Name of the command: `cmd/epp` of llm-d-router, built by the user."""
 _BUILT_FROM = re.compile(rb"mod\tgithub\.com/llm-d/llm-d-router\tv(\d+)\.(\d+)\.(\d+)")
 """Text that Go writes into a program that is built from a tagged version of llm-d-router."""
-RELEASES = {"0.9": "llm-d-0.8", "0.10": "llm-d-0.9"}
+RELEASES = {"0.9": "llm-d-0.8", "0.10": "llm-d-0.9", "0.11": "llm-d-0.10"}
 """Releases of llm-d by the version of llm-d-router that they contain."""
 
 

@@ -18,7 +18,7 @@ class Sourced(Spec):
     date: date
     """Day on which the source was read."""
     proof: Literal["binary", "source", "stated", "none"]
-    """Proof of the fact: a released binary was run, its source code was read, a page of the project or of its users
+    """Proof of the fact: a binary was run, its source code was read, a page of the project or of its users
     states it, or none of these."""
 
 

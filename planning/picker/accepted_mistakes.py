@@ -14,6 +14,7 @@ from planning.picker.graph import FLOW_CONTROL, DeclaredPlugin, Graph, ProfileEn
 from planning.picker.plugin_words import PRODUCER, SCHEDULING, example, with_article
 from planning.picker.start_mistakes import LoaderSetting, gate_is_on, wrong_group
 from planning.picker.value_combinations import DemandScope
+from planning.picker.value_shapes import Reading
 from planning.releases import Handler, Need, Plugin
 
 _ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
@@ -98,6 +99,23 @@ def _ignored_section(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
             follows = " (then the section turns the gate on)"
         remedy = f"remove the gate from featureGates{follows}, or remove the section"
         yield Problem(graph.path / FLOW_CONTROL, what, remedy)
+
+
+def _ineffective_settings(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
+    yield from _ignored_section(graph, setting)
+    if setting.facts.plugins.ignores_unknown:
+        yield from _unknown_parameters(graph)
+
+
+def _unknown_parameters(graph: Graph) -> Iterator[Problem]:
+    """Yield parameters that plugins do not have."""
+    for plugin in graph.plugins:
+        if plugin.shape is None or plugin.facts.ignores_parameters:
+            continue
+        reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}", folds=True)
+        refused = set(value_shapes.problems(reading, plugin.written, value_shapes.with_other_keys(plugin.shape)))
+        problems = value_shapes.problems(reading, plugin.written, plugin.shape)
+        yield from (problem for problem in problems if problem not in refused)
 
 
 def ignored_keys(graph: Graph, setting: LoaderSetting) -> list[str]:
@@ -252,7 +270,7 @@ REASONS: dict[str, Callable[[Graph, LoaderSetting], Iterator[Problem]]] = {
     "no place there": _misplaced_entries,
     "no weight": _weightless,
     "stands twice": _duplicates,
-    "read and not used": _ignored_section,
+    "read and not used": _ineffective_settings,
     "does nothing alone": _ineffective,
     "takes one profile": _one_profile,
     "never asks prefill pods": _without_prefill,

@@ -32,7 +32,7 @@ def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
             is_produced = (consumed.data, name) in produced
             if known.unnamed:
                 is_produced = consumed.data in kinds
-            is_added = known.created and name == known.producer
+            is_added = name == known.producer and (known.created or name in graph.added)
             if not is_produced and not is_added:
                 yield _missing(plugin, consumed, known, name)
 
@@ -40,7 +40,8 @@ def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
     """Yield every problem of `dataLayer.sources`."""
     section = graph.config.get("dataLayer")
-    if facts.config.adds is None or not (section is None or isinstance(section, dict)):
+    adds = facts.config.adds
+    if adds is None or not (section is None or isinstance(section, dict)):
         return
     layer = cast("dict[str, Any]", section or {})
     at = graph.path / "dataLayer" / "sources"
@@ -58,7 +59,11 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
         yield from _repeated_kind(graph, at / index / "pluginRef", name, kinds)
         yield from _extractors(graph, at / index / "extractors", item, source, facts)
     brings = any(plugin.facts.registers_source for plugin in graph.plugins)
-    if layer.get("injectDefaults") is False and not listed and not brings and not _adds_source(graph, facts):
+    if listed or brings or adds.source in graph.defaults or _adds_source(graph, facts):
+        return
+    if adds.replaces_section:
+        yield Problem(at, "is missing", "add a data source, or remove dataLayer")
+    else:
         yield Problem(at, "is missing, and injectDefaults is false", "add a data source, or remove injectDefaults")
 
 
@@ -135,6 +140,6 @@ def _extractors(
         here = at / index / "pluginRef"
         if source.emits not in extractor.extracts:
             yield Problem(here, f"cannot read from {item.get('pluginRef')} ({name})", "list it under another source")
-        elif kind in types:
+        elif kind in types and not extractor.repeatable:
             yield Problem(here, f"is a second {kind} at one source ({name})", "keep one of them")
         types.add(kind)

@@ -281,6 +281,13 @@ def names(value: object) -> list[str]:
     return [part.strip() for part in text(value).split(",") if part.strip()]
 
 
+def bare_name(value: object) -> str:
+    """Return a text that contains no slash."""
+    if "/" in text(value):
+        raise ValueError
+    return text(value)
+
+
 def integers(value: object) -> list[int]:
     """Return the integers of a list, or of a comma-separated text. An integer that a text repeats is returned once."""
     if isinstance(value, list):
@@ -296,6 +303,7 @@ def _is_decimal(part: str) -> bool:
 
 READERS: dict[str, Callable[[object], object]] = {
     "any": lambda value: value,
+    "bare-name": bare_name,
     "boolean": boolean,
     "bytes": byte_size,
     "duration": duration,

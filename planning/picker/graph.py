@@ -11,6 +11,7 @@ from planning.ground.labels import LLM_D_ROLE
 from planning.picker import value_shapes
 from planning.picker.value_shapes import PluginReference
 from planning.releases import PickerFacts, Plugin
+from planning.releases.plugins import Additions
 
 H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
@@ -179,7 +180,7 @@ def _default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[s
         used |= dict(zip(adds.policies, ("ordering", "fairness", "usage-limit"), strict=True))
     if _name_of_detector(config) in ("", adds.detector):
         used[adds.detector] = "detector"
-    if _injects_source(config, adds.source):
+    if _injects_source(config, adds):
         used |= {adds.source: "source", adds.extractor: "extractor"}
     return used
 
@@ -222,10 +223,13 @@ def _name_of_detector(config: Mapping[str, Any]) -> str:
     return _text(section, "saturationDetector", "pluginRef")
 
 
-def _injects_source(config: Mapping[str, Any], source: str) -> bool:
+def _injects_source(config: Mapping[str, Any], adds: Additions) -> bool:
+    """Tell whether the picker adds its data source to a configuration."""
+    if adds.replaces_section:
+        return config.get("dataLayer") is None
     section = trees.mapping(config.get("dataLayer"))
     listed = [item.get("pluginRef") for _, item in mappings(section.get("sources"))]
-    return section.get("injectDefaults") is not False and source not in listed
+    return section.get("injectDefaults") is not False and adds.source not in listed
 
 
 def _text(config: Mapping[str, Any], *keys: str) -> str:

@@ -148,7 +148,14 @@ def _names(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
         types.add(plugin.type)
 
 
-def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
+def _conflicts(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
+    types = {plugin.type for plugin in graph.plugins}
+    for plugin in graph.plugins:
+        for other in sorted(types.intersection(plugin.facts.conflicts)):
+            yield Problem(plugin.at / "type", f"cannot be declared beside {other} ({plugin.type})", "keep one of them")
+
+
+def _parameters(graph: Graph, setting: LoaderSetting) -> Iterator[Problem]:
     names = {plugin.name for plugin in graph.plugins}
     for plugin in graph.plugins:
         if plugin.shape is None or plugin.facts.ignores_parameters:
@@ -157,7 +164,8 @@ def _parameters(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:
         written = plugin.written
         if written is None:
             written = dict[str, object]()
-        problems = list(value_shapes.problems(reading, written, plugin.shape))
+        shape = value_shapes.with_other_keys(plugin.shape) if setting.facts.plugins.ignores_unknown else plugin.shape
+        problems = list(value_shapes.problems(reading, written, shape))
         scope = DemandScope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults, names)
         seen = {problem.path for problem in problems}
         yield from problems
@@ -303,6 +311,7 @@ _CHECKS: Collection[Callable[[Graph, LoaderSetting], Iterator[Problem]]] = (
     _header,
     _shape,
     _types,
+    _conflicts,
     _parameters,
     _references,
     _handlers,

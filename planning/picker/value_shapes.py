@@ -37,6 +37,7 @@ REQUIRED = "!"
 _READERS = {**go_values.READERS, "cel": expressions.cel, "plugin": go_values.text}
 WORDS = {
     "any": ("", ""),
+    "bare-name": ("a name without a slash", "write the name alone, and its producer beside it"),
     "boolean": ("true or false", "write true or false"),
     "bytes": ("a size in bytes", "write a number with a unit, such as 2GiB"),
     "cel": ("an expression of CEL", "correct its syntax; the only variable is `usage`"),
@@ -254,6 +255,16 @@ def without_constraints(shape: object) -> object:
     if isinstance(shape, list):
         return [without_constraints(inner) for inner in cast("list[object]", shape)]
     return cast("str", shape).split(" ")[0]
+
+
+def with_other_keys(shape: object) -> object:
+    """Return a shape whose mappings take any further keys."""
+    if isinstance(shape, dict):
+        inner = {key: with_other_keys(value) for key, value in cast("dict[str, object]", shape).items()}
+        return {"*": "any", **inner}
+    if isinstance(shape, list):
+        return [with_other_keys(item) for item in cast("list[object]", shape)]
+    return shape
 
 
 def kind(word: str) -> str:

@@ -5,6 +5,7 @@ Each channel is a YAML file in this folder, and the classes here are its schema.
 
 import json
 from collections.abc import Collection, Iterator
+from datetime import date
 from functools import cache, cached_property
 from typing import Any, Literal, cast
 
@@ -361,10 +362,25 @@ class ImageFamily(Spec):
     """Beginning of the tags, such as `v0.10`. In a tag, a dot, a hyphen or nothing follows this beginning."""
 
 
+class ReadCommit(Spec):
+    """A commit before a release whose source was read in place of the release."""
+
+    commit: str
+    date: date
+    """Day of the commit."""
+
+    @property
+    def short(self) -> str:
+        """Return the beginning of the commit's hash, as sources of facts name it."""
+        return self.commit[:9]
+
+
 class ReleaseLine(Sourced):
     """The images of a release line. Its versions of picker and sidecar read the same configuration and flags."""
 
     images: list[ImageFamily]
+    built: ReadCommit | None = None
+    """Commit from which a picker was built and run in place of the release; None if the release itself was read."""
 
 
 class VersionRequirement(Sourced):
@@ -450,8 +466,13 @@ class FormerChannels(Spec):
 
 
 def channels() -> tuple[str, ...]:
-    """Return the names of all channels that are releases of upstream, sorted."""
-    return tables.names("releases")
+    """Return the names of all channels that are releases of upstream, sorted by line and version."""
+    return tuple(sorted(tables.names("releases"), key=_line_and_version))
+
+
+def _line_and_version(name: str) -> tuple[str, tuple[int, ...]]:
+    line, _, version = name.rpartition("-")
+    return line, tuple(int(number) for number in version.split("."))
 
 
 def offered_channels() -> tuple[str, ...]:
@@ -518,8 +539,24 @@ def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sou
 
     Engine images for other vendors than `vendors` are left out.
     """
+    return tuple((at, entry) for at, entry in _entries_of_vendors(release, vendors) if entry.proof == "none")
+
+
+def count_of_stated(release: Release, vendors: Collection[str]) -> int:
+    """Return the number of entries whose `proof` is `stated`, without engine images for other vendors."""
+    return sum(entry.proof == "stated" for _, entry in _entries_of_vendors(release, vendors))
+
+
+def count_of_earlier(release: Release) -> int:
+    """Return the number of entries that were read in a commit before the release."""
+    commit = release.line.built
+    return sum(commit is not None and commit.short in entry.source for _, entry in release.entries)
+
+
+def _entries_of_vendors(release: Release, vendors: Collection[str]) -> Iterator[tuple[str, Sourced]]:
+    """Yield the entries, each with its path in the table, without engine images for other vendors."""
     unused = {f"images.engine.{vendor}" for vendor in release.images.engine.keys() - set(vendors)}
-    return tuple((at, entry) for at, entry in release.entries if entry.proof == "none" and at not in unused)
+    yield from ((at, entry) for at, entry in release.entries if at not in unused)
 
 
 def _entries(path: str, node: object) -> Iterator[tuple[str, Sourced]]:

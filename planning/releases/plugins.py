@@ -116,7 +116,7 @@ class Data(Spec):
     producer: str
     """Type of the plugin whose data is used if no plugin is named."""
     created: bool = False
-    """Whether the picker itself adds the plugin of type `producer`."""
+    """Whether the picker itself adds the plugin of type `producer` to a configuration that needs the data."""
     unnamed: bool = False
     """Whether consumers take data of this kind from any plugin. If not, they take it from one plugin, by its name."""
 
@@ -171,11 +171,13 @@ class Plugin(Spec):
     emits: str | None = None
     """Kind of events or metrics that a data source hands to its extractors; None if the plugin is no data source."""
     repeatable: bool = False
-    """Whether a data source may be listed twice."""
+    """Whether a data source may be listed twice, or an extractor twice at one source."""
     extracts: list[str] = Field(default=[])
     """Kinds of events or metrics that an extractor takes from data sources."""
     registers_source: bool = False
     """Whether the plugin itself registers a data source, so that the configuration needs none."""
+    conflicts: list[str] = Field(default=[])
+    """Types of other plugins beside which the picker does not start with this plugin."""
     requires: dict[str, Need] = Field(default={})
     """Types of other plugins that must be declared, each with the details of the requirement."""
     gates: list[str] = Field(default=[])
@@ -207,6 +209,8 @@ class PluginFacts(Sourced):
     """The plugins that a release registers, by type."""
 
     table: dict[str, Plugin]
+    ignores_unknown: bool = False
+    """Whether the picker ignores parameters that a plugin does not have."""
     data: dict[str, Data] = Field(default={})
     """Kinds of data that plugins produce and consume."""
 
@@ -229,5 +233,7 @@ class Additions(Spec):
     """Saturation detector, added unless the configuration names another detector."""
     source: str
     """Data source, added unless the source is listed or `injectDefaults` is false."""
+    replaces_section: bool = False
+    """Whether the picker adds the data source only if the configuration has no section `dataLayer`."""
     extractor: str
     """Extractor for the data source `source`, added together with it."""

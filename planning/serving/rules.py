@@ -231,7 +231,7 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.release.name}"
-        yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.9")
+        yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
     if any(role.is_custom for role in variant.roles):
         remedy = "remove it, or remove engine.type: custom"

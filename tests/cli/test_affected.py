@@ -15,7 +15,7 @@ STACKS = {
     "staging": "extends: [./stacks/base.yaml], release: llm-d-0.8",
 }
 BASES = {
-    "stacks/base.yaml": "release: llm-d-0.9\nextends: [../shared/all.yaml]\n",
+    "stacks/base.yaml": "release: llm-d-0.10\nextends: [../shared/all.yaml]\n",
     "stacks/dev.yaml": "extends: [stacks/base.yaml]\n",
     "stacks/eu.yaml": "labels: {region: eu}\n",
     "../shared/all.yaml": "labels: {owner: ml}\n",
@@ -73,7 +73,7 @@ def program(committed, tmp_path, monkeypatch):
         ("inference.old.lock.yaml", ["dev"]),
         ("inference.other.lock.yaml", []),
         ("planning/releases/llm-d-0.8.yaml", ["staging"]),
-        ("planning/releases/llm-d-0.9.yaml", ["dev", "prod"]),
+        ("planning/releases/llm-d-0.10.yaml", ["dev", "prod"]),
         ("planning/hardware/accelerators.yaml", ALL),
         ("models/stack.py", ALL),
         ("__main__.py", ALL),
@@ -117,9 +117,9 @@ def test_what_the_other_branch_did_meanwhile_is_no_change(program):
 @pytest.mark.parametrize(
     ("keys", "releases"),
     [
-        ("services: {a: {release: gie-1.3}}", {"gie-1.3", "llm-d-0.9"}),
-        ("services: {a: {release: gie-1.3, canary: {release: llm-d-0.6}}}", {"gie-1.3", "llm-d-0.6", "llm-d-0.9"}),
-        ("defaults: {release: gie-1.3}, services: {a: {canary: {weight: 1}}}", {"gie-1.3", "llm-d-0.9"}),
+        ("services: {a: {release: gie-1.3}}", {"gie-1.3", "llm-d-0.10"}),
+        ("services: {a: {release: gie-1.3, canary: {release: llm-d-0.6}}}", {"gie-1.3", "llm-d-0.6", "llm-d-0.10"}),
+        ("defaults: {release: gie-1.3}, services: {a: {canary: {weight: 1}}}", {"gie-1.3", "llm-d-0.10"}),
         ("release: llm-d-0.6, services: {a: null, b: [], c: {release: null, canary: 1}}", {"llm-d-0.6"}),
     ],
 )

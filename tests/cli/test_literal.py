@@ -117,6 +117,7 @@ def summary(text):
         unchecked=(text, text),
         is_complete=False,
         turns=Turns(1, (text, text)),
+        cold_starts={text: text},
     )
 
 

@@ -14,6 +14,7 @@ from models import lock as locks
 from models.problems import ConfigError
 from tests.support import commands
 from tests.support.commands import rendering
+from tests.support.stacks import OF_CHANNEL
 from tests.support.traffic.hub import Hub
 from tests.support.traffic.registries import KIT, archive
 from tests.support.traffic.sources import put, trust
@@ -177,7 +178,7 @@ def test_a_source_that_moves_is_found_changes_nothing_and_then_that_service_alon
     assert run(check=True) == 0
     move(service, registry, hub, moto)
     assert run(check=True) == 1
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = [text for text in capsys.readouterr().err.splitlines() if OF_CHANNEL not in text]
     assert re.fullmatch(
         rf"services\.{service}\.model\.source: has moved since 20[^ ]+ \([^ ]+ to [^ ]+\); "
         rf"run `python -m cli lock prod --update {service}`, which rolls out the new content",

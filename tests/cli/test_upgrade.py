@@ -31,9 +31,10 @@ def printed(capsys, *arguments):
 
 
 def test_services_pods_devices_cache_and_the_way_back_are_said(capsys, file):
-    stack = tree(qwen={"prefill": {}}, bert={"engine": {"image": "vllm/vllm-openai:v0.21.0"}}) | {"release": OLD}
+    bert = {"engine": {"image": "vllm/vllm-openai:v0.21.0"}}
+    stack = tree(qwen={"prefill": {}}, bert=bert, chat={}) | {"release": OLD}
     lines = printed(capsys, file(stack), "--to", NEW)
-    assert lines[0] == "2 of 2 services restart, all in one run (upgrades.atOnce limits them)"
+    assert lines[0] == "3 of 3 services restart, all in one run (upgrades.atOnce limits them)"
     assert lines[-1].startswith("way back: ")
     assert any(line.startswith(f"qwen: {OLD} → {NEW}, vLLM ") for line in lines)
     assert any("no replica stays ready · **unavailable for up to" in line for line in lines)

@@ -61,7 +61,7 @@ BREAKS = {
     "version": (
         lambda facts: replace(facts, bundles=Bundles({HTTPROUTES: "v1.2.1"})),
         "error",
-        f"{HTTPROUTES}: comes from Gateway API v1.2.1, but release llm-d-0.9 needs v1.3.0 or newer; ",
+        f"{HTTPROUTES}: comes from Gateway API v1.2.1, but release llm-d-0.10 needs v1.3.0 or newer; ",
     ),
     "metric": (
         lambda facts: replace(facts, metrics=OfferedMetrics(())),

@@ -18,6 +18,7 @@ from tests.support.stacks import tree
 DOUBTFUL = tree(qwen={"canary": {"weight": 0, "prefill": {}}}) | {
     "cluster": {"facts": {"type": "none"}, "name": "c"},
     "checks": {"advisories": "skip"},
+    "release": "llm-d-0.9",
 }
 """A stack of which each step has something to say."""
 UNCHECKED = "went unchecked: cluster.facts is none"

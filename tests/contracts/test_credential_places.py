@@ -88,7 +88,7 @@ def test_a_credential_in_the_input_of_lint(tmp_path, capsys):
     """See defects H13."""
     text = f"plugins: [{{type: queue-scorer, parameters: {{apiKeys: {RANDOM}, note: '{SETTING}'}}}}]\n"
     (tmp_path / "picker.yaml").write_text(text, encoding="utf-8")
-    lint.print_verdict(str(tmp_path / "picker.yaml"), "llm-d-0.9", None, ())
+    lint.print_verdict(str(tmp_path / "picker.yaml"), "llm-d-0.10", None, ())
     printed = capsys.readouterr()
     remedy = "remove it; the configuration is a ConfigMap"
     assert RANDOM not in printed.out + printed.err

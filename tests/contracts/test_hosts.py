@@ -41,19 +41,19 @@ REASONS = {
     METADATA: "`s3://` on AWS, if no file and no variable has an AWS identity: the machine's or the pod's is looked up",
 }
 """Reason why each server is asked, in the order of the page. A server that is not here fails the test."""
-COMPOSING = ("diagram", "fit", "render", "rights", "summarize")
+COMPOSING = ("diagram", "fit", "render", "rights", "summarize", "upgrade")
 OTHERS = {
     "affected": ["--since", "HEAD"],
     "comment": ["report.md", "--environment", "prod"],
     "explain": ["chosen"],
     "facts": [],
-    "lint": ["--release", "llm-d-0.9"],
+    "lint": ["--release", "llm-d-0.10"],
     "lock": ["all"],
     "reference": [],
     "schema": [],
 }
 """Arguments of further commands. `all` stands for the stack with all sources."""
-OPTIONS = {"rights": ["--for", "preview"], "summarize": ["--events", "events.json"]}
+OPTIONS = {"rights": ["--for", "preview"], "summarize": ["--events", "events.json"], "upgrade": ["--to", "gie-1.3"]}
 BY_HAND = {"down", "setup", "tools", "try", "up"}
 """Commands of `python -m local` that the page describes: they start programs of others."""
 

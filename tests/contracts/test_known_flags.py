@@ -77,7 +77,7 @@ def test_the_router_of_a_shipped_stack_knows_what_it_is_told(path):
     found = golden(path)
     is_picked = any(manifest["kind"] == "InferencePool" for manifest in found)
     assert (PICKER in {container["name"] for container in containers(found)}) == is_picked
-    assert [*unknown_to_router(found, stack.get("release", "llm-d-0.9"))] == []
+    assert [*unknown_to_router(found, stack.get("release", "llm-d-0.10"))] == []
 
 
 @pytest.mark.parametrize("release", channels())
@@ -94,4 +94,4 @@ def test_the_table_of_a_channel_has_flags_of_its_picker_and_sidecar_only(release
 def test_a_flag_that_the_router_does_not_know_is_noticed():
     container = {"name": PICKER, "args": ["--pool-name=a", "--pool-nmae=a"]}
     deployment = {"spec": {"template": {"spec": {"containers": [container]}}}}
-    assert [*unknown_to_router([deployment], "llm-d-0.9")] == ["pool-nmae"]
+    assert [*unknown_to_router([deployment], "llm-d-0.10")] == ["pool-nmae"]

@@ -70,7 +70,7 @@ TIME = "2026-11-22T05:00:00Z"
 SOURCE = "kit://registry.example/org/m:v1"
 GATEWAY = {"name": "gateway", "namespace": "gateways", "provider": "istio", "version": "1.31.2"}
 LOCKED: dict[str, Any] = {
-    "release": "llm-d-0.9",
+    "release": "llm-d-0.10",
     "namespace": "models",
     "gateway": GATEWAY,
     "services": {
@@ -211,7 +211,7 @@ KINDS = {
         ((*RENDER, "--platform", OTHER),),
         lambda: {STACK: as_file(PLATFORM)},
     ),
-    "picker": Kind(0.2, pickers, "picker.yaml", (("lint", "picker.yaml", "--release", "llm-d-0.9"),)),
+    "picker": Kind(0.2, pickers, "picker.yaml", (("lint", "picker.yaml", "--release", "llm-d-0.10"),)),
 }
 
 

@@ -297,7 +297,7 @@ DURATIONS = st.tuples(st.integers(0, 99_999), st.sampled_from(["ms", "s", "m", "
 
 @pytest.mark.parametrize(
     ("release", "shape"),
-    [*product(["llm-d-0.9"], ["one-pod", "spanning", "custom", "prefill"]), ("gie-1.3", "one-pod")],
+    [*product(["llm-d-0.10"], ["one-pod", "spanning", "custom", "prefill"]), ("gie-1.3", "one-pod")],
 )
 @settings(max_examples=share(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drain=DURATIONS)

@@ -107,8 +107,8 @@ def test_a_gateway_is_replaced_whole_and_arguments_merge_by_flag():
 
 def test_a_stack_of_a_base_and_a_few_keys_is_the_stack_of_both():
     assert (
-        load({"release": "llm-d-0.9", "extends": ["base.yaml"]}, (), [BASE]).finish()
-        == load({**BASE.tree, "release": "llm-d-0.9", "extends": ["base.yaml"]}).finish()
+        load({"release": "llm-d-0.10", "extends": ["base.yaml"]}, (), [BASE]).finish()
+        == load({**BASE.tree, "release": "llm-d-0.10", "extends": ["base.yaml"]}).finish()
     )
 
 

@@ -13,8 +13,8 @@ HIDDEN = "has an invisible character"
 @pytest.mark.parametrize(
     ("release", "what"),
     [
-        (" llm-d-0.9", BLANK),
-        ("llm-d-0.9 ", BLANK),
+        (" llm-d-0.10", BLANK),
+        ("llm-d-0.10 ", BLANK),
         ("llm-d\n0.10", CONTROL),
         ("llm-d\t0.10", CONTROL),
         ("", "is empty"),

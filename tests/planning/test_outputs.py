@@ -4,7 +4,7 @@ from planning import outputs
 from tests.support.stacks import PIN, plan, tree
 
 PRIMARY = {
-    "release": "llm-d-0.9",
+    "release": "llm-d-0.10",
     "pool": {"group": "inference.networking.k8s.io", "name": "qwen"},
     "objectives": [],
     "serviceHost": "qwen.models.svc.cluster.local:8000",
@@ -32,7 +32,7 @@ def test_the_outputs_are_the_contract():
     stack["gateway"] |= {"port": 443, "sectionName": "https"}
     assert outputs.of_stack(plan(stack), None) == {
         "contractVersion": 2,
-        "release": "llm-d-0.9",
+        "release": "llm-d-0.10",
         "factsDigest": None,
         "services": {
             "qwen": {

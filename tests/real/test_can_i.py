@@ -22,7 +22,7 @@ SERVICES = {
     # Several pickers that anybody may scrape.
     "several": {"endpointPicker": {"replicas": 2, "metricsAuth": False, "pod": {"annotations": WAITING}}},
 }
-SAME = {"llm-d-0.8": "llm-d-0.9", "gie-1.3": "llm-d-0.6"}
+SAME = {"llm-d-0.8": "llm-d-0.10", "llm-d-0.9": "llm-d-0.10", "gie-1.3": "llm-d-0.6", "gie-1.5": "llm-d-0.6"}
 """Channels whose identities may do what those of another channel may."""
 
 

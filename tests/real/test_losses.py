@@ -103,8 +103,8 @@ ROWS = {
         lambda a: split(a, release="llm-d-0.6"),
         "release",
         "services.bert",
-        "all of {a}/bert (2 pods with 2 devices): release llm-d-0.6 replaces all pods of release llm-d-0.9, which run "
-        "beside them meanwhile; keep release: llm-d-0.9",
+        "all of {a}/bert (2 pods with 2 devices): release llm-d-0.6 replaces all pods of release llm-d-0.10, which run "
+        "beside them meanwhile; keep release: llm-d-0.10",
     ),
 }
 

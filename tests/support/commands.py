@@ -1,8 +1,10 @@
 """Commands of `python -m cli` in this process, with mistakes as exceptions."""
 
 import argparse
+import os
 from types import ModuleType
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 
@@ -23,9 +25,10 @@ class Ended(NamedTuple):
 
 
 def ended(capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
-    """Run a command line as `python -m cli` does, and return its end."""
+    """Run a command line as `python -m cli` does, and return its end. Variables that it sets end with it."""
     try:
-        code = commands.main(arguments)
+        with mock.patch.dict(os.environ):
+            code = commands.main(arguments)
     except SystemExit as end:
         code = int(end.code or 0)
     return Ended(code, *capsys.readouterr())

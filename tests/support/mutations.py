@@ -62,7 +62,7 @@ VALUES: Sequence[Any] = (
         "a:b:c",
     ),
     *({}, [], [[]], [None], [{}], {"": ""}, {"type": "x"}, {"name": None}, _NESTED, [1] * 500, {"a": {"a": {"a": {}}}}),
-    *("llm-d-0.6", "llm-d-0.9", "nvidia", "istio", "qwen", "live", "file", "skip", "strict", "custom"),
+    *("llm-d-0.6", "llm-d-0.10", "nvidia", "istio", "qwen", "live", "file", "skip", "strict", "custom"),
 )
 """Values that take the place of others."""
 SNIPPETS = (

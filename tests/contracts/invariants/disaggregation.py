@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.contracts.invariants.facts import POOL_GROUP, SIDECAR_IMAGE
+from tests.contracts.invariants.facts import POOL_GROUP, SIDECAR_IMAGES
 from tests.contracts.invariants.world import World, field, named, reference, same, subject, traces
 
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -25,7 +25,7 @@ def the_sidecar_leads_from_the_services_port_to_the_engine(world: World) -> Iter
             numbers = zip(pods.role.names("http"), pods.role.pool_ports, strict=True)
             ports = [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in numbers]
             yield from same("sidecar ports", sidecar["ports"], ports)
-            expected = variant.say("sidecar", "image", default=SIDECAR_IMAGE)
+            expected = variant.say("sidecar", "image", default=SIDECAR_IMAGES[variant.release])
             yield from same("sidecar image", sidecar["image"], expected)
             yield from same("sidecar arguments", sorted(sidecar["args"]), sorted(_arguments(world)))
             asked = {"httpGet": {"path": "/health", "port": variant.port}}

@@ -1,13 +1,14 @@
 """Pods as the scheduler and the kubelet see them: identity, security, nodes and devices."""
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from tests.contracts.invariants import identity
-from tests.contracts.invariants.facts import DROPPED, SEALED, amount
+from tests.contracts.invariants.facts import DROPPED, GI, SEALED, amount
 from tests.contracts.invariants.variants import Role
-from tests.contracts.invariants.world import World, same
+from tests.contracts.invariants.world import Pods, World, same
 
 PASSED = ("nodeSelector", "schedulerName", "runtimeClassName", "priorityClassName", "imagePullSecrets")
 """Fields of a pod that stand as its user wrote them."""
@@ -132,9 +133,18 @@ def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Ite
 
 def shared_memory_is_sized_by_devices(world: World) -> Iterator[str]:
     for pods in world.pods:
-        size = f"{8 * pods.role.devices}Gi" if pods.role.devices else "1Gi"
+        size = f"{8 * pods.role.devices + _offloaded(world, pods)}Gi" if pods.role.devices else "1Gi"
         empty_dir = {"medium": "Memory", "sizeLimit": pods.role.say("pod", "sharedMemory", default=size)}
         yield from same(f"{pods.name} shared memory", pods.volumes["shared-memory"], {"emptyDir": empty_dir})
+
+
+def _offloaded(world: World, pods: Pods) -> int:
+    """Return the gibibytes of the KV cache that vLLM 0.27 and newer offload to shared memory."""
+    image = pods.engine["image"]
+    match = re.search(r":v0\.(\d+)\.", image)
+    if match is None or int(match[1]) < 27:
+        return 0
+    return amount(world.variant.say("kvCache", "cpuOffload", default="0Gi")) // GI
 
 
 def steps_are_the_users(world: World) -> Iterator[str]:

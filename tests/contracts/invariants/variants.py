@@ -152,7 +152,7 @@ class Variant:
 
     @cached_property
     def release(self) -> str:
-        return self.say("release", default=self.stack.get("release", "llm-d-0.9"))
+        return self.say("release", default=self.stack.get("release", "llm-d-0.10"))
 
     @cached_property
     def labels(self) -> dict[str, str]:

@@ -26,7 +26,7 @@ def warned(stack):
 
 OLDER = {"httproutes.gateway.networking.k8s.io": "v1.2.1", "inferencepools.inference.networking.k8s.io": "v1.0.0"}
 NEEDED = (
-    "httproutes.gateway.networking.k8s.io: comes from Gateway API v1.2.1, but release llm-d-0.9 needs v1.3.0 or newer"
+    "httproutes.gateway.networking.k8s.io: comes from Gateway API v1.2.1, but release llm-d-0.10 needs v1.3.0 or newer"
 )
 
 
@@ -46,7 +46,7 @@ def test_a15_a_definition_without_a_number_goes_unchecked_and_is_named():
     found = bundles(plan(tree()), live({"httproutes.gateway.networking.k8s.io": "monthly-2026.01"}), "strict")
     (line,) = lines(found, "warning")
     assert line == (
-        "httproutes.gateway.networking.k8s.io: whether it is new enough for release llm-d-0.9 went unchecked: "
+        "httproutes.gateway.networking.k8s.io: whether it is new enough for release llm-d-0.10 went unchecked: "
         "its version is no number (monthly-2026.01)"
     )
     assert lines(found, "error") == []
@@ -70,7 +70,7 @@ def test_a_pool_with_several_ports_needs_a_newer_definition():
 
 def test_a15_an_implementation_that_is_too_old_is_refused():
     (line,) = refused(istio({"version": "1.27.3"}, tree()))
-    assert line == ("gateway.version: is too old for release llm-d-0.9 (1.27.3); upgrade Istio to 1.28.1 or newer")
+    assert line == ("gateway.version: is too old for release llm-d-0.10 (1.27.3); upgrade Istio to 1.28.1 or newer")
     assert plan(istio({"version": "1.27.3"}, tree(qwen={"route": {"gateway": {**BODY, "version": "1.28.1"}}})))
 
 

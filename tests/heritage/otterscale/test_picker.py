@@ -175,14 +175,14 @@ def test_e6_the_lines_differ_where_theirs_were_one():
         for release in channels()
     }
     assert handlers["llm-d-0.6"] == {"pd-profile-handler"}
-    assert handlers["llm-d-0.8"] == handlers["llm-d-0.9"] == {"disagg-profile-handler"}
+    assert handlers["llm-d-0.8"] == handlers["llm-d-0.9"] == handlers["llm-d-0.10"] == {"disagg-profile-handler"}
     assert "prepareDataPlugins" in channel("llm-d-0.6").picker.config.gates
     assert "prepareDataPlugins" not in channel("llm-d-0.8").picker.config.gates
 
 
 def test_e6_an_image_of_another_line_is_refused_and_one_of_the_own_line_is_not():
     image = "ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0"
-    (message,) = told(channelled("llm-d-0.9", qwen=picking(image=image)))
+    (message,) = told(channelled("llm-d-0.10", qwen=picking(image=image)))
     assert message.startswith("services.qwen.endpointPicker.image: belongs to another release line")
     assert picker(rendered(channelled("llm-d-0.6", qwen=picking(image=image))))["image"] == image
 
@@ -202,7 +202,9 @@ def containers_that_trace(release, more):
 
 
 @pytest.mark.parametrize("part", ["picker", "sidecar"])
-@pytest.mark.parametrize(("release", "unasked"), [("llm-d-0.6", "0"), ("llm-d-0.8", None), ("llm-d-0.9", None)])
+@pytest.mark.parametrize(
+    ("release", "unasked"), [("llm-d-0.6", "0"), ("llm-d-0.8", None), ("llm-d-0.9", None), ("llm-d-0.10", None)]
+)
 def test_e7_no_trace_is_begun_that_nobody_asked_for(part, release, unasked):
     """That line initialises tracing before it reads a flag, so its share is 0; the others obey their flag."""
     assert values(containers_that_trace(release, {})[part]).get(SAMPLER) == unasked

@@ -184,12 +184,13 @@ def test_s10_a_channel_is_pinned(release):
 
 
 def test_s10_digests_that_the_channel_knows_reach_the_pods():
-    facts = channel("llm-d-0.9").images
+    facts = channel("llm-d-0.10").images
     assert "@sha256:" in facts.engine["nvidia"].ref
     assert engine(pod({}))["image"] == facts.engine["nvidia"].ref
     assert engine(pod({"accelerator": "amd"}))["image"] == facts.engine["amd"].ref
+    facts = channel("llm-d-0.9").images
     assert "@sha256:" in facts.picker.ref
-    assert picker(rendered(tree()))["image"] == facts.picker.ref
+    assert picker(rendered(tree() | {"release": "llm-d-0.9"}))["image"] == facts.picker.ref
 
 
 def test_s10_a_users_digest_is_kept_and_an_image_without_tag_or_digest_refused():

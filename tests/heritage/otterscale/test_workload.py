@@ -116,7 +116,7 @@ def test_w4_a_claim_is_mounted_and_nothing_is_fetched():
 
 @every_stack
 def test_w5_pods_and_selectors_know_no_version_release_or_hash_of_ours(stack):
-    release = stack.get("release", "llm-d-0.9")
+    release = stack.get("release", "llm-d-0.10")
     for manifest in rendered(stack):
         assert "app.kubernetes.io/version" not in json.dumps(manifest)
     for template in templates(rendered(stack)):

@@ -39,7 +39,7 @@ def test_another_configuration_is_another_pod(release):
 def test_the_api_version_follows_from_the_line(release):
     """See upstream configuration-2."""
     written = find(rendered(stack(release)), "ConfigMap", "qwen-epp")["data"]["config.yaml"]
-    expected = {"llm-d-0.8": "llm-d.ai/v1alpha1", "llm-d-0.9": "llm-d.ai/v1alpha1"}
+    expected = dict.fromkeys(("llm-d-0.8", "llm-d-0.9", "llm-d-0.10"), "llm-d.ai/v1alpha1")
     version = expected.get(release, "inference.networking.x-k8s.io/v1alpha1")
     assert yaml.safe_load(written)["apiVersion"] == version
     other = configured(release=release, apiVersion="llm-d.ai/v1", kind="EndpointPickerConfig")
@@ -54,13 +54,13 @@ def test_the_api_version_follows_from_the_line(release):
 def test_a_gate_that_is_gone_is_refused(gate):
     """See upstream configuration-3."""
     (message,) = told(configured(featureGates=[gate]))
-    assert f"is no feature gate of llm-d-0.9 ({gate})" in message
+    assert f"is no feature gate of llm-d-0.10 ({gate})" in message
 
 
 @pytest.mark.parametrize(
     ("section", "at"),
     [
-        ({"dataLayer": {"discovery": {"endpoints": {"pluginRef": "x"}}}}, "dataLayer.discovery.endpoints"),
+        ({"dataLayer": {"discovery": {"peers": {"pluginRef": "x"}}}}, "dataLayer.discovery.peers"),
         ({"dataLayer": {"crossReplica": {"syncInterval": "1s"}}}, "dataLayer.crossReplica"),
         ({"data": {"sources": []}}, "data"),
         (
@@ -85,7 +85,7 @@ def test_a_key_of_another_api_is_refused(section, at):
 def test_a_deprecated_key_is_told(section, instead):
     """The line still reads it. See upstream configuration-5."""
     (name,) = section
-    (found,) = warnings(configured(**section))
+    (found,) = warnings(configured(release="llm-d-0.9", **section))
     assert found.startswith(f"endpointPicker.config.{name}: is deprecated ({name}); write {instead}")
     assert warnings(configured()) == []
 
@@ -135,7 +135,7 @@ def test_an_alpha_plugin_brings_its_flag():
 def test_a_plugin_that_is_not_registered_is_refused(name):
     """See upstream configuration-10."""
     messages = told(configured({"type": name}, profile=[name]))
-    assert any(f"plugins[2].type: is not in llm-d-0.9 ({name})" in message for message in messages)
+    assert any(f"plugins[2].type: is not in llm-d-0.10 ({name})" in message for message in messages)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_plugin_that_is_not_registered_is_refused(name):
 )
 def test_a_deprecated_plugin_is_told(plugin, profile, instead):
     """The line still has it. See upstream configuration-11."""
-    requested = configured(plugin, profile=[plugin["type"]] if profile else [])
+    requested = configured(plugin, release="llm-d-0.9", profile=[plugin["type"]] if profile else [])
     table = channel("llm-d-0.9").picker.plugins.table
     assert {name for name, entry in table.items() if entry.deprecated is not None} == DEPRECATED
     (found,) = warnings(requested)
@@ -178,7 +178,7 @@ def test_a_tokenizer_that_nobody_serves_is_refused(release, name):
     assert message.endswith("plugins[2].parameters.udsTokenizerConfig.socketFile: cannot be used; remove it")
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.6", "llm-d-0.8", "llm-d-0.9"])
+@pytest.mark.parametrize("release", ["llm-d-0.6", "llm-d-0.8", "llm-d-0.9", "llm-d-0.10"])
 def test_the_handler_of_several_ports_is_refused(release):
     """See upstream configuration-13."""
     (message,) = told(configured({"type": "data-parallel-profile-handler"}, release=release))
@@ -221,4 +221,4 @@ def test_a_decider_stands_where_its_handler_finds_it():
     (message,) = told(ordered("llm-d-0.8", plugins))
     assert "names a plugin that is declared later (always-disagg-pd-decider)" in message
     assert rendered(ordered("llm-d-0.8", [plugins[1], plugins[0], *plugins[2:]]))
-    assert rendered(ordered("llm-d-0.9", plugins))
+    assert rendered(ordered("llm-d-0.10", plugins))

@@ -90,7 +90,7 @@ def test_prefill_is_found_and_keeps_its_connections(release):
     assert int(values(prefill)["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"]) > 90
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9"])
+@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9", "llm-d-0.10"])
 def test_engines_publish_under_their_own_address(release):
     """See upstream engine-5."""
     decode = engine(
@@ -124,7 +124,7 @@ def test_ranks_of_an_engine_share_memory(everything):
 def test_an_engine_drains_before_it_is_killed(release):
     """No role goes faster, prefill's included: its cache may be on its way to a decode pod. See upstream engine-8."""
     service = {"prefill": {}} if release in DISAGGREGATED else {}
-    knows = "--shutdown-timeout" if release in {"llm-d-0.8", "llm-d-0.9"} else None
+    knows = "--shutdown-timeout" if release in {"gie-1.5", "llm-d-0.8", "llm-d-0.9", "llm-d-0.10"} else None
     for template in serving(rendered(stack(release, **service, drainTimeout="80s"))):
         container, grace = engine(template), template["spec"]["terminationGracePeriodSeconds"]
         sleeps = container["lifecycle"]["preStop"]["sleep"]["seconds"]

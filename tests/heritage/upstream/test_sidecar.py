@@ -34,6 +34,7 @@ def test_the_sidecar_has_no_flag_that_its_line_has_not(release):
         "llm-d-0.6": older | {"--inference-pool-namespace", "--inference-pool-name"},
         "llm-d-0.8": newer | {"--vllm-port"},
         "llm-d-0.9": newer | {"--model-server-port"},
+        "llm-d-0.10": newer | {"--model-server-port"},
     }
     common = {"--port", "--secure-proxy", "--enable-ssrf-protection", "--pool-group"}
     assert found == common | expected[release]

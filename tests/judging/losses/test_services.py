@@ -34,7 +34,7 @@ def namespace(name):
     return RecordedObject(f"Namespace {name}", identity, ("", "Namespace", "", name), "1")
 
 
-def state(*objects, release="llm-d-0.9"):
+def state(*objects, release="llm-d-0.10"):
     """Return the state of a stack whose services have their names as keys."""
     names = {
         WorkloadName(item.place[2], item.place[1], item.place[3]): ServiceRecord(
@@ -49,7 +49,7 @@ def state(*objects, release="llm-d-0.9"):
 QWEN = (recorded("Deployment", "models", "qwen-decode", workload("qwen")), recorded("Service", "models", "qwen"))
 
 
-def service(key="qwen", at="models", name=None, release="llm-d-0.9"):
+def service(key="qwen", at="models", name=None, release="llm-d-0.10"):
     return PlannedService(key, release, ServiceName(at, name or key), Path("services", key))
 
 
@@ -97,7 +97,7 @@ def test_pods_that_others_replace_behind_the_same_service_are_lost_to_another_re
     assert lost(state(*QWEN), [front], service()) == []
     (loss,) = lost(state(*QWEN), [front], service(release="llm-d-0.8"))
     assert loss.cause is Cause.RELEASE
-    assert "release llm-d-0.8 replaces all pods of release llm-d-0.9" in str(loss.problem)
+    assert "release llm-d-0.8 replaces all pods of release llm-d-0.10" in str(loss.problem)
     canary = recorded("Deployment", "models", "qwen-new-decode", workload("qwen"))
     assert lost(state(deployment, canary, front), [canary, front], service(release="llm-d-0.8")) == []
 

@@ -11,7 +11,7 @@ BUILT = b"\x7fELF mod\tgithub.com/llm-d/llm-d-router\tv%s\th1:a="
 
 @pytest.mark.parametrize(
     ("version", "release"),
-    [("0.10.2", "llm-d-0.9"), ("0.9.0", "llm-d-0.8"), ("0.8.0", None), (None, None)],
+    [("0.11.0", "llm-d-0.10"), ("0.10.2", "llm-d-0.9"), ("0.9.0", "llm-d-0.8"), ("0.8.0", None), (None, None)],
 )
 def test_the_release_follows_from_the_version_in_the_program(version, release, tmp_path, monkeypatch):
     content = b"no version" if version is None else BUILT % version.encode()

@@ -8,7 +8,7 @@ from planning.releases import channel
 POOL = "--pool-name=qwen"
 
 
-def judged(*arguments, release="llm-d-0.9"):
+def judged(*arguments, release="llm-d-0.10"):
     return [str(problem) for problem in command_line.read(arguments, channel(release)).problems]
 
 

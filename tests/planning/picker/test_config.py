@@ -116,6 +116,6 @@ def asking(url):
     ],
 )
 def test_a_configuration_asks_the_service_whose_address_it_holds(written, asks):
-    release = channel("llm-d-0.9")
+    release = channel("llm-d-0.10")
     spec = service(endpointPicker=written)
     assert build(spec, names("models", "qwen"), release, kv_cache.plan(spec, release)).asks_service is asks

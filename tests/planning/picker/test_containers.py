@@ -7,7 +7,7 @@ from tests.support.stacks import find, rendered, tree
 RENDER = {"image": "registry.example/render:v1"}
 
 
-def stack(release="llm-d-0.9", service=None, **picker):
+def stack(release="llm-d-0.10", service=None, **picker):
     return tree(qwen={"endpointPicker": picker, **(service or {})}) | {"release": release}
 
 
@@ -36,7 +36,7 @@ def test_containers_merge_by_name_whatever_they_are_called():
     assert (manifest["name"], manifest["image"], manifest["args"]) == ("gateway", RENDER["image"], ["org/m"])
 
 
-@pytest.mark.parametrize(("release", "tag"), [("llm-d-0.9", "0.9.0"), ("llm-d-0.8", "v0.8.0")])
+@pytest.mark.parametrize(("release", "tag"), [("llm-d-0.10", "0.9.0"), ("llm-d-0.9", "0.9.0"), ("llm-d-0.8", "v0.8.0")])
 def test_a_predictor_beside_the_picker_has_the_images_of_its_release(release, tag):
     picker = {"preset": "predicted-latency", "latencyPredictor": {"deploy": {}}}
     pod = find(rendered(stack(release, **picker)), "Deployment", "qwen-epp")["spec"]["template"]["spec"]

@@ -6,7 +6,7 @@ from cli import lint
 from planning.releases import channel
 
 
-def judged(plugins, release="llm-d-0.9", **keys):
+def judged(plugins, release="llm-d-0.10", **keys):
     """Return the findings in a configuration alone, without those that only cannot be meant."""
     text = yaml.safe_dump({"plugins": plugins, **keys})
     return [str(finding.problem) for finding in lint.judge(text, channel(release)).findings if finding.reason is None]

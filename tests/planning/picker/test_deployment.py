@@ -57,15 +57,15 @@ PODS_AND_POOLS = [
 ]
 
 
-def stack(release="llm-d-0.9", service=None, **picker):
+def stack(release="llm-d-0.10", service=None, **picker):
     return tree(qwen={"endpointPicker": picker, **(service or {})}) | {"release": release}
 
 
-def everything(release="llm-d-0.9", **picker):
+def everything(release="llm-d-0.10", **picker):
     return rendered(stack(release, **picker))
 
 
-def deployment(release="llm-d-0.9", **picker):
+def deployment(release="llm-d-0.10", **picker):
     return find(everything(release, **picker), "Deployment", "qwen-epp")
 
 
@@ -112,7 +112,7 @@ def test_one_picker_elects_nobody_and_is_waited_for_like_any_deployment():
 @pytest.mark.parametrize(
     ("release", "group", "lease"),
     [
-        ("llm-d-0.9", "llm-d.ai", "epp-models-qwen.llm-d.ai"),
+        ("llm-d-0.10", "llm-d.ai", "epp-models-qwen.llm-d.ai"),
         ("llm-d-0.8", "llm-d.ai", "epp-models-qwen.llm-d.ai"),
         (
             "llm-d-0.6",
@@ -442,14 +442,14 @@ REQUESTS = ["inferenceobjectives", "inferencemodelrewrites"]
 LEGACY = "inference.networking.x-k8s.io"
 
 
-def picker(release="llm-d-0.9", **service):
+def picker(release="llm-d-0.10", **service):
     """Return the rendered object of a picker's Deployment."""
     stack = tree(qwen=service) | {"release": release}
     (deployment,) = [item for item in objects(render(plan(stack))) if item.id.part is parts.PICKER]
     return deployment
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9"])
+@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9", "llm-d-0.10"])
 def test_a_picker_may_watch_requests_in_the_group_that_the_cluster_serves(release):
     """A picker watches the older group where a cluster serves no other. See defects A6."""
     rules = find(rendered(tree() | {"release": release}), "Role", "qwen-epp")["rules"]

@@ -24,16 +24,18 @@ PRODUCER = single(
 )
 
 
-def events(config):
+def events(config, release="llm-d-0.10"):
     """Return what the engine is told about publishing its cache."""
     service = {"endpointPicker": {"preset": "custom", "config": config}}
-    (template,) = model_servers(rendered(tree(qwen=service)))
+    (template,) = model_servers(rendered(tree(qwen=service) | {"release": release}))
     return flag(engine(template), "--kv-events-config")
 
 
-@pytest.mark.parametrize("config", [SCORER, PRODUCER], ids=["scorer", "producer"])
-def test_a_custom_plugin_that_reads_kv_events_makes_the_engine_publish_them(config):
-    assert '"enable_kv_cache_events":true' in events(config)
+@pytest.mark.parametrize(
+    ("config", "release"), [(SCORER, "llm-d-0.9"), (PRODUCER, "llm-d-0.10")], ids=["scorer", "producer"]
+)
+def test_a_custom_plugin_that_reads_kv_events_makes_the_engine_publish_them(config, release):
+    assert '"enable_kv_cache_events":true' in events(config, release)
 
 
 def test_a_custom_configuration_without_such_a_plugin_has_an_engine_that_publishes_nothing():

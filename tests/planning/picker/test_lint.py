@@ -71,7 +71,7 @@ def test_a_sound_configuration_has_no_problems():
         ),
         (
             single(featureGates=["flowControll"]),
-            "featureGates[0]: is no feature gate of llm-d-0.9 (flowControll); did you mean flowControl?",
+            "featureGates[0]: is no feature gate of llm-d-0.10 (flowControll); did you mean flowControl?",
         ),
         (
             single(requestHandler={"parsers": [{"pluginRef": "queue-scorer"}]}),
@@ -260,7 +260,7 @@ JSON = st.recursive(
 @settings(deadline=None)
 @given(
     written=st.dictionaries(
-        st.sampled_from([*channel("llm-d-0.9").picker.config.shape, "parser", "data", "kind"]), JSON, max_size=4
+        st.sampled_from([*channel("llm-d-0.10").picker.config.shape, "parser", "data", "kind"]), JSON, max_size=4
     ),
     release=st.sampled_from(channels()),
     is_apart=st.booleans(),
@@ -287,7 +287,7 @@ def test_a_handler_that_sends_requests_to_another_port_is_refused_and_one_that_d
 PRODUCER = "approx-prefix-cache-producer"
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9"])
+@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9", "llm-d-0.10"])
 def test_a_producer_in_a_profile_is_passed_over_and_told(release):
     """See defects S3."""
     written = single({"type": PRODUCER}, profile=[{"pluginRef": PRODUCER}])
@@ -306,7 +306,7 @@ def test_a_producer_in_a_profile_is_passed_over_and_told(release):
 def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
     by_label = {"type": "by-label", "parameters": {"label": "tier", "allowsNoLabel": True}}
     written = single(by_label, profile=[{"pluginRef": "by-label"}])
-    (line,) = warned(endpointPicker={"preset": "custom", "config": written})
+    (line,) = warned("llm-d-0.9", endpointPicker={"preset": "custom", "config": written})
     assert line.startswith(
         "services.qwen.endpointPicker.config.plugins[2].type: is deprecated (by-label); "
         "write {type: label-selector-filter, parameters: {matchExpressions: "
@@ -316,7 +316,7 @@ def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
 
 def test_a_deprecated_section_is_told():
     written = single(saturationDetector={"pluginRef": "utilization-detector"})
-    (line,) = warned(endpointPicker={"preset": "custom", "config": written})
+    (line,) = warned("llm-d-0.9", endpointPicker={"preset": "custom", "config": written})
     assert line.startswith(
         "services.qwen.endpointPicker.config.saturationDetector: is deprecated (saturationDetector); "
         "write flowControl: {saturationDetector: {pluginRef: DETECTOR}}, because llm-d-router v0.11 removes it"

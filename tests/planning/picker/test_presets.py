@@ -143,7 +143,7 @@ def test_a_preset_that_a_release_lacks_is_none_and_is_not_built():
     assert picker_config.build(spec, names("models", "qwen"), release, kv_cache.plan(spec, release)) is None
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9"])
+@pytest.mark.parametrize("release", ["llm-d-0.8", "llm-d-0.9", "llm-d-0.10"])
 def test_a_scorer_beside_a_precise_cache_reads_the_precise_cache(release):
     """See defects R7."""
     picker = {"preset": "precise-prefix-cache", "scorerWeights": {"no-hit-lru-scorer": 2}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planning.releases import channel, channels
+from planning.releases import channel, offered_channels
 from tests.support.stacks import tree
 from tests.support.stacks.picker_configs import planned, said
 from tests.support.stacks.shapes import told
@@ -23,7 +23,7 @@ def test_no_flag_can_be_written_over(argument):
     assert line.startswith(f"flags.{name}: is decided by this program ({name}); remove it")
 
 
-@pytest.mark.parametrize("release", channels())
+@pytest.mark.parametrize("release", offered_channels())
 def test_a_rejected_flag_says_why(release):
     for name, reason in channel(release).picker.flags.rejected.items():
         assert said(release, endpointPicker={"flags": {name: "1"}}) == [
@@ -57,7 +57,7 @@ REASON = "one pod serves, and any is the right one"
 CERTIFICATE = {"type": "certificate", "secret": "picker"}
 
 
-def stack(release="llm-d-0.9", service=None, **picker):
+def stack(release="llm-d-0.10", service=None, **picker):
     return tree(qwen={"endpointPicker": picker, **(service or {})}) | {"release": release}
 
 

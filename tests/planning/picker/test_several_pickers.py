@@ -21,7 +21,7 @@ PRECISE = {"preset": "precise-prefix-cache"}
 ACTIVE = {**PRECISE, "replicas": 2, "replication": "active-active"}
 
 
-def stack(release="llm-d-0.9", service=None, **picker):
+def stack(release="llm-d-0.10", service=None, **picker):
     return tree(qwen={"endpointPicker": picker, **(service or {})}) | {"release": release}
 
 
@@ -74,7 +74,7 @@ def test_a_release_says_whether_its_pickers_may_be_all_at_work(release):
     supported = channel(release).picker.active_active is not None
     messages = told(stack(release, replicas=2, replication="active-active"))
     assert any("is not supported by the pickers" in line for line in messages) is not supported
-    assert supported is (release in {"llm-d-0.8", "llm-d-0.9"})
+    assert supported is (release in {"llm-d-0.8", "llm-d-0.9", "llm-d-0.10"})
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def plan_of_replication(picker):
     return [*several_pickers.judge_updates(Path("endpointPicker"), contexts.primary("qwen"))]
 
 
-def everything(release="llm-d-0.9", **picker):
+def everything(release="llm-d-0.10", **picker):
     return rendered(stack(release, **picker))
 
 

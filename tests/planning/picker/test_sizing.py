@@ -5,7 +5,7 @@ import pytest
 from tests.support.stacks import find, rendered, tree
 
 
-def stack(release="llm-d-0.9", service=None, **picker):
+def stack(release="llm-d-0.10", service=None, **picker):
     return tree(qwen={"endpointPicker": picker, **(service or {})}) | {"release": release}
 
 

@@ -8,7 +8,7 @@ from planning.releases import channel
 from tests.support.stacks.picker_configs import config, custom, said, single, warned
 
 
-def judged(plugins, release="llm-d-0.9", **keys):
+def judged(plugins, release="llm-d-0.10", **keys):
     """Return the findings in a configuration alone, without those that only cannot be meant."""
     text = yaml.safe_dump({"plugins": plugins, **keys})
     return [str(finding.problem) for finding in lint.judge(text, channel(release)).findings if finding.reason is None]
@@ -55,7 +55,7 @@ TWO_WATCHES = [PODS, PODS | {"name": "again"}]
             ),
         ),
         (
-            [{"type": "queue-scorer"}],
+            [{"type": "random-picker"}],
             {"dataLayer": {"injectDefaults": False}},
             ("dataLayer.sources: is missing, and injectDefaults is false; add a data source, or remove injectDefaults"),
         ),
@@ -75,7 +75,7 @@ TWO_WATCHES = [PODS, PODS | {"name": "again"}]
         (
             [{"type": "queue-scorer"}],
             {"apiVersion": "llm-d.ai/v1"},
-            "apiVersion: is not read by llm-d-router v0.10 of llm-d-0.9 (llm-d.ai/v1); write llm-d.ai/v1alpha1",
+            "apiVersion: is not read by llm-d-router v0.11 of llm-d-0.10 (llm-d.ai/v1); write llm-d.ai/v1alpha1",
         ),
         (
             [{"type": "max-score-picker"}, {"type": "random-picker"}],
@@ -136,7 +136,7 @@ def test_what_presets_and_weights_make_is_judged_by_the_same_linter():
 
 
 def test_every_plugin_of_the_two_releases_names_its_source():
-    for release in ("llm-d-0.8", "llm-d-0.9"):
+    for release in ("llm-d-0.8", "llm-d-0.9", "llm-d-0.10"):
         table = channel(release).picker.plugins.table
         assert [name for name, plugin in table.items() if not plugin.source or plugin.parameters is None] == []
         assert "'any'" not in str([plugin.parameters for plugin in table.values()])

@@ -9,7 +9,7 @@ from planning.picker import config, yaml_reader
 from planning.releases import channel
 from tests.support.examples import share
 
-FACTS = channel("llm-d-0.9").picker
+FACTS = channel("llm-d-0.10").picker
 AMBIGUOUS = [
     *("y", "Y", "n", "N", "yes", "no", "on", "off", "On", "OFF", "true", "FALSE", "null", "~", "", "Null"),
     *("1", "-1", "+1", "012", "0o17", "0O17", "0x1f", "0X1F", "0b11", "0B11", "1_000", "1__0", "1e3", "1E5", "12e03"),
@@ -92,9 +92,9 @@ def test_a_key_that_is_merged_and_written_is_refused():
 
 def test_a_fraction_of_json_is_no_whole_number():
     text = '{"plugins": [{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 2.0}}]}'
-    (finding,) = lint.judge(text, channel("llm-d-0.9")).findings
+    (finding,) = lint.judge(text, channel("llm-d-0.10")).findings
     assert "is not a whole number" in str(finding.problem)
-    assert lint.judge(text.replace("2.0", "2"), channel("llm-d-0.9")).findings == ()
+    assert lint.judge(text.replace("2.0", "2"), channel("llm-d-0.10")).findings == ()
 
 
 @pytest.mark.parametrize("text", ["%YAML 1.2\n---\na: 1\n", '{"a": 1} x', "{a: 1}"])

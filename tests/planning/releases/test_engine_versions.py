@@ -5,7 +5,7 @@ import pytest
 from planning.releases import channel
 from planning.releases.engine_versions import EngineVersion, of_image, versions_with
 
-RELEASE = channel("llm-d-0.9")
+RELEASE = channel("llm-d-0.10")
 
 
 @pytest.mark.parametrize(("tag", "closest"), [("v0.6.0", "0.8.5"), ("v99.0.0", None)])
@@ -19,7 +19,7 @@ def test_a_version_outside_the_table_gets_the_flags_of_the_closest(tag, closest)
     "name", ["vllm/vllm-openai:nightly", "vllm/vllm-openai:v0.22.0rc1", "ghcr.io/llm-d/llm-d-cuda:v9"]
 )
 def test_an_image_without_a_known_version_is_taken_for_the_channels(name):
-    assert of_image(name, "nvidia", RELEASE) == EngineVersion("0.21.0", is_known=False)
+    assert of_image(name, "nvidia", RELEASE) == EngineVersion("0.30.0", is_known=False)
     assert of_image(name, "nvidia", channel("gie-1.3")) == EngineVersion("0.15.1", is_known=False)
 
 

@@ -12,12 +12,17 @@ from planning.picker import value_shapes
 from planning.releases import (
     DEFAULT_PRESET,
     Release,
+    Retirement,
     channel,
     channels,
+    count_of_earlier,
+    count_of_stated,
+    departures,
     other_line,
+    repository_and_tag,
     unproven,
 )
-from tests.support.stacks import find, rendered, tree
+from tests.support.stacks import find, plan, rendered, tree
 
 DEFAULT = Stack.model_fields["release"].default
 GROUPS = {
@@ -70,6 +75,59 @@ def test_the_default_channel_leaves_nothing_unproven():
 def test_what_nobody_proved_is_named():
     release = proven("picker.presets.precise-prefix-cache", "none")
     assert [at for at, _ in unproven(release, ())] == ["picker.presets.precise-prefix-cache"]
+
+
+def test_a_picker_that_was_not_run_is_told_once_with_what_is_known_instead():
+    release = channel(DEFAULT)
+    commit = release.line.built
+    earlier = [at for at, entry in release.entries if commit.short in entry.source]
+    assert count_of_earlier(release) == len(earlier) > 15
+    assert {"picker.config", "picker.flags", "picker.plugins", "sidecar"} <= {*earlier}
+    assert count_of_stated(release, ["nvidia"]) == 3
+    assert count_of_stated(release, ["nvidia", "cpu"]) == 4
+    found = [str(problem) for problem in plan(tree()).warnings]
+    assert found == [
+        (
+            "release llm-d-0.10: the picker v0.11.0 was not run here: "
+            f"{len(earlier)} facts were read in source of 2026-08-22, 3 are stated by public texts"
+        )
+    ]
+    assert [
+        str(problem) for problem in plan(tree() | {"release": "llm-d-0.9"}).warnings if "not run" in problem.what
+    ] == []
+
+
+def test_only_a_channel_that_was_not_run_has_facts_that_are_stated(release):
+    proofs = {entry.proof for _, entry in release.entries if not isinstance(entry, Retirement)}
+    assert ("stated" in proofs) == (release.line.built is not None)
+
+
+COMPONENTS = {
+    "llm-d-0.10": ("v0.11.0", "v0.11.0", "v0.30.0", "v1.5.0", "0.9.0"),
+    "llm-d-0.9": ("v0.10.0", "v0.10.0", "v0.26.0", "v1.5.0", "0.9.0"),
+    "llm-d-0.8": ("v0.9.0", "v0.9.0", "v0.23.0", "v1.5.0", "v0.8.0"),
+    "gie-1.5": ("v1.5.0", None, "v0.18.1", "v1.5.0", None),
+    "gie-1.3": ("v1.3.0", None, "v0.15.1", "v1.3.0", None),
+}
+"""Versions by channel: picker, sidecar, vLLM, CRDs of the inference extension, and latency predictor.
+
+Sources: the component summaries of llm-d v0.8.1 and v0.9.0 (github.com/llm-d/llm-d/releases), that of v0.10.0 as public
+texts quote it (the predictor is that of v0.9.0), and the charts and manifests of the inference extension.
+"""
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_a_channel_has_the_components_of_its_release(name):
+    release = channel(name)
+    images = release.images
+    predictor = release.picker.latency_predictor
+    servers = predictor and predictor.servers
+    refs = [images.picker, images.sidecar, images.engine["nvidia"], servers and servers.training]
+    tags = [ref and repository_and_tag(ref.ref)[1] for ref in refs]
+    picker, sidecar, engine, definitions, trained = COMPONENTS[name]
+    assert tags == [picker, sidecar, engine, trained]
+    needed = [release.requirements.inference_pool.version, release.requirements.pool_ports.version]
+    assert all(departures.order(version) <= departures.order(definitions) for version in needed)
 
 
 def test_an_unproven_engine_matters_only_where_its_vendor_is_used():
@@ -255,8 +313,8 @@ def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):
 
 
 def test_every_entry_of_a_channel_has_a_source_and_the_default_channel_a_proof():
-    assert channels() == ("gie-1.3", "llm-d-0.6", "llm-d-0.8", "llm-d-0.9")
-    facts = json.loads(channel("llm-d-0.9").model_dump_json())
+    assert channels() == ("gie-1.3", "gie-1.5", "llm-d-0.6", "llm-d-0.8", "llm-d-0.9", "llm-d-0.10")
+    facts = json.loads(channel("llm-d-0.10").model_dump_json())
     proofs = [facts["picker"]["proof"], facts["images"]["picker"]["proof"], facts["images"]["kit"]["proof"]]
     proofs += [image["proof"] for image in facts["images"]["engine"].values()]
     assert "none" not in proofs

@@ -32,7 +32,7 @@ def test_a_model_is_matched_in_the_header_that_the_payload_processor_sets():
     ]
 
 
-@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.8", "llm-d-0.6", "gie-1.3"])
+@pytest.mark.parametrize("release", ["llm-d-0.10", "llm-d-0.9", "llm-d-0.8", "llm-d-0.6", "gie-1.3"])
 def test_every_release_knows_the_header_of_the_base_model(release):
     stack = routed(BODY, matches=[{"model": "org/m"}]) | {"release": release}
     (rule,) = rules(find(rendered(stack), "HTTPRoute", "qwen"))

@@ -22,7 +22,7 @@ PODS = 'namespace="models",pod=~"qwen-epp-[0-9a-z]{1,10}-[0-9a-z]{5}"'
 AT = "services.qwen.autoscaling"
 
 
-def scaled(*metrics, kind="keda", release="llm-d-0.9", service=None, **more):
+def scaled(*metrics, kind="keda", release="llm-d-0.10", service=None, **more):
     scaling = {"type": kind, "maxReplicas": 4, "metrics": list(metrics), **more}
     stack = tree(qwen={**(HOLDS if service is None else service), "autoscaling": scaling})
     return stack | {"release": release, "observability": SCRAPED}
@@ -39,6 +39,7 @@ def queries(*metrics, **more):
 @pytest.mark.parametrize(
     ("release", "queue", "running"),
     [
+        ("llm-d-0.10", "llm_d_epp_flow_control_queue_size", "llm_d_epp_request_running"),
         ("llm-d-0.9", "llm_d_epp_flow_control_queue_size", "llm_d_epp_request_running"),
         ("llm-d-0.8", "llm_d_epp_flow_control_queue_size", "llm_d_epp_request_running"),
         ("llm-d-0.6", "inference_extension_flow_control_queue_size", "inference_objective_running_requests"),
@@ -49,7 +50,9 @@ def test_keda_asks_for_the_requests_of_all_pickers_by_the_names_of_the_release(r
     assert queries(QUEUE, RUNNING, release=release) == expected
 
 
-@pytest.mark.parametrize(("release", "stage"), [("llm-d-0.9", ',stage="effective"'), ("llm-d-0.8", "")])
+@pytest.mark.parametrize(
+    ("release", "stage"), [("llm-d-0.10", ',stage="effective"'), ("llm-d-0.9", ""), ("llm-d-0.8", "")]
+)
 def test_of_several_pickers_the_fullest_pool_is_not_the_one_of_a_picker_that_knows_no_pods(release, stage):
     assert queries(FULL, release=release) == [f"min(llm_d_epp_flow_control_pool_saturation{{{PODS}{stage}}})"]
 

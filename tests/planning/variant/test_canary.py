@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from manifests.assembly import render
 from manifests.routing import routed_service
+from models.stack import Stack
 from planning import outputs
 from planning.ground import parts
 from planning.ground.labels import routing_contract
@@ -357,7 +358,7 @@ def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, canary, 
 
 def test_a_service_without_a_canary_has_no_warnings():
     planned = plan(tree())
-    assert (planned.warnings, planned.services[0].canary) == ((), None)
+    assert (lines(planned.warnings, "warning"), planned.services[0].canary) == ([], None)
 
 
 def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
@@ -365,6 +366,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
     found = outputs.of_stack(plan(stack(30, **canary)), None)["services"]["qwen"]
     assert (found["weight"], found["canary"]["weight"]) == (70, 30)
     assert found["canary"] == {
+        "release": Stack.model_fields["release"].default,
         "pool": {"group": "inference.networking.k8s.io", "name": "qwen-canary"},
         "objectives": [],
         "serviceHost": "qwen-canary.models.svc.cluster.local:8000",

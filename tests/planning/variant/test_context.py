@@ -8,7 +8,7 @@ QWEN = {"accelerator": "nvidia", "model": {"source": "hf://org/model"}}
 
 
 def stack(**fields):
-    return Stack.model_validate({"release": "llm-d-0.9", "namespace": "models", "services": {"qwen": QWEN}, **fields})
+    return Stack.model_validate({"release": "llm-d-0.10", "namespace": "models", "services": {"qwen": QWEN}, **fields})
 
 
 def test_the_owner_of_a_canary_is_no_key_of_a_service():

@@ -16,7 +16,7 @@ from planning.variant import generation, kv_cache
 from tests.support.stacks import SERVICE, exactly, plan, rendered, tree
 from tests.support.stacks.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 
-RELEASE = channel("llm-d-0.9")
+RELEASE = channel("llm-d-0.10")
 VERIFY = {"type": "key", "secret": "cosign"}
 HPA = {"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
 KIT = SERVICE["model"]
@@ -52,7 +52,7 @@ def test_a_generation_is_five_hex_digits_of_a_service_of_two_roles():
     "service",
     [
         args("--kv-cache-dtype=fp8"),
-        args("--max-num-partial-prefills=2"),
+        args("--mm-processor-cache-gb=2"),
         args("--max-logprobs=7"),
         args("--hf-overrides={}"),
         args('--kv-transfer-config={"kv_connector": "X"}'),

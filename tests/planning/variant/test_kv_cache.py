@@ -4,7 +4,7 @@ from models.service import Service
 from planning.releases import channel
 from planning.variant import kv_cache
 
-RELEASE = channel("llm-d-0.9")
+RELEASE = channel("llm-d-0.10")
 PRECISE = {"endpointPicker": {"preset": "precise-prefix-cache"}}
 PREFILL = {"prefill": {"accelerator": "nvidia"}}
 

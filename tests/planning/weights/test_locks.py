@@ -13,7 +13,7 @@ from models.problems import ConfigError
 from planning import outputs
 from planning.weights import locks
 from planning.weights.sizes import questions
-from tests.support.stacks import NAME, find, tree
+from tests.support.stacks import NAME, find, lines, tree
 
 TIME = "2026-11-22T05:00:00Z"
 NEW, OLD = f"sha256:{'b' * 64}", f"sha256:{'a' * 64}"
@@ -60,7 +60,7 @@ def applied(stack, lock):
     loaded, warnings = add_sizes(result.loaded, known=result.answers)
     plan = planning.plan(loaded, NAME)
     everything = [each.manifest for each in objects(render(plan))]
-    return plan, everything, [str(each) for each in (*result.warnings, *warnings)]
+    return plan, everything, lines((*result.warnings, *warnings), "warning")
 
 
 def plain(stack):
@@ -69,7 +69,7 @@ def plain(stack):
 
 def told(stack, lock):
     """Return the warnings of the plan of a stack with a lock."""
-    return [str(each) for each in applied(stack, lock)[0].warnings]
+    return lines(applied(stack, lock)[0].warnings, "warning")
 
 
 def names(everything):

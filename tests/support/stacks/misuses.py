@@ -20,15 +20,15 @@ SLEEPS = {
 }
 
 
-def stack(release="llm-d-0.9", **service):
+def stack(release="llm-d-0.10", **service):
     return tree(qwen=service) | {"release": release}
 
 
-def picking(release="llm-d-0.9", **spec):
+def picking(release="llm-d-0.10", **spec):
     return stack(release, endpointPicker=spec)
 
 
-def configured(*more, release="llm-d-0.9", profile=(), service=None, **keys):
+def configured(*more, release="llm-d-0.10", profile=(), service=None, **keys):
     """Return a stack whose picker has a sound configuration of its own, with further plugins, entries and sections."""
     config = single(*more, profile=[{"pluginRef": name} for name in profile], **keys)
     return stack(release, **{**(service or {}), "endpointPicker": {"preset": "custom", "config": config}})

@@ -9,7 +9,7 @@ from models.problems import ConfigError, errors
 from models.service import Service
 from planning import rules
 from planning.resolve import resolve
-from tests.support.stacks import SERVICE, lines, plan, tree
+from tests.support.stacks import SERVICE, lines, plan, tree, with_copies
 
 AT = "services.qwen.endpointPicker"
 SINGLE = {
@@ -24,24 +24,24 @@ def service(**keys):
     return Service.model_validate(copy.deepcopy(SERVICE) | keys)
 
 
-def planned(release="llm-d-0.9", **keys):
+def planned(release="llm-d-0.10", **keys):
     """Return the picker of a service."""
     (service,) = plan(tree(qwen=keys) | {"release": release}).services
     return service.primary.picker
 
 
-def warned(release="llm-d-0.9", **keys):
+def warned(release="llm-d-0.10", **keys):
     """Return the warnings about a service."""
     return lines(plan(tree(qwen=keys) | {"release": release}).warnings, "warning")
 
 
-def config(release="llm-d-0.9", **keys):
+def config(release="llm-d-0.10", **keys):
     return yaml.load(planned(release, **keys).config, yaml.CSafeLoader)
 
 
-def said(release="llm-d-0.9", **keys):
+def said(release="llm-d-0.10", **keys):
     """Return what is wrong with a service, below its picker."""
-    loaded = load(tree(qwen=keys) | {"release": release})
+    loaded = load(with_copies(tree(qwen=keys) | {"release": release}))
     try:
         loaded.finish(errors(judgement.problem for judgement in rules.judge(resolve(loaded.stack))))
     except ConfigError as error:
@@ -49,7 +49,7 @@ def said(release="llm-d-0.9", **keys):
     return []
 
 
-def custom(written, release="llm-d-0.9", **keys):
+def custom(written, release="llm-d-0.10", **keys):
     return said(release, endpointPicker={"preset": "custom", "config": written}, **keys)
 
 

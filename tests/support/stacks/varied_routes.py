@@ -9,7 +9,7 @@ from models.load import load
 from models.problems import ConfigError
 from tests.support.stacks import NAME, tree
 
-RELEASES = ("llm-d-0.9", "llm-d-0.8", "gie-1.3")
+RELEASES = ("llm-d-0.10", "llm-d-0.9", "llm-d-0.8", "gie-1.3")
 HOSTS = ("llm.example.com", "*.example.org", "code.example.net")
 SERVICES = ("chat", "code", "embed")
 Tree = dict[str, Any]
