@@ -1,5 +1,6 @@
 """Envoy as the translator of `gateway` configures it: it takes new configuration while it runs."""
 
+import hashlib
 import http.client
 import json
 import os
@@ -46,6 +47,8 @@ class Envoy:
         """Take clusters and routes in the place of those before; returns when they are in use."""
         self._version += 1
         named = {"name": "routes", "ignore_port_in_host_matching": True}
+        assigned = [cluster for cluster in clusters if cluster["type"] == "EDS"]
+        clusters = [self._discovered(cluster) if cluster in assigned else cluster for cluster in clusters]
         clusters = [{"@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", **cluster} for cluster in clusters]
         routes = {"@type": "type.googleapis.com/envoy.config.route.v3.RouteConfiguration", **named, **routes}
         for name, resources, stat in (
@@ -55,6 +58,9 @@ class Envoy:
             self._replace(name, resources)
             if wait:
                 self._await(lambda stat=stat: self._taken(stat), f"does not take its {name}")
+        if wait and assigned:
+            addresses = {cluster["name"]: _addresses(cluster["load_assignment"]) for cluster in assigned}
+            self._await(lambda: addresses.items() <= self._used().items(), "does not take its addresses")
 
     def log(self) -> list[dict[str, Any]]:
         """Return what it did with the requests so far; one that has just ended may be missing."""
@@ -65,6 +71,22 @@ class Envoy:
         """End it at once."""
         self._process.kill()
         self._process.wait()
+
+    def _discovered(self, cluster: Tree) -> Tree:
+        """Write the addresses of a cluster to a file of their own, and return the cluster, which reads the file."""
+        name = f"addresses-{hashlib.sha256(cluster['name'].encode()).hexdigest()}"
+        message = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+        self._replace(name, [{"@type": message, **cluster["load_assignment"]}])
+        rest = {key: value for key, value in cluster.items() if key != "load_assignment"}
+        return {**rest, "eds_cluster_config": {"eds_config": self._file(name)}}
+
+    def _used(self) -> dict[str, set[tuple[str, int]]]:
+        """Return the addresses in use, by cluster."""
+        statuses = json.loads(self._asked("/clusters?format=json") or "{}").get("cluster_statuses", ())
+        return {
+            status["name"]: {_address(host["address"]) for host in status.get("host_statuses", ())}
+            for status in statuses
+        }
 
     def _replace(self, name: str, resources: Sequence[Tree]) -> None:
         """Write a file of configuration; Envoy reads it when it is moved to its place."""
@@ -140,3 +162,13 @@ class Envoy:
                 {"name": "envoy.filters.http.router", "typed_config": router},
             ],
         }
+
+
+def _addresses(assignment: Tree) -> set[tuple[str, int]]:
+    """Return the addresses of a ClusterLoadAssignment."""
+    hosts = (host for group in assignment["endpoints"] for host in group["lb_endpoints"])
+    return {_address(host["endpoint"]["address"]) for host in hosts}
+
+
+def _address(address: Tree) -> tuple[str, int]:
+    return address["socket_address"]["address"], address["socket_address"]["port_value"]

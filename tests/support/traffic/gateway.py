@@ -193,7 +193,9 @@ class Translation:
         host = f"{ref['name']}.{namespace}.svc"
         tls = self._tls(host, number)
         addresses = list(self._addresses(namespace, ref["name"], number))
-        name = self._cluster(f"picker/{namespace}/{ref['name']}:{number}", addresses, tls, http2=True)
+        # A change of addresses alone does not replace the cluster, which would end the streams that run.
+        more = {"type": "EDS", **tls}
+        name = self._cluster(f"picker/{namespace}/{ref['name']}:{number}", addresses, more, http2=True)
         service = {"envoy_grpc": {"cluster_name": name, "authority": f"{host}:{number}"}}
         overrides = {"grpc_service": service, "processing_mode": PROCESSING}
         overrides["failure_mode_allow"] = {"FailClose": False, "FailOpen": True}[ref.get("failureMode", "FailClose")]
