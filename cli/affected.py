@@ -24,7 +24,7 @@ from models.problems import ConfigError, Problem
 from models.stack import Stack
 from models.stack_layers import merge_stack
 from models.trees import EMPTY, at, mapping, sequence
-from planning.releases import channels
+from planning.releases import channels, former_channels, present_name
 from planning.selection.seats import may_need_profiles
 
 HELP = "print the stacks that a change of files touches"
@@ -68,7 +68,8 @@ def _touching(file: Path, changed: Iterable[str]) -> set[str]:
     tree = _tree(file)
     locks = {lock.file_name(name) for name in (file.stem.removeprefix("Pulumi."), *_earlier_names(tree))}
     files = {posixpath.normpath(file.as_posix()), *base_files.names(tree, Path()), *locks}
-    releases, facts, profiles = _read_values(tree)
+    named, facts, profiles = _read_values(tree)
+    releases = {*named, *_bases(named)}
     unused = {f"{_CHANNELS}/{name}.yaml" for name in channels() if name not in releases}
     return {
         name
@@ -79,6 +80,14 @@ def _touching(file: Path, changed: Iterable[str]) -> set[str]:
         or (name not in unused and _is_of_program(name))
         or (_SHIPPED in profiles and name.startswith(_SHIPPED) and name.endswith(".yaml"))
     }
+
+
+def _bases(names: Iterable[str]) -> Iterator[str]:
+    """Yield the channels whose tables former channels use: those of the names, and those that the names once were."""
+    former = former_channels()
+    for name in names:
+        for present in {name, present_name(name)} & former.keys():
+            yield former[present].base
 
 
 def _is_of_program(name: str) -> bool:

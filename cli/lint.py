@@ -21,7 +21,7 @@ from models.problems import ConfigError, Problem, errors, warning, warnings
 from planning.picker import command_line, lint, yaml_reader
 from planning.picker.lint import ConfigFinding
 from planning.picker.start_mistakes import LoaderSetting
-from planning.releases import Release, channel, channels, departures
+from planning.releases import Release, channel, channels, departures, known_channels
 
 HELP = "judge the configuration of an endpoint picker by the rules of a release's picker"
 FINDINGS = 1
@@ -56,7 +56,7 @@ def print_verdict(file: str | None, release: str, app_protocol: str | None, argu
 
     Raises `ConfigError` if the file cannot be read or parsed, or if there is no such release.
     """
-    if release not in channels():
+    if release not in known_channels():
         raise ConfigError([Problem(ConfigPath("--release"), "is no release", f"choose one: {', '.join(channels())}")])
     (verdict,) = _verdicts(file, [release], app_protocol, arguments)
     for problem in verdict.warnings:

@@ -4,6 +4,7 @@ The command composes the stack twice, as it is and as it would be. It reads neit
 new channel refuses the stack, the command prints the mistakes, each with the words that replace it.
 """
 
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,14 @@ from models.problems import ConfigError, Problem, warnings
 from models.stack import Stack
 from planning.ground import turns
 from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.releases import channel, known_channels, offered_channels, repository_and_tag
+from planning.releases import (
+    channel,
+    former_channels,
+    known_channels,
+    offered_channels,
+    present_name,
+    repository_and_tag,
+)
 
 HELP = "say what another release channel or engine would change, restart and need"
 
@@ -43,12 +51,15 @@ def run(options: Namespace) -> int:
     old = stack.compose(lambda tree: _with_channel(tree, options.former))
     new = stack.compose(lambda tree: _with_release(tree, old.plan, options.to, options.engine))
     rehearsed = rehearsal.rehearse(_planned_stack(old), _planned_stack(new))
-    sys.stdout.writelines(f"{line}\n" for line in lines(rehearsed, new.stack))
+    sys.stdout.writelines(f"{line}\n" for line in lines(rehearsed, new.stack, old.plan.release))
+    former = present_name(old.plan.release)
+    if former != old.plan.release:
+        print(f"if an earlier version of this program deployed the stack, {former} runs: add --from {former}")
     return 0
 
 
-def lines(rehearsed: Rehearsal, stack: Stack) -> Iterator[str]:
-    """Yield the lines that describe an upgrade of a stack."""
+def lines(rehearsed: Rehearsal, stack: Stack, former: str) -> Iterator[str]:
+    """Yield the lines that describe an upgrade of a stack. `former` is its channel before the upgrade."""
     restarting = [step.service for step in rehearsed.restarting]
     if not restarting:
         yield "no pod restarts"
@@ -58,7 +69,10 @@ def lines(rehearsed: Rehearsal, stack: Stack) -> Iterator[str]:
         yield from _service_lines(step)
     for problem in warnings(rehearsed.warnings):
         yield f"warning: {problem}"
-    yield "way back: the commit before; a claim that a run has replaced does not come back"
+    way_back = "the commit before"
+    if former in former_channels():
+        way_back = f"release: {former}"
+    yield f"way back: {way_back}; a claim that a run has replaced does not come back"
 
 
 def _order(restarting: list[str], stack: Stack) -> str:
@@ -83,13 +97,15 @@ def _service_lines(step: ServiceStep) -> Iterator[str]:
 
 
 def _check_names(options: Namespace) -> None:
-    """Raise `ConfigError` if an option names no channel."""
+    """Raise `ConfigError` if an option names no channel or no version."""
     named = {"--to": options.to, "--from": options.former}
     unknown = [
         Problem(Path(option), f"is no release channel ({name})", f"choose one: {', '.join(offered_channels())}")
         for option, name in named.items()
         if name is not None and name not in known_channels()
     ]
+    if options.engine is not None and re.fullmatch(r"v?\d+\.\d+\.\d+", options.engine) is None:
+        unknown.append(Problem(Path("--engine"), f"is no version ({options.engine})", "write one, such as 0.30.0"))
     if unknown:
         raise ConfigError(unknown)
 

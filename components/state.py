@@ -75,6 +75,7 @@ def parse(resources: _Fields) -> Recorded:
     providers = dict[str, str]()
     services = dict[WorkloadName, ServiceRecord]()
     urns = dict[str, str]()
+    releases = dict[str, str]()
     for urn, resource in resources.items():
         type_token = _text(resource, "type")
         outputs = resource.struct_value.fields["outputs"]
@@ -84,12 +85,15 @@ def parse(resources: _Fields) -> Recorded:
             providers[urn] = _text(outputs, "clusterIdentifier")
         elif type_token in {_STACK, instances.TYPE}:
             services.update(_services(outputs))
+            release = _stack_release(outputs)
+            if release:
+                releases[instances.MAIN.name if type_token == _STACK else identity(urn).name] = release
             if type_token == instances.TYPE:
                 urns[identity(urn).name] = urn
             uid = _text(outputs, _CLUSTER_OUTPUT, "uid")
             if uid:
                 clusters[identity(urn).name] = ClusterRecord(uid, _text(outputs, _CLUSTER_OUTPUT, "name"))
-    return Recorded(tuple(objects), urns, clusters, providers, services)
+    return Recorded(tuple(objects), urns, clusters, providers, services, releases)
 
 
 def _object(urn: str, outputs: struct_pb2.Value) -> RecordedObject:
@@ -107,13 +111,24 @@ def _object(urn: str, outputs: struct_pb2.Value) -> RecordedObject:
     return RecordedObject(urn, identity(urn), place, _text(outputs, "metadata", "uid"), content)
 
 
+def _stack_release(outputs: struct_pb2.Value) -> str:
+    """Return the channel in the outputs of a stack; empty if they have none.
+
+    Outputs without the channels of services are of an earlier version of this program, and some of its channels have
+    other names now.
+    """
+    release = _text(outputs, "release")
+    if any(_text(service, "primary", "release") for service in _mapping(outputs, "services").values()):
+        return release
+    return present_name(release)
+
+
 def _services(outputs: struct_pb2.Value) -> Iterator[tuple[WorkloadName, ServiceRecord]]:
     """Yield the workloads in the outputs of a stack, each with its service. Outputs of other programs have none.
 
-    In outputs without the channels of services, all services have the stack's channel. An earlier version of this
-    program wrote them, and some of its channels have other names now.
+    In outputs without the channels of services, all services have the stack's channel.
     """
-    of_stack = present_name(_text(outputs, "release"))
+    of_stack = _stack_release(outputs)
     for key, service in _mapping(outputs, "services").items():
         namespace = _text(service, "namespace")
         release = _text(service, "primary", "release") or of_stack

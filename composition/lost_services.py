@@ -61,9 +61,10 @@ def _matches(siblings: Sequence[Sibling]) -> Matches:
 
 def _words_without_effect(sibling: Sibling, causes: set[Cause]) -> Iterator[Problem]:
     """Yield a warning for each word of an inference stack that allows what the run does not do."""
-    used = {*causes, *sibling.composition.continuity.used}
-    if kept.chooses(sibling.composition.stack, sibling.composition.continuity.recorded):
-        used.add(Cause.RELEASE)
+    composition = sibling.composition
+    used: set[str] = {*causes, *composition.continuity.used}
+    if kept.chooses(composition.stack, composition.continuity.recorded, sibling.instance):
+        used.add(kept.CHOICE)
     for index, word in enumerate(sibling.composition.stack.allow):
         if word not in used:
             yield warning(

@@ -66,7 +66,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         loaded, content_warnings = locking.with_contents(loaded, given, name, target)
         source_warnings = (*source_warnings, *content_warnings)
         # 4, 5, 6: resolve, judge what spans several fields, decide
-        loaded, meaning_warnings = _with_kept_release(loaded, state)
+        loaded, meaning_warnings = _with_kept_release(loaded, state, instance)
         source_warnings = (*source_warnings, *meaning_warnings)
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
@@ -85,9 +85,9 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     return _judge(rendering, selection.warnings(facts, name.stack), target, instance, state)
 
 
-def _with_kept_release(loaded: Loaded, state: State) -> tuple[Loaded, tuple[Problem, ...]]:
+def _with_kept_release(loaded: Loaded, state: State, instance: Instance) -> tuple[Loaded, tuple[Problem, ...]]:
     """Return the stack with the channel that runs if the meaning of the channel's name has changed, and warnings."""
-    keeping = kept.keep(loaded.stack, state)
+    keeping = kept.keep(loaded.stack, state, instance)
     problems = (*loaded.problems, *errors(keeping.problems))
     return replace(loaded, stack=keeping.stack, problems=problems), tuple(warnings(keeping.problems))
 

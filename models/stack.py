@@ -234,11 +234,12 @@ class Stack(Spec):
     """Earlier names of this stack, as project/stack or organization/project/stack. Objects that are marked with an
     earlier name belong to this stack: add the old name here after `pulumi stack rename`. The name of a stack that lives
     on is refused."""
-    allow: Items[Literal["cluster", "name", "namespace", "release", "removal", "takeover"]] = Field(
+    allow: Items[Literal["cluster", "meaning", "name", "namespace", "release", "removal", "takeover"]] = Field(
         default=(), examples=[["removal"]]
     )
     """Causes for which the next run may end running services as a whole. Without the word, such a run is refused.
-    cluster: the stack moves to another cluster. name: a service gets another name. namespace: a service gets another
+    cluster: the stack moves to another cluster. meaning: the stack takes its release as upstream means the name, and
+    not as earlier versions of this program did. name: a service gets another name. namespace: a service gets another
     namespace, or its namespace is deleted. release: another release channel replaces all pods of a service. removal: a
     service is removed. takeover: the objects are in the state of a stack in formerly. Take the words out after the
     run."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from models.paths import Path
 from models.problems import Problem
 from models.role import Resources
+from models.service import Variant
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
@@ -163,14 +164,24 @@ def _retired_channels(variants: Iterable[ConfiguredVariant]) -> Iterator[Problem
         if configured.channel not in channels():
             continue
         retired = channel(configured.channel).retired
-        needs_sidecar = spec.prefill is not None and (spec.sidecar is None or spec.sidecar.image is None)
-        if retired is None or not (spec.endpoint_picker.image is None or needs_sidecar):
+        images = _missing_copies(spec)
+        if retired is None or not images:
             continue
         at = Path("release")
         if spec.release is not None:
             at = configured.path / "release"
-        remedy = f"write {retired.next}, or set endpointPicker.image and sidecar.image to copies of your own"
+        remedy = f"write {retired.next}, or set {' and '.join(images)} to copies of your own"
         yield Problem(at, f"is retired ({configured.channel}): {retired.reason}", remedy)
+
+
+def _missing_copies(spec: Variant) -> list[str]:
+    """Return the keys of the images of picker and sidecar that a variant uses and does not set."""
+    keys = list[str]()
+    if spec.endpoint_picker.enabled and spec.endpoint_picker.image is None:
+        keys.append("endpointPicker.image")
+    if spec.prefill is not None and (spec.sidecar is None or spec.sidecar.image is None):
+        keys.append("sidecar.image")
+    return keys
 
 
 def _namespace_problems(stack: Stack) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from judging.report import cache_format, edits, growth, running, words
 from judging.report.cache_format import CacheFate
-from judging.report.growth import NOTHING, Range
+from judging.report.growth import NOTHING, Change, Range
 from judging.report.running import WORKLOADS, RunningPods
 from manifests.objects import Manifest, Rendered
 from models.problems import Problem
@@ -147,7 +147,7 @@ def _step(comparison: _Comparison, old: ServicePlan, new: ServicePlan, fresh: It
         engines=(_engine(old.primary), _engine(new.primary)),
         workloads=workloads,
         devices=devices,
-        cache=_cache(comparison.stack, new.key) if changes else None,
+        cache=_cache(comparison.stack, new.key, changes),
         warnings=tuple(problem for problem in fresh if _service(problem) == new.key),
     )
 
@@ -185,10 +185,17 @@ def _engine(variant: VariantPlan) -> str:
     return _UNKNOWN
 
 
-def _cache(stack: Stack, key: str) -> CacheFate:
+def _cache(stack: Stack, key: str, changes: Iterable[Change]) -> CacheFate | None:
+    """Return the consequences for the cache of a service; None if none of its engines restarts.
+
+    A new workload is one of a new generation. Pods of one generation have the same format, whoever restarts.
+    """
+    begun = [change.running is None for change in changes]
+    if not begun:
+        return None
     service = stack.services[key]
     connector = None
-    if service.prefill is not None:
+    if service.prefill is not None and any(begun):
         connector = service.kv_cache.connector
     return cache_format.fate(connector)
 

@@ -80,6 +80,9 @@ class Recorded:
     """Identifiers of clusters (`clusterIdentifier`), by URN of the provider."""
     services: Mapping[WorkloadName, ServiceRecord] = field(default_factory=dict[WorkloadName, ServiceRecord])
     """Services of the last complete run, by their workloads."""
+    releases: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Release channels of the last complete run, by logical name of the inference stack. A stack that no run has
+    completed has none."""
 
 
 NOTHING_RECORDED = Recorded()

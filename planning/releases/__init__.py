@@ -457,6 +457,8 @@ class FormerChannel(Spec):
     """Channel with the same picker and sidecar."""
     engine: dict[str, Image]
     """Engine images by accelerator vendor."""
+    newer_flags: list[str]
+    """Flags that the engine's facts of `base` have, and those of the former channel had not."""
 
 
 class FormerChannels(Spec):
@@ -503,7 +505,15 @@ def channel(name: str) -> Release:
         return tables.read(Release, f"releases/{name}.yaml").model_copy(update={"name": name})
     base = channel(former.base)
     images = base.images.model_copy(update={"engine": former.engine})
-    return base.model_copy(update={"name": name, "images": images})
+    engine = _without_flags(base.engine, former.newer_flags)
+    return base.model_copy(update={"name": name, "images": images, "engine": engine})
+
+
+def _without_flags(facts: EngineFacts, flags: Collection[str]) -> EngineFacts:
+    """Return the facts of an engine without some flags."""
+    lists = {"json_flags": facts.json_flags, "cache_flags": facts.cache_flags, "neutral_flags": facts.neutral_flags}
+    update = {name: [flag for flag in known if flag not in flags] for name, known in lists.items()}
+    return facts.model_copy(update=update)
 
 
 def other_line(release: Release, image: str) -> tuple[str, ...] | None:
@@ -519,6 +529,11 @@ def other_line(release: Release, image: str) -> tuple[str, ...] | None:
     if not tag.startswith("v") or any(_is_in(family, repository, tag) for family in release.line.images):
         return None
     return tuple(name for name, images in families.items() if any(_is_in(family, repository, tag) for family in images))
+
+
+def line_has(release: Release, image: str) -> bool:
+    """Tell whether an image belongs to the release line of `release`."""
+    return any(_is_in(family, *repository_and_tag(image)) for family in release.line.images)
 
 
 def repository_and_tag(image: str) -> tuple[str, str]:

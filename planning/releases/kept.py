@@ -1,16 +1,18 @@
 """A name of a release channel whose meaning has changed: what runs keeps its release until the user chooses another."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from models.paths import Path
 from models.problems import Problem, warning
 from models.stack import Stack
+from models.trees import at, mapping, sequence
 from planning.ground.cluster_facts import Unknown
+from planning.ground.instances import MAIN, Instance
 from planning.ground.recorded import Recorded
-from planning.releases import channel, engine_versions, present_name
+from planning.releases import channel, engine_versions, line_has, present_name
 
-CHOICE = "release"
+CHOICE = "meaning"
 """Word in `allow` with which a run takes a name in its present meaning."""
 _PATH = Path("release")
 
@@ -22,7 +24,7 @@ class Kept(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def keep(stack: Stack, state: Callable[[], Recorded | Unknown]) -> Kept:
+def keep(stack: Stack, state: Callable[[], Recorded | Unknown], instance: Instance = MAIN) -> Kept:
     """Return the stack with the channel that runs, and a warning if the written name means another release today.
 
     Only the stack's own name can be old: services could not name channels when the names changed. An error if Pulumi's
@@ -35,19 +37,36 @@ def keep(stack: Stack, state: Callable[[], Recorded | Unknown]) -> Kept:
     recorded = state()
     if isinstance(recorded, Unknown):
         return Kept(stack, (_unknown_meaning(name, former, recorded.reason),))
-    if not _runs(former, recorded):
+    if not _runs(former, recorded, instance):
         return Kept(stack, ())
     return Kept(stack.model_copy(update={"release": former}), (_kept_meaning(name, former),))
 
 
-def chooses(stack: Stack, recorded: Recorded) -> bool:
+def chooses(stack: Stack, recorded: Recorded, instance: Instance = MAIN) -> bool:
     """Return whether the stack leaves the former meaning of its channel's name, because `allow` lets it."""
     former = present_name(stack.release)
-    return former != stack.release and CHOICE in stack.allow and _runs(former, recorded)
+    return former != stack.release and CHOICE in stack.allow and _runs(former, recorded, instance)
 
 
-def _runs(former: str, recorded: Recorded) -> bool:
-    return any(service.release == former for service in recorded.services.values())
+def _runs(former: str, recorded: Recorded, instance: Instance) -> bool:
+    """Tell whether an inference stack was deployed with a former channel.
+
+    A run that did not end may leave no record. Then the images of its pickers say it.
+    """
+    if instance.name in recorded.releases:
+        return recorded.releases[instance.name] == former
+    objects = (item for item in recorded.objects if item.identity.name.startswith(instance.prefix))
+    images = (image for item in objects for image in _images(item.content))
+    return any(line_has(channel(former), image) for image in images)
+
+
+def _images(workload: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the images of the containers of a Deployment."""
+    pod = at(workload, "spec", "template", "spec", "containers")
+    for container in sequence(pod):
+        image = mapping(container).get("image")
+        if isinstance(image, str):
+            yield image
 
 
 def _unknown_meaning(name: str, former: str, reason: str) -> Problem:
@@ -58,7 +77,7 @@ def _unknown_meaning(name: str, former: str, reason: str) -> Problem:
 
 def _kept_meaning(name: str, former: str) -> Problem:
     what = f"meant {_contents(former)} when this stack was deployed, and the stack keeps that ({name})"
-    remedy = f"write release: {former}; or write allow: [{CHOICE}] for one run, to get {_contents(name)}"
+    remedy = f"write release: {former} to keep it; or write allow: [{CHOICE}] for one run, to get {_contents(name)}"
     return warning(_PATH, what, remedy)
 
 

@@ -117,9 +117,13 @@ def test_what_the_other_branch_did_meanwhile_is_no_change(program):
 @pytest.mark.parametrize(
     ("keys", "releases"),
     [
-        ("services: {a: {release: gie-1.3}}", {"gie-1.3", "llm-d-0.10"}),
-        ("services: {a: {release: gie-1.3, canary: {release: llm-d-0.6}}}", {"gie-1.3", "llm-d-0.6", "llm-d-0.10"}),
-        ("defaults: {release: gie-1.3}, services: {a: {canary: {weight: 1}}}", {"gie-1.3", "llm-d-0.10"}),
+        ("services: {a: {release: gie-1.3}}", {"gie-1.3", "llm-d-0.10", "llm-d-0.9"}),
+        (
+            "services: {a: {release: gie-1.3, canary: {release: llm-d-0.6}}}",
+            {"gie-1.3", "llm-d-0.6", "llm-d-0.10", "llm-d-0.9"},
+        ),
+        ("defaults: {release: gie-1.3}, services: {a: {canary: {weight: 1}}}", {"gie-1.3", "llm-d-0.10", "llm-d-0.9"}),
+        ("release: router-0.9", {"llm-d-0.8"}),
         ("release: llm-d-0.6, services: {a: null, b: [], c: {release: null, canary: 1}}", {"llm-d-0.6"}),
     ],
 )

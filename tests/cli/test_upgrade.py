@@ -52,11 +52,18 @@ def test_an_upgrade_to_what_runs_restarts_nothing(capsys, file):
     lines = printed(capsys, file(tree() | {"release": OLD}), "--to", OLD)
     assert lines[0] == "no pod restarts"
     assert len([line for line in lines if line.startswith("  ")]) == 0
+    assert "way back: the commit before" in lines[-1]
+
+
+def test_a_name_with_a_former_meaning_is_told(capsys, file):
+    last = printed(capsys, file(tree() | {"release": NEW}), "--to", NEW)[-1]
+    assert last == "if an earlier version of this program deployed the stack, router-0.9 runs: add --from router-0.9"
 
 
 def test_a_former_channel_is_what_runs(capsys, file):
     lines = printed(capsys, file(tree() | {"release": NEW}), "--from", "router-0.9", "--to", NEW)
     assert any(line.startswith(f"qwen: router-0.9 → {NEW}, vLLM 0.21.0 → ") for line in lines)
+    assert lines[-1].startswith("way back: release: router-0.9; ")
 
 
 def test_services_and_canaries_with_channels_of_their_own_follow(capsys, file):
@@ -82,10 +89,13 @@ def test_words_that_the_channel_lacks_are_mistakes_with_what_replaces_them(capsy
 
 
 def test_unknown_channels_are_mistakes_together(capsys, file):
-    code, _, errors = ended(capsys, "upgrade", file(tree()), "--to", "llm-d-9", "--from", "x", "--offline")
+    code, _, errors = ended(
+        capsys, "upgrade", file(tree()), "--to", "llm-d-9", "--from", "x", "--engine", "abc", "--offline"
+    )
     assert code == 2
     assert "--to: is no release channel (llm-d-9); choose one: " in errors
     assert "--from: is no release channel (x)" in errors
+    assert "--engine: is no version (abc); write one, such as 0.30.0" in errors
     assert "llm-d-0.6" not in errors
 
 

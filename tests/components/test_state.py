@@ -119,3 +119,28 @@ def test_the_record_of_a_cluster_is_what_a_later_run_reads(monkeypatch):
     outputs = (STACK, state.cluster_output(record))
     assert read(monkeypatch, Monitor({f"{URN}{STACK}::search": outputs})).clusters == {"search": record}
     assert state.cluster_output(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "of_primary", "recorded"),
+    [
+        ("llm-d-0.10", None, "router-0.10"),
+        ("llm-d-0.9", None, "router-0.9"),
+        ("gie-1.3", None, "gie-1.3"),
+        ("llm-d-0.10", "llm-d-0.10", "llm-d-0.10"),
+        ("llm-d-0.10", "router-0.10", "llm-d-0.10"),
+        ("router-0.10", "router-0.10", "router-0.10"),
+    ],
+)
+def test_names_of_channels_are_those_that_they_have_now(written, of_primary, recorded, monkeypatch):
+    primary = {"roles": {"decode": WORKLOAD}} | ({"release": of_primary} if of_primary else {})
+    services = {"qwen": {"namespace": "models", "primary": primary, "canary": None}}
+    outputs = {**OUTPUTS, "release": written, "services": services}
+    state_read = read(monkeypatch, Monitor({f"{URN}{STACK}::search": (STACK, outputs)}))
+    assert state_read.releases == {"search": recorded}
+    assert {record.release for record in state_read.services.values()} == {of_primary or recorded}
+
+
+def test_outputs_of_the_program_are_those_of_its_inference_stack(monkeypatch):
+    root = (f"{URN}pulumi:pulumi:Stack::inference-stacks-dev", ("pulumi:pulumi:Stack", OUTPUTS))
+    assert read(monkeypatch, Monitor(dict([root]))).releases == {"inference-stack": "gie-1.3"}

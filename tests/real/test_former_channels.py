@@ -67,7 +67,7 @@ def test_a_name_with_another_meaning_restarts_nothing_and_says_so_once(name, res
     former = {**stack(name), "release": FORMER[name]}
     ben.write(former)
     assert KEPT not in ben.succeed("preview", "--expect-no-changes")
-    ben.write({**stack(name), "allow": ["release"]})
+    ben.write({**stack(name), "allow": ["meaning", "release"]})
     chosen = channel(stack(name)["release"]).images.picker.ref
     assert chosen in ben.succeed("preview", "--diff")
     assert previewed(ben) == rehearsed(former, stack(name))

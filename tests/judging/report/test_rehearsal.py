@@ -73,3 +73,12 @@ def test_warnings_that_the_stack_has_already_are_left_out():
 def test_an_unknown_engine_has_an_unknown_version():
     (step,) = rehearsed(with_engine(OLD), with_engine("registry.example/own:v1")).restarting
     assert step.engines == ("0.21.0", "unknown")
+
+
+def test_pods_of_one_generation_restart_cold():
+    image = {"engine": {"image": OLD}, "prefill": {}}
+    old, new = (tree(qwen=image) | {"release": release} for release in ("llm-d-0.8", "llm-d-0.9"))
+    (step,) = rehearsed(old, new).restarting
+    assert not any("new generation" in workload.text for workload in step.workloads)
+    assert step.cache is not None
+    assert step.cache.fate == "cold"
