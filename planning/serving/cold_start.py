@@ -13,6 +13,7 @@ from typing import Any, cast
 from models.autoscaling import Autoscaling, KedaAutoscaling
 from models.paths import Path
 from models.problems import Problem, warning
+from models.role import Health
 from models.vocabulary import seconds
 from planning.ground import gateways, lifecycle
 from planning.picker import config
@@ -74,10 +75,13 @@ class ColdStart:
     load: Time
     """Time within which the engine must have loaded the model; the startup probe ends the engine after it."""
     least_load: int
-    """Seconds that the engine takes at least to load its weights from a local disk; 0 if their size is unknown."""
+    """Seconds that the engine takes at least to load its share of the weights from a local disk; 0 if their size is
+    unknown."""
     requests: RequestTimes
     cooldown: Time | None
     """Time without an active trigger after which the last pod is removed. None if the role never sleeps."""
+    is_cooldown_written: bool
+    """Whether the configuration sets the cooldown. If not, it is the default."""
     window: Time | None
     """Time that the autoscaler remembers its highest number of replicas. None if the role has no autoscaler, if its
     number never falls, or if the window is the default."""
@@ -137,25 +141,25 @@ def plan(context: RoleContext, weights: Weights, requests: RequestTimes) -> Cold
     spec = context.role.autoscaling
     size = variant.spec.model.size
     health = context.role.health
-    load_source = "10m and the weights at 64Mi/s"
-    if health.startup_timeout is not None:
-        load_source = "startupTimeout"
-    elif size is None:
-        load_source = "weights of unknown size"
+    pods = context.layout.pods_per_replica
+    loading = lifecycle.loading_seconds(health, size, spans_pods=pods > 1)
     at = context.path / "autoscaling"
     query = cooldown = None
+    is_cooldown_written = False
     if isinstance(spec, KedaAutoscaling) and spec.min_replicas == 0:
         query = _duration(spec.polling_interval, at, "pollingInterval")
         cooldown = _duration(spec.cooldown_period, at, "cooldownPeriod")
+        is_cooldown_written = "cooldown_period" in spec.explicit_fields
     return ColdStart(
         role=context.name,
         at=context.path,
         query=query,
         fetch=_fetch(variant, size, weights),
-        load=Time(lifecycle.startup_seconds(health, size), load_source, context.path / "health" / "startupTimeout"),
-        least_load=lifecycle.fastest_load_seconds(size),
+        load=Time(loading, _load_source(health, size, pods), context.path / "health" / "startupTimeout"),
+        least_load=lifecycle.fastest_load_seconds(size) // pods,
         requests=requests,
         cooldown=cooldown,
+        is_cooldown_written=is_cooldown_written,
         window=_window(at, spec),
         grace=context.drain.grace,
     )
@@ -163,6 +167,18 @@ def plan(context: RoleContext, weights: Weights, requests: RequestTimes) -> Cold
 
 def _duration(text: str, at: Path, key: str) -> Time:
     return Time(seconds(text), key, at / key)
+
+
+def _load_source(health: Health, size: str | None, pods: int) -> str:
+    """Return what the time to load a model is computed from. A replica has the given number of pods."""
+    if health.startup_timeout is not None:
+        return "startupTimeout"
+    source = "10m and the weights at 64Mi/s"
+    if size is None:
+        source = "weights of unknown size"
+    if pods > 1:
+        source += ", after the replica's other pods have fetched them"
+    return source
 
 
 def _fetch(variant: VariantContext, size: str | None, weights: Weights) -> Time:
@@ -191,7 +207,11 @@ def _flow_control(variant: VariantContext) -> tuple[Mapping[str, Any], Path]:
 
 
 def _wait(section: Mapping[str, Any], at: Path) -> Time | None:
-    """Return the time that requests wait while the pool has no pod; None if no key of flow control sets it."""
+    """Return the time that requests wait while the pool has no pod; None if no key of flow control sets it.
+
+    The times of priority bands count only while the pool has a pod (llm-d-router, pkg/epp/flowcontrol/controller,
+    isExpired).
+    """
     for key in (_EMPTY_POOL_TTL, _TTL):
         if isinstance(section.get(key), str):
             return _duration(section[key], at, key)
@@ -238,10 +258,14 @@ def judge(cold: ColdStart) -> Iterator[Problem]:
 
 
 def _short_startup(cold: ColdStart) -> Iterator[Problem]:
-    """Yield a warning if the startup probe ends the engine before even a local disk has given it the weights."""
+    """Yield a warning if the startup probe may end the engine before a local disk has given it the weights.
+
+    A faster disk than `lifecycle.LOCAL_LOAD_RATE` may give them in time.
+    """
     if cold.load.seconds < cold.least_load:
-        what = f"ends the engine of {cold.role} while it loads: the weights take {cold.least_load}s from a local disk"
-        yield warning(cold.load.at, f"{what} ({cold.load.seconds}s)", f"write {cold.least_load}s or more, or remove it")
+        what = f"may end the engine of {cold.role} while it loads ({cold.load.seconds}s)"
+        why = f"the weights take {cold.least_load}s from a local disk"
+        yield warning(cold.load.at, f"{what}: {why}", f"write {cold.least_load}s or more, or remove it")
 
 
 def _short_wait(cold: ColdStart) -> Iterator[Problem]:
@@ -274,11 +298,14 @@ def _short_limit(cold: ColdStart) -> Iterator[Problem]:
 
 
 def _short_cooldown(cold: ColdStart) -> Iterator[Problem]:
-    """Yield a warning if a pod may be removed while it loads, because no request waits for it any longer."""
-    if cold.cooldown is None or cold.cooldown.seconds >= cold.start:
+    """Yield a warning if a pod may be removed while it loads, because no request waits for it any longer.
+
+    The default is not told: nobody wrote it, and it matters only once nobody waits for the pod.
+    """
+    if cold.cooldown is None or not cold.is_cooldown_written or cold.cooldown.seconds >= cold.start:
         return
     what = f"ends before {cold.role} has started ({cold.cooldown.seconds}s; a pod starts in up to {cold.start}s)"
-    why = "once its requests have given up, KEDA removes the pod that is loading"
+    why = "once its requests have given up or their clients have left, KEDA removes the pod that is loading"
     yield warning(cold.cooldown.at, f"{what}: {why}", f"write {cold.start}s or more")
 
 

@@ -94,6 +94,16 @@ def test_the_times_are_those_of_the_objects():
     assert (scaled["pollingInterval"], scaled["cooldownPeriod"]) == (timeline.query.seconds, timeline.cooldown.seconds)
 
 
+def test_a_replica_of_several_pods_waits_for_the_others_as_long_as_its_startup_probe_does():
+    service = {"parallelism": {"tensor": 8, "pipeline": 2}, "model": {**SERVICE["model"], "size": "2Gi"}}
+    pod = find(rendered(stack(**service)), "LeaderWorkerSet", "qwen-decode")["spec"]["leaderWorkerTemplate"]
+    probe = pod["leaderTemplate"]["spec"]["containers"][0]["startupProbe"]
+    timeline = decode(**service)
+    assert probe["failureThreshold"] * probe["periodSeconds"] >= timeline.load.seconds == 2432
+    assert timeline.load.source == "10m and the weights at 64Mi/s, after the replica's other pods have fetched them"
+    assert decode(**service, health={"startupTimeout": "10m"}).load.seconds == 600
+
+
 def test_the_rate_of_a_local_disk_is_that_of_reports():
     assert words.rates().load == lifecycle.LOCAL_LOAD_RATE
 
@@ -131,6 +141,19 @@ def test_the_time_in_a_configuration_of_the_picker_counts():
     picker["config"]["flowControl"] = {"maxRequests": 5}
     (line,) = warned(endpointPicker=picker, autoscaling=SLEEPS)
     assert line.startswith("endpointPicker.config.flowControl: has no defaultRequestTTL")
+
+
+@pytest.mark.parametrize(("empty", "is_told"), [({}, True), ({"noEndpointRequestTTL": "2h"}, False)])
+def test_the_time_of_a_priority_band_does_not_count_while_the_pool_is_empty(empty, is_told):
+    config = {
+        "plugins": [{"type": "random-picker"}],
+        "schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "random-picker"}]}],
+        "featureGates": ["flowControl"],
+        "flowControl": {"defaultPriorityBand": {"defaultRequestTTL": "2h"}, **empty},
+    }
+    found = warned(endpointPicker={"preset": "custom", "config": config}, autoscaling=SLEEPS)
+    assert [line for line in found if "has no defaultRequestTTL" in line] == found
+    assert len(found) == is_told
 
 
 def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
@@ -185,11 +208,17 @@ def test_a_route_that_several_roles_share_is_told_once():
 @pytest.mark.parametrize(("cooldown", "is_told"), [("30s", True), ("3719s", True), ("3720s", False), ("2h", False)])
 def test_a_cooldown_that_ends_before_a_pod_has_started_is_told(cooldown, is_told):
     found = warned(autoscaling={**SLEEPS, "cooldownPeriod": cooldown})
-    what = "once its requests have given up, KEDA removes the pod that is loading; write 3720s or more"
+    what = "once its requests have given up or their clients have left, KEDA removes the pod that is loading"
     assert len(found) == is_told
     assert all(line.startswith("autoscaling.cooldownPeriod: ends before decode has started (") for line in found)
-    assert all(line.endswith(f"; a pod starts in up to 3720s): {what}") for line in found)
+    assert all(line.endswith(f"; a pod starts in up to 3720s): {what}; write 3720s or more") for line in found)
     assert warned(autoscaling={**SLEEPS, "minReplicas": 1, "cooldownPeriod": cooldown}) == []
+
+
+def test_a_cooldown_that_nobody_wrote_is_not_told():
+    default = {key: value for key, value in SLEEPS.items() if key != "cooldownPeriod"}
+    assert decode(autoscaling=default).cooldown.seconds == 300
+    assert warned(autoscaling=default) == []
 
 
 @pytest.mark.parametrize(
@@ -216,8 +245,16 @@ def test_a_window_in_which_no_pod_starts_is_told_if_a_user_wrote_it(scaling, is_
 def test_a_startup_probe_that_no_disk_is_fast_enough_for_is_told(budget, is_told):
     found = warned(health={"startupTimeout": budget} if budget else {})
     assert len(found) == is_told
-    at = "health.startupTimeout: ends the engine of decode while it loads: the weights take 130s from a local disk"
-    assert all(line.startswith(at) for line in found)
+    assert all(
+        line.startswith("health.startupTimeout: may end the engine of decode while it loads (") for line in found
+    )
+    assert all("s): the weights take 130s from a local disk; write 130s or more" in line for line in found)
+
+
+@pytest.mark.parametrize(("budget", "is_told"), [("64s", True), ("65s", False)])
+def test_each_pod_of_a_replica_loads_its_share_of_the_weights(budget, is_told):
+    found = warned(health={"startupTimeout": budget}, parallelism={"tensor": 8, "pipeline": 2})
+    assert len([line for line in found if "the weights take 65s from a local disk" in line]) == is_told
 
 
 # --- all links together
