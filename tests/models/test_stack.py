@@ -34,8 +34,10 @@ from tests.support.stacks import mistakes, tree
         ),
         (
             {"allow": ["all"]},
-            "allow[0]: is not one of cluster, meaning, name, namespace, release, removal or takeover (all); choose one of "
-            "them",
+            (
+                "allow[0]: is not one of cluster, meaning, name, namespace, release, removal or takeover (all); choose one "
+                "of them"
+            ),
         ),
         (
             {"images": {"kit": "registry.example/kitops"}},
