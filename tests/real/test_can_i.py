@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster.leader import WAITING, leading
-from tests.support.stacks import rendered, tree
+from tests.support.stacks import rendered, tree, with_copies
 
 pytestmark = pytest.mark.real
 
@@ -27,7 +27,8 @@ SAME = {"llm-d-0.8": "llm-d-0.10", "llm-d-0.9": "llm-d-0.10", "gie-1.3": "llm-d-
 
 
 def stack(namespace, release, services=SERVICES):
-    whole = tree(**services) | {"namespace": namespace, "namespaceOptions": {"create": True}, "release": release}
+    whole = with_copies(tree(**services) | {"release": release})
+    whole |= {"namespace": namespace, "namespaceOptions": {"create": True}}
     interceptor = {"mode": "label", "namespace": METERING}
     return whole | {"observability": {"metrics": {"type": "prometheus-operator"}}, "interceptor": interceptor}
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.workstations import Workstation, small, uids
+from tests.support.stacks import with_copies
 
 pytestmark = pytest.mark.real
 
@@ -100,7 +101,7 @@ ROWS = {
     ),
     "release": Row(
         split,
-        lambda a: split(a, release="llm-d-0.6"),
+        lambda a: with_copies(split(a, release="llm-d-0.6")),
         "release",
         "services.bert",
         "all of {a}/bert (2 pods with 2 devices): release llm-d-0.6 replaces all pods of release llm-d-0.10, which run "
