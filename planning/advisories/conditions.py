@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import cast
 
 from models import flags
 from models.flags import Flag
@@ -50,10 +51,20 @@ def _accepts_media(role: RoleContext, _: Advisory) -> bool:
     written = _flags(role)
     limit = written.get("--limit-mm-per-prompt")
     limits = {} if limit is None else flags.json_object(limit) or {}
-    if "--language-model-only" in written or (limits and not any(limits.values())):
+    if "--language-model-only" in written or (limits and not any(map(_items, limits.values()))):
         return False
     models = table.read().media
     return bool(_MEDIA & written.keys() or limits) or _family(role) in models.families or _is_named(role, models.images)
+
+
+def _items(limit: object) -> object:
+    """Return the number in a limit of media: the limit itself, or the key `count` of an object.
+
+    Without the key, the limit is vLLM's default, which is above 0 (vllm 0.21.0, vllm/config/multimodal.py).
+    """
+    if isinstance(limit, Mapping):
+        return cast("Mapping[str, object]", limit).get("count", 1)
+    return limit
 
 
 def _accepts_audio(role: RoleContext, _: Advisory) -> bool:

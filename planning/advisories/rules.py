@@ -1,5 +1,6 @@
 """Problems of engines with published advisories that a stack meets; `checks.advisories` decides the severity."""
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from planning.releases import engine_versions
 from planning.variant.context import RoleContext
 
 _RELEASE = Path("release")
+_FLAG = re.compile(r"--[a-z-]+")
+"""Pattern of a flag in a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def judge(stack: Stack, exposures: Collection[Exposure]) -> Iterator[Problem]:
 
 def _groups(exposures: Collection[Exposure], *, is_strict: bool) -> Iterator[_Exposed]:
     """Yield the roles that meet advisories, grouped by their image and by the condition that they meet."""
-    groups = dict[tuple[str | None, ...], _Exposed]()
+    groups = dict[tuple[str | bool | None, ...], _Exposed]()
     for exposure in exposures:
         role = exposure.role
         written = role.role.engine.image
@@ -61,7 +64,7 @@ def _groups(exposures: Collection[Exposure], *, is_strict: bool) -> Iterator[_Ex
             if not is_strict and _is_of_release(role, advisory):
                 continue
             condition = table.read().conditions[advisory.condition]
-            key = (role.image, written, advisory.condition, *advisory.words)
+            key = (role.image, written, _has_own_release(role), advisory.condition, *advisory.words)
             group = groups.setdefault(key, _Exposed(condition, {}, {}))
             group.advisories[advisory.id] = advisory
             group.roles[role.path] = role
@@ -75,9 +78,16 @@ def _is_of_release(role: RoleContext, advisory: Advisory) -> bool:
 
 def _path(role: RoleContext) -> Path:
     """Return the path of the value that decides the engine's image."""
-    if role.role.engine.image is None:
-        return _RELEASE
-    return role.path / "engine" / "image"
+    if role.role.engine.image is not None:
+        return role.path / "engine" / "image"
+    if _has_own_release(role):
+        return role.variant.path / "release"
+    return _RELEASE
+
+
+def _has_own_release(role: RoleContext) -> bool:
+    """Tell whether a service or a canary has a release channel of its own, which wins over the stack's."""
+    return role.variant.spec.release is not None
 
 
 def _what(group: _Exposed) -> str:
@@ -98,12 +108,17 @@ def _what(group: _Exposed) -> str:
 
 
 def _remedy(group: _Exposed) -> str:
-    """Return the remedy: the first version without all of the advisories, or a change of the services."""
+    """Return the remedy: the first version without all of the advisories, or a change of the services.
+
+    A change that names a flag is a remedy only if the engine knows the flag.
+    """
     newest = max((advisory.fixed_in for advisory in group.advisories.values()), key=engine_versions.order)
     upgrade = f"set engine.image to an image with vLLM {newest} or newer"
-    if not group.condition.remedy:
+    change = group.condition.remedy
+    engine = group.first.engine_version
+    if not change or engine is None or not all(map(engine.knows_flag, _FLAG.findall(change))):
         return upgrade
-    return f"{upgrade}, or {group.condition.remedy}"
+    return f"{upgrade}, or {change}"
 
 
 def _version(role: RoleContext) -> str | None:

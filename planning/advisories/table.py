@@ -42,7 +42,8 @@ class Advisory(Spec):
     id: str
     """The CVE, or the GitHub advisory without a CVE."""
     since: str | None = None
-    """First affected version; None if the source states none, so that all versions before the fix are affected."""
+    """First affected version, or the first in which the condition can hold; None if the source states none, so that
+    all versions before the fix are affected."""
     fixed_in: str
     """First version with the fix."""
     condition: str

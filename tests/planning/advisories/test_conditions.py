@@ -99,6 +99,8 @@ def accepts_media(service):
     [
         with_args("--allowed-media-domains", "example.com"),
         with_args('--limit-mm-per-prompt={"image": 2, "video": 0}'),
+        with_args('--limit-mm-per-prompt={"image": {"count": 1}}'),
+        with_args('--limit-mm-per-prompt={"image": {"width": 512}}'),
         {"model": {"name": "org/m", "source": "s3://bucket/m", "architecture": {"family": "qwen2_5_vl"}}},
         model("Llava-1.5-7b"),
     ],
@@ -108,7 +110,13 @@ def test_media_are_accepted_by_flags_by_family_and_by_name(service):
 
 
 @pytest.mark.parametrize(
-    "args", [["--language-model-only"], ['--limit-mm-per-prompt={"image": 0, "video": 0}']], ids=["only", "limit"]
+    "args",
+    [
+        ["--language-model-only"],
+        ['--limit-mm-per-prompt={"image": 0, "video": 0}'],
+        ['--limit-mm-per-prompt={"image": {"count": 0}, "video": 0}'],
+    ],
+    ids=["only", "limit", "object"],
 )
 def test_a_model_that_is_told_to_accept_no_media_accepts_none(args):
     assert not accepts_media({**model("Qwen3-VL-8B"), **with_args(*args)})

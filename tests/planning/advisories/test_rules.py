@@ -85,6 +85,29 @@ def test_an_image_of_the_channel_is_named_by_the_release():
     assert str(problem.path) == "release"
 
 
+def test_a_release_of_a_service_or_of_a_canary_is_named_where_it_is_written():
+    trusting = {"engine": {"args": ["--trust-remote-code"]}}
+    canary = {"canary": {"weight": 10, "release": "llm-d-0.9"}}
+    stack = tree(a=trusting, b={**trusting, "release": "llm-d-0.9"}, c={**trusting, **canary})
+    found = {str(problem.path): problem.what for problem in problems({**stack, "release": "llm-d-0.9"})}
+    assert set(found) == {"release", "services.b.release"}
+    assert "and services.a, services.c meet " in found["release"]
+    assert "and services.b, services.c.canary meet " in found["services.b.release"]
+
+
+def test_a_flag_that_the_engine_does_not_know_is_no_remedy():
+    seeing = {
+        "engine": {"image": "registry.example/vllm-openai:v0.16.0", "args": ["--allowed-media-domains=a.example"]}
+    }
+    lines_of_problems = [line for line in lines(tree(qwen=seeing)) if "accepts images or video" in line]
+    assert lines_of_problems
+    assert not any("--language-model-only" in line for line in lines_of_problems)
+    seeing["engine"]["image"] = "registry.example/vllm-openai:v0.17.0"
+    lines_of_problems = [line for line in lines(tree(qwen=seeing)) if "accepts images or video" in line]
+    assert lines_of_problems
+    assert all(line.endswith(", or add --language-model-only to engine.args") for line in lines_of_problems)
+
+
 @pytest.mark.parametrize("release", channels())
 def test_the_ten_lines_meet_no_advisory_that_their_words_could_avoid(release):
     stack = ten_lines(release)

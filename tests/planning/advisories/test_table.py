@@ -50,6 +50,13 @@ def test_a_version_is_affected_from_the_first_one_up_to_the_fix():
     assert [row.affects(version) for version in versions] == [False, True, True, False, False]
 
 
+def test_an_advisory_of_a_part_does_not_affect_versions_without_the_part():
+    rows = [row for row in ROWS if row.condition == "uses-rust-frontend"]
+    first = engine_versions.versions_with("VLLM_USE_RUST_FRONTEND").removesuffix(" or newer")
+    assert rows
+    assert all(row.since is not None and not engine_versions.is_older(row.since, first) for row in rows)
+
+
 def test_a_post_release_is_newer_than_its_release():
     row = next(row for row in ROWS if row.id == "CVE-2025-48956")
     assert row.affects("0.10.1")
