@@ -30,6 +30,7 @@ from planning.releases import (
     Sourced,
     count_of_earlier,
     count_of_stated,
+    newest_run_channel,
     repository_and_tag,
     unproven,
 )
@@ -422,7 +423,8 @@ def _unrun(release: Release, vendors: Collection[str]) -> Iterator[Problem]:
         read = f"{count_of_earlier(release)} facts were read in source of {commit.date}"
         by_others = f"{count_of_stated(release, vendors)} are stated by public texts"
         what = f"the picker {tag} was not run here: {read}, {by_others}"
-        yield warning(Path(f"release {release.name}"), what)
+        remedy = f"write release: {newest_run_channel()} for a picker that was run here"
+        yield warning(Path(f"release {release.name}"), what, remedy)
 
 
 def _unproven_fetchers(release: Release) -> Iterator[Problem]:

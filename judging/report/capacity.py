@@ -107,13 +107,17 @@ def of_changes(changes: Sequence[Change], gone: Sequence[RunningPods], facts: Cl
 
     The workloads in `gone` end, but only when the workloads in `changes` are ready.
     """
-    at_once = at_worst(changes, lambda change: change.accelerator, _devices_of_replica)
-    with_devices = [change for change in at_once if change.has_devices]
-    starting = [change for change in at_once if change.additional.high]
-    growing = [change for change in starting if change.devices_per_replica]
-    counted = [change for change in growing if not change.workload.accelerator.provisioned]
+    of_classes = at_worst(changes, lambda change: change.accelerator, _devices_of_replica)
+    with_devices = [change for change in of_classes if change.has_devices]
     fleet_takers = _Takers(facts)
-    takers = {change.place: fleet_takers.of(change) for change in counted}
+    takers = {
+        change.place: fleet_takers.of(change)
+        for change in changes
+        if change.devices_per_replica and not change.workload.accelerator.provisioned
+    }
+    of_kinds = at_worst(changes, lambda change: (_resource(change), _has_nodes(change, takers)), _devices_of_replica)
+    growing = [change for change in of_kinds if change.additional.high and change.devices_per_replica]
+    counted = [change for change in growing if change.place in takers]
     return Capacity(
         classes=tuple(_classes(with_devices, gone, fleet_takers)),
         devices=tuple(_devices(resource, group, takers) for (resource, _), group in _groups(counted, takers).items()),
@@ -126,10 +130,18 @@ def _groups(changes: Iterable[Change], takers: Mapping[Place, _Nodes]) -> dict[t
     """Return the changes whose nodes are known, grouped by resource, and by whether any node takes the pods."""
     groups = dict[tuple[str, bool], list[Change]]()
     for change in changes:
-        nodes = takers[change.place]
-        if not isinstance(nodes, Unknown):
-            groups.setdefault((_resource(change), bool(nodes)), []).append(change)
+        has_nodes = _has_nodes(change, takers)
+        if has_nodes is not None:
+            groups.setdefault((_resource(change), has_nodes), []).append(change)
     return groups
+
+
+def _has_nodes(change: Change, takers: Mapping[Place, _Nodes]) -> bool | None:
+    """Tell whether any node takes the pods of a workload; None if its nodes are unknown or come on demand."""
+    nodes = takers.get(change.place)
+    if nodes is None or isinstance(nodes, Unknown):
+        return None
+    return bool(nodes)
 
 
 def _resource(change: Change) -> str:

@@ -9,6 +9,7 @@ from judging.report.running import RunningPods
 from models.role import Recreate
 from models.stack import Stack
 from planning.ground.cluster_facts import Place
+from planning.ground.names import CANARY
 from planning.ground.turns import SIDE_BY_SIDE, Turn, Turns
 from planning.plans import StackPlan, VariantPlan
 from planning.serving.workload import Workload
@@ -198,12 +199,9 @@ def place(variant: VariantPlan, workload: Workload) -> Place:
 def weights_size(change: Change, stack: Stack) -> str | None:
     """Return the bytes of a workload's weights; None if they are unknown."""
     service = stack.services[change.service]
-    is_canary = service.canary is not None and "canary" in change.workload.path
-    if is_canary and service.canary is not None:
-        model = service.canary.model
-    else:
-        model = service.model
-    return model.size
+    if service.canary is not None and change.variant.names.variant_name == CANARY:
+        return service.canary.model.size
+    return service.model.size
 
 
 def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:

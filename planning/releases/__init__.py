@@ -482,6 +482,11 @@ def offered_channels() -> tuple[str, ...]:
     return tuple(name for name in channels() if channel(name).retired is None)
 
 
+def newest_run_channel() -> str:
+    """Return the newest offered channel whose picker was read and run itself, not that of a commit before it."""
+    return next(name for name in reversed(offered_channels()) if channel(name).line.built is None)
+
+
 def former_channels() -> dict[str, FormerChannel]:
     """Return the channels of earlier versions of this program, by the names that they have now."""
     return tables.read(FormerChannels, "former_channels.yaml").channels

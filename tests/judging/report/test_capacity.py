@@ -252,6 +252,17 @@ def test_services_that_restart_in_turns_need_places_for_the_surges_of_some(numbe
     assert f"{needed} more nvidia.com/gpu are needed at the same time" in str(problem)
 
 
+@pytest.mark.parametrize(("number", "needed"), [(1, 4), (2, 8)])
+def test_classes_that_share_a_resource_surge_in_turns_together(number, needed):
+    l40s = replace(NODE, name="gpu-1", labels={"nvidia.com/gpu.product": "NVIDIA-L40S"})
+    services = {"a": {**SERVICE, **SURGE}, "b": {**SERVICE, **SURGE, "accelerator": "nvidia-l40s"}}
+    stack = tree(**{key: {**service, "engine": {"maxNumSeqs": 8}} for key, service in services.items()})
+    run = turns.of(services, Upgrades.default(at_once=number))
+    planned, found = present(stack, tree(**services), facts=facts(NODE, l40s, requested=8), turns=run)
+    (problem,) = checks.judge(planned, found, "warn")
+    assert f"{needed} more nvidia.com/gpu are needed at the same time" in str(problem)
+
+
 @pytest.mark.parametrize(("number", "needed"), [(1, 1), (2, 2)])
 def test_quotas_on_pods_count_the_surges_of_services_that_restart_at_once(number, needed):
     services = {key: {**SERVICE, **SURGE} for key in ("a", "b", "c")}

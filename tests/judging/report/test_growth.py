@@ -7,10 +7,11 @@ import pytest
 from judging.report import growth, running
 from judging.report.growth import Range
 from manifests.assembly import objects, render
+from models.load import load
 from models.upgrades import Upgrades
 from planning.ground import turns
 from planning.hardware import accelerators
-from tests.support.stacks import plan, tree
+from tests.support.stacks import SERVICE, plan, tree
 
 HPA = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
 
@@ -106,6 +107,22 @@ def test_replicas_that_stay_are_needed_by_services_that_wait():
     more = plan(tree(a={"replicas": 5, "rollout": {"type": "RollingUpdate", "maxSurge": 1}}))
     (larger,) = growth.changes(more, {grown.place: old}, {grown.place: True})
     assert (larger.additional, larger.passing) == (Range(4, 4), 1)
+
+
+@pytest.mark.parametrize("key", ["canary", "qwen"])
+def test_a_canary_has_weights_of_its_own_whatever_the_key_of_its_service(key):
+    stack = tree(
+        **{
+            key: {
+                "model": {**SERVICE["model"], "size": "2Gi"},
+                "canary": {"weight": 10, "model": {"size": "9Gi"}},
+            }
+        }
+    )
+    checked = load(stack).stack
+    found = growth.changes(plan(stack), {}, {})
+    sizes = {change.variant.owner: growth.weights_size(change, checked) for change in found}
+    assert sizes == {key: "2Gi", f"{key}.canary": "9Gi"}
 
 
 def test_services_without_turns_surge_all_at_once():

@@ -89,7 +89,8 @@ def test_a_picker_that_was_not_run_is_told_once_with_what_is_known_instead():
     assert found == [
         (
             "release llm-d-0.10: the picker v0.11.0 was not run here: "
-            f"{len(earlier)} facts were read in source of 2026-08-22, 3 are stated by public texts"
+            f"{len(earlier)} facts were read in source of 2026-08-22, 3 are stated by public texts; "
+            "write release: llm-d-0.9 for a picker that was run here"
         )
     ]
     assert [
