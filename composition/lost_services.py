@@ -12,7 +12,7 @@ from judging.losses.services import Loss, PlannedService
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground.recorded import NOTHING_RECORDED, Recorded
-from planning.releases import kept
+from planning.releases import former_names
 
 _ALLOW = "allow"
 
@@ -63,8 +63,8 @@ def _words_without_effect(sibling: Sibling, causes: set[Cause]) -> Iterator[Prob
     """Yield a warning for each word of an inference stack that allows what the run does not do."""
     composition = sibling.composition
     used: set[str] = {*causes, *composition.continuity.used}
-    if kept.chooses(composition.stack, composition.continuity.recorded, sibling.instance):
-        used.add(kept.CHOICE)
+    if former_names.takes_present_meaning(composition.stack, composition.continuity.recorded, sibling.instance):
+        used.add(former_names.CHOICE)
     for index, word in enumerate(sibling.composition.stack.allow):
         if word not in used:
             yield warning(

@@ -26,7 +26,7 @@ from models.load import Loaded, load
 from models.problems import ConfigError, Problem, errors, warnings
 from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
-from planning.releases import kept
+from planning.releases import former_names
 from planning.routes import acceptance
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         loaded, content_warnings = locking.with_contents(loaded, given, name, target)
         source_warnings = (*source_warnings, *content_warnings)
         # 4, 5, 6: resolve, judge what spans several fields, decide
-        loaded, meaning_warnings = _with_kept_release(loaded, state, instance)
+        loaded, meaning_warnings = _interpret_release(loaded, state, instance)
         source_warnings = (*source_warnings, *meaning_warnings)
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
@@ -85,11 +85,11 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     return _judge(rendering, selection.warnings(facts, name.stack), target, instance, state)
 
 
-def _with_kept_release(loaded: Loaded, state: State, instance: Instance) -> tuple[Loaded, tuple[Problem, ...]]:
+def _interpret_release(loaded: Loaded, state: State, instance: Instance) -> tuple[Loaded, tuple[Problem, ...]]:
     """Return the stack with the channel that runs if the meaning of the channel's name has changed, and warnings."""
-    keeping = kept.keep(loaded.stack, state, instance)
-    problems = (*loaded.problems, *errors(keeping.problems))
-    return replace(loaded, stack=keeping.stack, problems=problems), tuple(warnings(keeping.problems))
+    interpretation = former_names.interpret(loaded.stack, state, instance)
+    problems = (*loaded.problems, *errors(interpretation.problems))
+    return replace(loaded, stack=interpretation.stack, problems=problems), tuple(warnings(interpretation.problems))
 
 
 def _judge(

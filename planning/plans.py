@@ -24,16 +24,8 @@ from planning.network.gke import LoadBalancing
 from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
 from planning.picker import Picker
-from planning.releases import (
-    FETCHERS,
-    Release,
-    Sourced,
-    count_of_earlier,
-    count_of_stated,
-    newest_run_channel,
-    repository_and_tag,
-    unproven,
-)
+from planning.releases import FETCHERS, Release, Sourced, repository_and_tag
+from planning.releases.provenance import count_of_earlier, count_of_stated, newest_run_channel, unproven
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import PlannedRoute, requests
 from planning.routes.records import PoolRequests

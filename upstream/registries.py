@@ -15,7 +15,6 @@ from upstream.history import numbers
 
 SECONDS = 60
 """Time after which a registry counts as silent."""
-_PROXIES = "https://proxy.golang.org"
 _RELEASE = re.compile(r"v\d+\.\d+\.\d+")
 """A release of a Go module. Versions before a release have a further part after a hyphen."""
 _PLATFORM = ("--python-version", "3.12", "--python-platform", "x86_64-manylinux_2_35")
@@ -44,12 +43,24 @@ def newest(listing: ReleaseList) -> str | None:
 def _newest_module(name: str) -> str | None:
     """Return the newest release of a Go module, by the protocol of GOPROXY (go.dev/ref/mod, GOPROXY protocol)."""
     path = re.sub("[A-Z]", lambda letter: f"!{letter[0].lower()}", name)
-    for proxy in re.split("[,|]", os.environ.get("GOPROXY") or _PROXIES):
+    for proxy in re.split("[,|]", _proxies()):
         if proxy.startswith(("https://", "http://")):
             releases = list(_releases(f"{proxy.rstrip('/')}/{path}/@v/list"))
             if releases:
                 return max(releases, key=numbers)
     return None
+
+
+def _proxies() -> str:
+    """Return the proxies of Go modules: those of the environment, or those of the go command; "" without both."""
+    proxies = os.environ.get("GOPROXY", "")
+    if proxies:
+        return proxies
+    try:
+        command = ["go", "env", "GOPROXY"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def _releases(url: str) -> Iterator[str]:

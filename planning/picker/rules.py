@@ -34,7 +34,8 @@ from planning.picker.lint import VariantFacts
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
 from planning.refusals.resources import uncountable
-from planning.releases import PickerFacts, Release, departures, other_line
+from planning.releases import PickerFacts, Release, departures
+from planning.releases.lines import other_line
 from planning.variant.context import VariantContext
 
 _DECIDED_FLAGS = {

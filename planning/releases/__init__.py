@@ -482,11 +482,6 @@ def offered_channels() -> tuple[str, ...]:
     return tuple(name for name in channels() if channel(name).retired is None)
 
 
-def newest_run_channel() -> str:
-    """Return the newest offered channel whose picker was read and run itself, not that of a commit before it."""
-    return next(name for name in reversed(offered_channels()) if channel(name).line.built is None)
-
-
 def former_channels() -> dict[str, FormerChannel]:
     """Return the channels of earlier versions of this program, by the names that they have now."""
     return tables.read(FormerChannels, "former_channels.yaml").channels
@@ -521,62 +516,10 @@ def _without_flags(facts: EngineFacts, flags: Collection[str]) -> EngineFacts:
     return facts.model_copy(update=update)
 
 
-def other_line(release: Release, image: str) -> tuple[str, ...] | None:
-    """Return the channels to which an image belongs, or None if the image fits `release`.
-
-    The tuple is empty if no channel has the version of the image. An image fits if it belongs to the release line of
-    `release`. An image about which nothing is known fits, too: its repository is in no line, or its tag is no version.
-    """
-    repository, tag = repository_and_tag(image)
-    families = {name: channel(name).line.images for name in channels()}
-    if not any(family.repository == repository for images in families.values() for family in images):
-        return None
-    if not tag.startswith("v") or any(_is_in(family, repository, tag) for family in release.line.images):
-        return None
-    return tuple(name for name, images in families.items() if any(_is_in(family, repository, tag) for family in images))
-
-
-def line_has(release: Release, image: str) -> bool:
-    """Tell whether an image belongs to the release line of `release`."""
-    return any(_is_in(family, *repository_and_tag(image)) for family in release.line.images)
-
-
 def repository_and_tag(image: str) -> tuple[str, str]:
     """Return the last segment of the repository in an image reference, and the tag, which may be empty."""
     repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
     return repository, tag
-
-
-def _is_in(family: ImageFamily, repository: str, tag: str) -> bool:
-    """Tell whether a family contains the image with this repository and tag."""
-    return family.repository == repository and (
-        tag == family.tag or tag.startswith((f"{family.tag}.", f"{family.tag}-"))
-    )
-
-
-def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sourced], ...]:
-    """Return the entries whose `proof` is `none`, each with its path in the table.
-
-    Engine images for other vendors than `vendors` are left out.
-    """
-    return tuple((at, entry) for at, entry in _entries_of_vendors(release, vendors) if entry.proof == "none")
-
-
-def count_of_stated(release: Release, vendors: Collection[str]) -> int:
-    """Return the number of entries whose `proof` is `stated`, without engine images for other vendors."""
-    return sum(entry.proof == "stated" for _, entry in _entries_of_vendors(release, vendors))
-
-
-def count_of_earlier(release: Release) -> int:
-    """Return the number of entries that were read in a commit before the release."""
-    commit = release.line.built
-    return sum(commit is not None and commit.short in entry.source for _, entry in release.entries)
-
-
-def _entries_of_vendors(release: Release, vendors: Collection[str]) -> Iterator[tuple[str, Sourced]]:
-    """Yield the entries, each with its path in the table, without engine images for other vendors."""
-    unused = {f"images.engine.{vendor}" for vendor in release.images.engine.keys() - set(vendors)}
-    yield from ((at, entry) for at, entry in release.entries if at not in unused)
 
 
 def _entries(path: str, node: object) -> Iterator[tuple[str, Sourced]]:

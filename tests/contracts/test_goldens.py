@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from planning.ground import yaml_text
+from planning.releases import channel, offered_channels
 from tests.support import commands
-from tests.support.stacks import SHIPPED
+from tests.support.stacks import SHIPPED, rendered, tree
 
 
 @cache
@@ -18,6 +20,14 @@ def rendering(path):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_stack_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens") / path.name.replace("Pulumi.", ""), rendering(path))
+
+
+@pytest.mark.parametrize("name", offered_channels())
+def test_each_channel_renders_to_its_golden(name, golden):
+    service = {} if channel(name).sidecar is None else {"prefill": {}}
+    manifests = rendered(tree(qwen=service) | {"release": name})
+    documents = "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
+    golden(Path("tests/contracts/goldens/channels") / f"{name}.yaml", documents)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

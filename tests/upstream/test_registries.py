@@ -111,3 +111,15 @@ def test_a_registry_that_does_not_answer_in_time_is_unknown(registry, monkeypatc
     begun = time.monotonic()
     assert registries.newest(listing) is None
     assert time.monotonic() - begun < 15
+
+
+def test_without_a_variable_the_go_command_names_the_proxies(registry, monkeypatch, tmp_path):
+    registry.answers["/example.org/!upper/module/@v/list"] = "v1.2.3\n"
+    go = tmp_path / "go"
+    go.write_text(f"#!/bin/sh\necho {registry.url}\n", encoding="utf-8")
+    go.chmod(0o755)
+    monkeypatch.delenv("GOPROXY")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert registries.newest(MODULE) == "v1.2.3"
+    go.unlink()
+    assert registries.newest(MODULE) is None

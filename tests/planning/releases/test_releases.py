@@ -11,18 +11,13 @@ from planning.picker import config as picker_config
 from planning.picker import value_shapes
 from planning.releases import (
     DEFAULT_PRESET,
-    Release,
     Retirement,
     channel,
     channels,
-    count_of_earlier,
-    count_of_stated,
     departures,
-    other_line,
     repository_and_tag,
-    unproven,
 )
-from tests.support.stacks import find, plan, rendered, tree
+from tests.support.stacks import find, rendered, tree
 
 DEFAULT = Stack.model_fields["release"].default
 GROUPS = {
@@ -46,16 +41,6 @@ def words(shape):
         yield shape
 
 
-def proven(path: str, proof: str) -> Release:
-    """Return the default channel with another proof of one entry."""
-    facts = channel(DEFAULT).model_dump(by_alias=True)
-    at = facts
-    for part in path.split("."):
-        at = at[part]
-    at["proof"] = proof
-    return Release.model_validate(facts)
-
-
 def test_a_channel_knows_its_name(release):
     assert release is channel(release.name)
 
@@ -65,37 +50,6 @@ def test_every_entry_says_where_and_when_it_was_read(release):
     parts = {"engine", "line", "picker", "picker.config", "picker.flags", "picker.plugins", "picker.rbac"}
     assert parts | {f"picker.presets.{DEFAULT_PRESET}", "requirements.istio"} <= {at for at, _ in entries}
     assert all(entry.source and entry.date.year >= 2025 for _, entry in entries)
-
-
-def test_the_default_channel_leaves_nothing_unproven():
-    release = channel(DEFAULT)
-    assert unproven(release, release.images.engine) == ()
-
-
-def test_what_nobody_proved_is_named():
-    release = proven("picker.presets.precise-prefix-cache", "none")
-    assert [at for at, _ in unproven(release, ())] == ["picker.presets.precise-prefix-cache"]
-
-
-def test_a_picker_that_was_not_run_is_told_once_with_what_is_known_instead():
-    release = channel(DEFAULT)
-    commit = release.line.built
-    earlier = [at for at, entry in release.entries if commit.short in entry.source]
-    assert count_of_earlier(release) == len(earlier) > 15
-    assert {"picker.config", "picker.flags", "picker.plugins", "sidecar"} <= {*earlier}
-    assert count_of_stated(release, ["nvidia"]) == 3
-    assert count_of_stated(release, ["nvidia", "cpu"]) == 4
-    found = [str(problem) for problem in plan(tree()).warnings]
-    assert found == [
-        (
-            "release llm-d-0.10: the picker v0.11.0 was not run here: "
-            f"{len(earlier)} facts were read in source of 2026-08-22, 3 are stated by public texts; "
-            "write release: llm-d-0.9 for a picker that was run here"
-        )
-    ]
-    assert [
-        str(problem) for problem in plan(tree() | {"release": "llm-d-0.9"}).warnings if "not run" in problem.what
-    ] == []
 
 
 def test_only_a_channel_that_was_not_run_has_facts_that_are_stated(release):
@@ -129,12 +83,6 @@ def test_a_channel_has_the_components_of_its_release(name):
     assert tags == [picker, sidecar, engine, trained]
     needed = [release.requirements.inference_pool.version, release.requirements.pool_ports.version]
     assert all(departures.order(version) <= departures.order(definitions) for version in needed)
-
-
-def test_an_unproven_engine_matters_only_where_its_vendor_is_used():
-    release = channel("gie-1.3")
-    assert unproven(release, ["nvidia"]) == ()
-    assert [at for at, _ in unproven(release, ["nvidia", "cpu"])] == ["images.engine.cpu"]
 
 
 @pytest.mark.parametrize(
@@ -278,27 +226,6 @@ def test_the_role_of_the_picker_is_the_channels(release):
         for rule in release.picker.rbac.rules
     ]
     assert role["rules"] == expected
-
-
-def test_the_image_of_a_channel_is_of_its_own_line(release):
-    refs = [release.images.picker.ref, *([release.images.sidecar.ref] if release.images.sidecar else [])]
-    assert [other_line(release, ref) for ref in refs] == [None] * len(refs)
-
-
-@pytest.mark.parametrize(
-    ("image", "lines"),
-    [
-        ("registry.example/mirror/llm-d-inference-scheduler:v0.6.1", ("llm-d-0.6",)),
-        ("registry.example:5000/llm-d-router-endpoint-picker:v0.9.2-rc.1", ("llm-d-0.8",)),
-        ("registry.example/llm-d-router-endpoint-picker:v0.100.0", ()),
-        ("registry.example/llm-d-router-endpoint-picker:v0.10", None),
-        ("registry.example/llm-d-router-endpoint-picker:main", None),
-        ("registry.example/llm-d-router-endpoint-picker@sha256:" + "0" * 64, None),
-        ("registry.example/our-own-picker:v0.6.0", None),
-    ],
-)
-def test_an_image_of_another_line_is_told_by_repository_and_tag(image, lines):
-    assert other_line(channel("llm-d-0.9"), image) == lines
 
 
 def test_the_filters_of_roles_read_the_label_that_pods_carry():

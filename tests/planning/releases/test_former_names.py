@@ -15,7 +15,7 @@ from planning.ground.recorded import (
     WorkloadName,
 )
 from planning.releases import channel, former_channels
-from planning.releases.kept import chooses, keep
+from planning.releases.former_names import interpret, takes_present_meaning
 from tests.support.stacks import NAME, tree
 
 FORMER = [(former.written, name) for name, former in former_channels().items()]
@@ -39,7 +39,7 @@ def deployed(image, name="qwen-epp-deployment"):
 
 @pytest.mark.parametrize(("written", "former"), FORMER)
 def test_what_runs_is_kept_with_one_warning(written, former):
-    result = keep(stack(release=written), lambda: running(former))
+    result = interpret(stack(release=written), lambda: running(former))
     assert result.stack.release == former
     (warning,) = result.problems
     assert warning.severity == "warning"
@@ -49,32 +49,32 @@ def test_what_runs_is_kept_with_one_warning(written, former):
 @pytest.mark.parametrize(("written", "former"), FORMER)
 def test_a_new_stack_gets_the_release_of_upstream(written, former):
     for recorded in (NOTHING_RECORDED, running(written), running("gie-1.3")):
-        assert keep(stack(release=written), lambda recorded=recorded: recorded) == (stack(release=written), ())
-    assert not chooses(stack(release=written, allow=["meaning"]), running(written))
+        assert interpret(stack(release=written), lambda recorded=recorded: recorded) == (stack(release=written), ())
+    assert not takes_present_meaning(stack(release=written, allow=["meaning"]), running(written))
 
 
 @pytest.mark.parametrize(("written", "former"), FORMER)
 def test_a_word_in_allow_takes_the_release_of_upstream(written, former):
     chosen = stack(release=written, allow=["meaning"])
-    assert keep(chosen, lambda: running(former)) == (chosen, ())
-    assert chooses(chosen, running(former))
+    assert interpret(chosen, lambda: running(former)) == (chosen, ())
+    assert takes_present_meaning(chosen, running(former))
 
 
 def test_services_and_siblings_with_a_former_channel_of_their_own_do_not_count():
     named = {WorkloadName("models", "Deployment", "chat-decode"): ServiceRecord("chat", "router-0.9")}
     recorded = Recorded(services=named, releases={MAIN.name: "llm-d-0.9", "sibling": "router-0.9"})
-    assert keep(stack(release="llm-d-0.9"), lambda: recorded).problems == ()
-    sibling = keep(stack(release="llm-d-0.9"), lambda: recorded, Instance("sibling", "sibling-"))
+    assert interpret(stack(release="llm-d-0.9"), lambda: recorded).problems == ()
+    sibling = interpret(stack(release="llm-d-0.9"), lambda: recorded, Instance("sibling", "sibling-"))
     assert sibling.stack.release == "router-0.9"
-    assert keep(stack(release="llm-d-0.9"), lambda: recorded, Instance("third", "third-")).problems == ()
+    assert interpret(stack(release="llm-d-0.9"), lambda: recorded, Instance("third", "third-")).problems == ()
 
 
 def test_a_state_that_no_run_completed_is_known_by_its_pickers():
     former, present = (channel(name).images.picker.ref for name in ("router-0.9", "llm-d-0.9"))
-    assert keep(stack(release="llm-d-0.9"), lambda: deployed(former)).stack.release == "router-0.9"
-    assert keep(stack(release="llm-d-0.9"), lambda: deployed(present)).problems == ()
+    assert interpret(stack(release="llm-d-0.9"), lambda: deployed(former)).stack.release == "router-0.9"
+    assert interpret(stack(release="llm-d-0.9"), lambda: deployed(present)).problems == ()
     other = Instance("team", "team-")
-    assert keep(stack(release="llm-d-0.9"), lambda: deployed(former), other).problems == ()
+    assert interpret(stack(release="llm-d-0.9"), lambda: deployed(former), other).problems == ()
 
 
 @pytest.mark.parametrize("name", [name for _, name in FORMER])
@@ -93,11 +93,11 @@ def test_other_names_need_no_state(release):
     def state():
         raise AssertionError
 
-    assert keep(stack(release=release), state) == (stack(release=release), ())
+    assert interpret(stack(release=release), state) == (stack(release=release), ())
 
 
 def test_the_warning_names_both_meanings_and_both_ways():
-    (problem,) = keep(stack(release="llm-d-0.9"), lambda: running("router-0.9")).problems
+    (problem,) = interpret(stack(release="llm-d-0.9"), lambda: running("router-0.9")).problems
     engine = channel("llm-d-0.8").images.engine["nvidia"].ref
     assert engine.startswith("vllm/vllm-openai:v")
     assert str(problem).startswith(
@@ -108,7 +108,7 @@ def test_the_warning_names_both_meanings_and_both_ways():
 
 
 def test_a_state_that_cannot_be_read_refuses_the_name():
-    result = keep(stack(release="llm-d-0.9"), lambda: Unknown("the state of the stack could not be read (X)"))
+    result = interpret(stack(release="llm-d-0.9"), lambda: Unknown("the state of the stack could not be read (X)"))
     (problem,) = result.problems
     assert problem.severity == "error"
     assert str(problem) == (

@@ -1,4 +1,4 @@
-"""A name of a release channel whose meaning has changed: what runs keeps its release until the user chooses another."""
+"""Names of release channels whose meaning has changed: a stack stays on its channel until the user chooses another."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -10,40 +10,41 @@ from models.trees import at, mapping, sequence
 from planning.ground.cluster_facts import Unknown
 from planning.ground.instances import MAIN, Instance
 from planning.ground.recorded import Recorded
-from planning.releases import channel, engine_versions, line_has, present_name
+from planning.releases import channel, engine_versions, present_name
+from planning.releases.lines import line_has
 
 CHOICE = "meaning"
 """Word in `allow` with which a run takes a name in its present meaning."""
 _PATH = Path("release")
 
 
-class Kept(NamedTuple):
-    """A stack whose name of a channel means what it meant when the stack was deployed."""
+class Interpretation(NamedTuple):
+    """A stack whose name of a channel means what it meant when the stack was deployed, and problems of the name."""
 
     stack: Stack
     problems: tuple[Problem, ...]
 
 
-def keep(stack: Stack, state: Callable[[], Recorded | Unknown], instance: Instance = MAIN) -> Kept:
+def interpret(stack: Stack, state: Callable[[], Recorded | Unknown], instance: Instance = MAIN) -> Interpretation:
     """Return the stack with the channel that runs, and a warning if the written name means another release today.
 
-    Only the stack's own name can be old: services could not name channels when the names changed. An error if Pulumi's
-    state could not be read, so that nobody knows what runs.
+    Only the name in the stack's `release` can be old: services could not name channels when the names changed. An
+    error if Pulumi's state could not be read, because the channel that runs is then unknown.
     """
     name = stack.release
     former = present_name(name)
     if former == name or CHOICE in stack.allow:
-        return Kept(stack, ())
+        return Interpretation(stack, ())
     recorded = state()
     if isinstance(recorded, Unknown):
-        return Kept(stack, (_unknown_meaning(name, former, recorded.reason),))
+        return Interpretation(stack, (_unknown_meaning(name, former, recorded.reason),))
     if not _runs(former, recorded, instance):
-        return Kept(stack, ())
-    return Kept(stack.model_copy(update={"release": former}), (_kept_meaning(name, former),))
+        return Interpretation(stack, ())
+    return Interpretation(stack.model_copy(update={"release": former}), (_former_meaning(name, former),))
 
 
-def chooses(stack: Stack, recorded: Recorded, instance: Instance = MAIN) -> bool:
-    """Return whether the stack leaves the former meaning of its channel's name, because `allow` lets it."""
+def takes_present_meaning(stack: Stack, recorded: Recorded, instance: Instance = MAIN) -> bool:
+    """Tell whether a word in `allow` gives the name of the stack's channel its present meaning in this run."""
     former = present_name(stack.release)
     return former != stack.release and CHOICE in stack.allow and _runs(former, recorded, instance)
 
@@ -51,7 +52,7 @@ def chooses(stack: Stack, recorded: Recorded, instance: Instance = MAIN) -> bool
 def _runs(former: str, recorded: Recorded, instance: Instance) -> bool:
     """Tell whether an inference stack was deployed with a former channel.
 
-    A run that did not end may leave no record. Then the images of its pickers say it.
+    A run that did not end may leave no record of its channel. Then the images of the pickers show the channel.
     """
     if instance.name in recorded.releases:
         return recorded.releases[instance.name] == former
@@ -75,7 +76,7 @@ def _unknown_meaning(name: str, former: str, reason: str) -> Problem:
     return Problem(_PATH, what, remedy, (_PATH,))
 
 
-def _kept_meaning(name: str, former: str) -> Problem:
+def _former_meaning(name: str, former: str) -> Problem:
     what = f"meant {_contents(former)} when this stack was deployed, and the stack keeps that ({name})"
     remedy = f"write release: {former} to keep it; or write allow: [{CHOICE}] for one run, to get {_contents(name)}"
     return warning(_PATH, what, remedy)
