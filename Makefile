@@ -59,7 +59,7 @@ format: setup ## Format the code
 
 # The second file begins with the first and adds what tests and linters need, the third adds what mutation needs; each
 # package is pinned once.
-COMPILE := $(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11
+COMPILE := $(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-strip-extras --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11
 pins: setup ## Pin every dependency, transitive ones included, with hashes
 	@$(COMPILE) pyproject.toml --output-file requirements.txt
 	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt \
