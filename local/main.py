@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from local import host, processes, trial, up, venv
 from local.errors import LocalError
 from local.report import Report
 from local.tools import ensure, listing
+from local.vllm import installation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +26,12 @@ def main(arguments: Sequence[str]) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text in COMMANDS:
         commands.add_parser(name, help=text).set_defaults(command=command)
-    command: Callable[[Report], None] = parser.parse_args(arguments).command
+    engine = commands.add_parser("engine", help=ENGINE)
+    engine.add_argument(
+        "versions", nargs="*", metavar="VERSION", help=f"{', '.join(installation.versions())}; absent: all"
+    )
+    options = parser.parse_args(arguments)
+    command: Callable[[Report], None] = getattr(options, "command", None) or partial(_engine, options.versions)
     processes.heed_interrupts()
     try:
         command(Report())
@@ -42,11 +49,19 @@ def _setup(report: Report) -> None:
     venv.setup(up.PROJECT, report, development=True)
 
 
+def _engine(names: Sequence[str], report: Report) -> None:
+    rows = [installation.version(name) for name in names or installation.versions()]
+    for row in rows:
+        installation.install(row.name, report)
+        report.say(f"vLLM {row.name}: {row.program}")
+
+
 def _tools(report: Report) -> None:
     host.check(up.PROJECT)
     report.say("\n".join(listing(ensure(None, report).values())))
 
 
+ENGINE = "install vLLM for CPUs, which judges what engines get"
 COMMANDS: tuple[tuple[str, Callable[[Report], None], str], ...] = (
     ("up", up.up, "set up what is missing, start the control plane and deploy"),
     ("try", trial.run, "deploy behind a real Istio, and send a request through it"),

