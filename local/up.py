@@ -18,6 +18,7 @@ from local.engine import PulumiEngine
 from local.errors import LocalError
 from local.gateway import MARK as GATEWAY_MARK
 from local.tools import ensure
+from local.vllm import server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -42,6 +43,8 @@ TOOLS = (
 MARKS = (MARK, PulumiEngine.MARK, GATEWAY_MARK)
 """Environment variables that mark the processes of a checkout. Each value begins with a directory of the checkout's
 state."""
+MODEL_SERVERS = "model-servers"
+"""Directory of the processes of model servers, in the directory of the state."""
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
 # Lines of the engine's output that are not shown: the warning about the absent Gateway, because the summary names
 # `make try`, which adds a gateway; warnings that the provider is on PATH, where this program puts it on purpose; the
@@ -143,7 +146,8 @@ def stack_engine(  # noqa: PLR0913 - an engine consists of these arguments
 
 
 def _end_everything(state: Path) -> None:
-    """End all processes of control plane, gateway and engine under `state`, even processes whose pid is unrecorded."""
+    """End all processes of control plane, gateway and engines under `state`, even processes whose pid is unrecorded."""
+    server.end_marked(state / MODEL_SERVERS)
     ControlPlane(state / "cluster", {}).stop()
     prefixes = (str(state / "cluster"), f"{state / 'engine'}:", str(state / "gateway"))
     marks = {process: mark for name in MARKS for process, mark in processes.find_marked(name).items()}

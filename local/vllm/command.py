@@ -36,7 +36,7 @@ class EngineCommand:
     """The program and its arguments."""
     environment: Mapping[str, str]
     adjustments: tuple[Adjustment, ...]
-    """What differs from the container."""
+    """Differences from the container."""
     model: Path
     """Directory that the engine reads the model from."""
 
@@ -65,9 +65,9 @@ def engine_command(
         for mount, place in places.items()
     ]
     command = [*container.get("command", ()), *container.get("args", ())]
-    arguments, argument_adjustments = _adjusted_arguments([_moved(text, places) for text in command[2:]], address)
+    arguments, argument_adjustments = _adjusted_arguments([_with_places(text, places) for text in command[2:]], address)
     environment = {
-        item["name"]: _moved(item["value"] if "value" in item else read_variable(item), places)
+        item["name"]: _with_places(item["value"] if "value" in item else read_variable(item), places)
         for item in container.get("env", ())
     }
     variables = {row["name"]: row["value"] for row in _table()["variable"]}
@@ -87,7 +87,7 @@ def _places(container: Container, root: Path) -> dict[str, str]:
     return {mount: f"{root}{mount}" for mount in mounts if mount != SHARED_MEMORY}
 
 
-def _moved(text: str, places: Mapping[str, str]) -> str:
+def _with_places(text: str, places: Mapping[str, str]) -> str:
     """Return a text in which mount paths are replaced by directories of this machine."""
     head, separator, value = text.rpartition("=")
     for mount, place in places.items():

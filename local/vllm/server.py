@@ -1,0 +1,220 @@
+"""Processes of engines, started, asked and ended as kubelet does it with the containers that they stand for."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from local import files, processes
+from local.errors import LocalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from local.processes import Process
+    from local.report import Report, ReportStep
+    from local.vllm.command import Container, EngineCommand
+
+MARK = "INFERENCE_STACKS_ENGINE"
+"""Environment variable that marks all processes of an engine. Its value is the directory of its `EngineServer`."""
+KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
+"""vLLM's processes write titles over their arguments, and with this variable not over their environment
+(setproctitle), in which the mark is."""
+START_SECONDS = 90.0
+"""Expected duration of a start, on two cores."""
+INTERVAL = 0.5
+PROBE_SECONDS = 10.0
+TIMEOUT_SECONDS = 1.0
+FAILURES = 3
+"""Defaults of a probe: `periodSeconds`, `timeoutSeconds`, `failureThreshold` (Kubernetes' API reference, Probe)."""
+LOG_PREFIX = re.compile(r"^(\(\w+ pid=\d+\) )?[A-Z]+ [\d-]+ [\d:]+ (\[[^]]*\] )?")
+"""Beginning of a line of vLLM's log, before the message."""
+NOTE_LENGTH = 70
+
+
+class EngineServer:
+    """The process of an engine, with its log and its temporary files in one directory.
+
+    If `tie_to_parent` is true, the first process is killed when the thread that started it ends; the others of the
+    engine notice that, or are ended by `end_marked`.
+    """
+
+    def __init__(self, command: EngineCommand, directory: Path, *, tie_to_parent: bool = False) -> None:
+        self.command = command
+        self.directory = directory.resolve()
+        self._tie = tie_to_parent
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """Path of the file with the output of the engine's processes."""
+        return self.directory / "engine.log"
+
+    @property
+    def pid(self) -> int:
+        """Id of the first process. Raises LocalError if the engine was not started."""
+        return self._process().pid
+
+    def start(self) -> None:
+        """Start the engine. Processes that an earlier run left in this directory are ended first."""
+        files.private_directory(self.directory)
+        end_marked(self.directory)
+        temporary = tempfile.mkdtemp(prefix="engine-")
+        _temporary_link(self.directory).symlink_to(temporary)
+        environment = {"PATH": f"{Path(self.command.arguments[0]).parent}:{os.defpath}", "HOME": str(self.directory)}
+        environment |= self.command.environment
+        # The engine's processes speak over sockets in TMPDIR. The path of a socket has at most 107 characters.
+        environment |= KEEP_ENVIRONMENT | {"TMPDIR": temporary, MARK: str(self.directory)}
+        _make_directory(environment["HOME"])
+        with self.log.open("wb") as log:
+            self._child = subprocess.Popen(
+                processes.tied_command(self.command.arguments, tied=self._tie),
+                cwd=self.directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def has_ended(self) -> bool:
+        """Return whether the first process has ended by itself."""
+        return self._process().poll() is not None
+
+    def wait_until_ready(self, container: Container, address: str, report: Report, title: str = "engine") -> None:
+        """Wait until the startup probe of a container succeeds once, and then its readiness probe.
+
+        A probe may take `failureThreshold` periods. Raises LocalError with the end of the log after this time, or if
+        the engine ends before.
+        """
+        with report.step(title, START_SECONDS) as step:
+            for name in ("startupProbe", "readinessProbe"):
+                if name in container:
+                    self._wait(name, container, address, step)
+            step.note = ""
+
+    def end(self, grace: float = processes.GRACE) -> int | None:
+        """End the engine as kubelet does, and return the exit code of the first process; None if it was not started.
+
+        Only the first process gets SIGTERM. What is alive after `grace` seconds is killed.
+        """
+        end_marked(self.directory, grace)
+        if self._child is None:
+            return None
+        return self._child.wait()
+
+    def _wait(self, name: str, container: Container, address: str, step: ReportStep) -> None:
+        deadline = time.monotonic() + limit_seconds(container[name])
+        while not succeeds(container, name, address):
+            problem = ""
+            if self.has_ended():
+                problem = f"ended with {self._process().returncode}"
+            elif time.monotonic() > deadline:
+                problem = f"fails its {name} after {limit_seconds(container[name]):.0f} s"
+            if problem:
+                raise LocalError(f"the engine {problem}; the end of {self.log}:\n{files.tail(self.log)}")
+            step.note = _message(self.log) or step.note
+            time.sleep(INTERVAL)
+
+    def _process(self) -> subprocess.Popen[bytes]:
+        if self._child is None:
+            raise LocalError(f"the engine in {self.directory} was not started")
+        return self._child
+
+
+def limit_seconds(probe: Mapping[str, Any]) -> float:
+    """Return the seconds in which a probe has to succeed."""
+    periods = probe.get("periodSeconds", PROBE_SECONDS) * probe.get("failureThreshold", FAILURES)
+    return probe.get("initialDelaySeconds", 0) + periods
+
+
+def succeeds(container: Container, name: str, address: str) -> bool:
+    """Return whether a probe of a container succeeds now: the status of the answer is 200 to 399, as for kubelet.
+
+    Raises LocalError for a probe of another kind than `httpGet`.
+    """
+    probe = container[name]
+    if "httpGet" not in probe:
+        raise LocalError(f"the {name} of container {container['name']} has no httpGet; no other kind is asked here")
+    request = probe["httpGet"]
+    port = _port(container, request["port"])
+    connection = http.client.HTTPConnection(address, port, timeout=probe.get("timeoutSeconds", TIMEOUT_SECONDS))
+    headers = {item["name"]: item["value"] for item in request.get("httpHeaders", ())}
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", request.get("path", "/"), headers=headers)
+            status = connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return False
+    return http.client.OK <= status < http.client.BAD_REQUEST
+
+
+def end_marked(directory: Path, grace: float = processes.GRACE) -> None:
+    """End all processes of the engines in a directory or below it, and remove their temporary files.
+
+    They are found by their mark, even if the process that started them was killed.
+    """
+    marked = _engine_processes(directory)
+    first = [process for process in marked if _leads_session(process)]
+    for process in first:
+        process.signal(signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while any(process.alive() for process in first) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    while remaining := _engine_processes(directory):
+        processes.end(remaining, grace=0)
+    for place in (directory, *directory.glob("*")):
+        link = _temporary_link(place)
+        if link.is_symlink():
+            shutil.rmtree(link.readlink(), ignore_errors=True)
+            link.unlink()
+
+
+def _engine_processes(directory: Path) -> Iterable[Process]:
+    root = str(directory.resolve())
+    marks = processes.find_marked(MARK)
+    return [process for process, mark in marks.items() if mark == root or mark.startswith(f"{root}/")]
+
+
+def _leads_session(process: Process) -> bool:
+    try:
+        return os.getsid(process.pid) == process.pid
+    except ProcessLookupError:
+        return False
+
+
+def _temporary_link(directory: Path) -> Path:
+    """Return the path of the link to the directory of the temporary files."""
+    return directory / "temporary"
+
+
+def _make_directory(path: str) -> None:
+    """Make a directory unless it exists. Raises LocalError if it cannot be made."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LocalError(f"the HOME of the engine, {path}: {error.strerror}") from None
+
+
+def _port(container: Container, port: int | str) -> int:
+    """Return the number of a port. Raises LocalError for a name that no port of the container has."""
+    if isinstance(port, int):
+        return port
+    for row in container.get("ports", ()):
+        if row.get("name") == port:
+            return row["containerPort"]
+    raise LocalError(f"container {container['name']} has no port with the name {port}")
+
+
+def _message(log: Path) -> str:
+    """Return the message of the last line of a log, shortened."""
+    return LOG_PREFIX.sub("", files.tail(log, lines=1)).strip()[:NOTE_LENGTH]
