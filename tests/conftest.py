@@ -18,6 +18,7 @@ pytest_plugins = [
     "tests.support.cluster.deployments",
     "tests.support.cluster.forks",
     "tests.support.cluster.lws",
+    "tests.support.engine.listing",
     "tests.support.traffic.data_path",
     "tests.support.traffic.sources",
 ]
