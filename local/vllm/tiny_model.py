@@ -1,8 +1,8 @@
 """Program that writes a small model of random numbers. The Python of an engine's environment runs it.
 
-The command line is `tiny_model.py DIRECTORY CONFIG`. CONFIG is JSON: `model_type` of transformers, and the fields of
-its configuration that differ from transformers' defaults. DIRECTORY gets the configuration, a tokenizer of bytes, a
-chat template and the weights.
+The command line is `tiny_model.py DIRECTORY ARCHITECTURE CONFIG`. ARCHITECTURE is a class of transformers. CONFIG is
+JSON: `model_type` of transformers, and the fields of its configuration that differ from transformers' defaults.
+DIRECTORY gets the configuration, a tokenizer of bytes, a chat template and the weights.
 """
 
 # The packages are those of the engine's environment, not of the project's.
@@ -15,12 +15,9 @@ import sys
 from pathlib import Path
 
 import torch
+import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    PreTrainedTokenizerFast,
-)
+from transformers import AutoConfig, PreTrainedTokenizerFast
 
 END = "<|endoftext|>"
 SPECIAL = (END, "<|im_start|>", "<|im_end|>")
@@ -32,13 +29,13 @@ CHAT_TEMPLATE = (
 SENTENCE = "The quick brown fox jumps over the lazy dog."
 
 
-def write(directory: Path, fields: dict[str, object]) -> None:
+def write(directory: Path, architecture: str, fields: dict[str, object]) -> None:
     """Write a model of random numbers with a tokenizer of bytes."""
     directory.mkdir(parents=True, exist_ok=True)
     _tokenizer().save_pretrained(directory)
     config = AutoConfig.for_model(**fields)
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    model = getattr(transformers, architecture)(config).to(torch.bfloat16)
     model.save_pretrained(directory)
 
 
@@ -55,4 +52,4 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    write(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]))

@@ -21,6 +21,9 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+RUN_BY_THE_ENGINES_PYTHON = {ROOT / "local" / "vllm" / "tiny_model.py"}
+
+
 def test_the_entry_is_readable_by_an_old_python():
     for name in ("__init__.py", "__main__.py"):
         tree = ast.parse((ROOT / "local" / name).read_text(), feature_version=(3, 4))
@@ -28,7 +31,7 @@ def test_the_entry_is_readable_by_an_old_python():
 
 
 def test_only_the_standard_library_is_imported():
-    for path in (ROOT / "local").rglob("*.py"):
+    for path in {*(ROOT / "local").rglob("*.py")} - RUN_BY_THE_ENGINES_PYTHON:
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -1,0 +1,76 @@
+"""Families of models, and the small model of random numbers that stands for each of them (`families.toml`)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from local import files, processes
+from local.errors import LocalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from local.vllm.installation import Version
+
+TABLE = Path(__file__).with_name("families.toml")
+PROGRAM = Path(__file__).with_name("tiny_model.py")
+STAMP = "written"
+"""File of a complete model. It has the SHA-256 of the program and of its arguments."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One row of `families.toml`."""
+
+    name: str
+    pattern: str
+    """Regular expression that the name of a model has, in upper or lower case."""
+    architecture: str
+    """Class of transformers."""
+    config: Mapping[str, Any]
+    """Fields of transformers' configuration that differ from its defaults."""
+    source: str
+    cannot: str | None = None
+    """Why a CPU cannot run the family; None if it can."""
+
+    def has(self, model: str) -> bool:
+        """Return whether a model is of this family, by its name."""
+        return re.search(self.pattern, model, re.IGNORECASE) is not None
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Return all families; the first one with a pattern that a name has is that of the name."""
+    return tuple(Family(**row) for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["family"])
+
+
+def family(model: str) -> Family:
+    """Return the family of a model by its name, such as `Qwen/Qwen3-0.6B`. Raises LocalError with the families."""
+    row = next((row for row in families() if row.has(model)), None)
+    if row is None:
+        names = ", ".join(row.name for row in families())
+        raise LocalError(f"no small model stands for {model}; {TABLE.name} has the families {names}")
+    return row
+
+
+def write_model(directory: Path, row: Family, version: Version) -> None:
+    """Write the small model of a family into a directory, unless the directory has it.
+
+    The directory is empty or has such a model. Raises LocalError with the end of the program's output.
+    """
+    arguments = [row.architecture, json.dumps(row.config, sort_keys=True)]
+    stamp = "\n".join([files.sha256(PROGRAM), version.name, *arguments])
+    if files.text(directory / STAMP) == stamp:
+        return
+    command = [str(version.python), str(PROGRAM), str(directory), *arguments]
+    run = subprocess.run(processes.tied_command(command), capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise LocalError(f"the small model of {row.name} could not be written:\n{run.stderr[-2000:]}")
+    files.write(directory / STAMP, stamp)

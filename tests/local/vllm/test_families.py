@@ -1,0 +1,39 @@
+"""Families of models: a name leads to one family, and all models that are shipped have one."""
+
+import pytest
+
+from local.errors import LocalError
+from local.vllm.families import families, family
+from tests.support.engine.shipped import containers
+
+
+@pytest.mark.parametrize("name", sorted({row.model for row in containers()}))
+def test_a_shipped_model_has_a_family(name):
+    assert family(name) in families()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Qwen/Qwen3-0.6B", "qwen3"),
+        ("Qwen/Qwen3-235B-A22B-Instruct-2507", "qwen3-moe"),
+        ("Qwen/Qwen3-VL-235B-A22B-Instruct", "qwen3-vl-moe"),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral"),
+        ("mistralai/Mistral-Small-24B-Instruct-2501", "mistral"),
+        ("META-LLAMA/LLAMA-3.1-8B", "llama"),
+    ],
+)
+def test_a_name_leads_to_the_first_family_that_has_it(name, expected):
+    assert family(name).name == expected
+
+
+def test_a_name_of_no_family_is_refused_with_the_families():
+    with pytest.raises(
+        LocalError, match=r"no small model stands for acme/new; families.toml has the families .*qwen3,"
+    ):
+        family("acme/new")
+
+
+def test_each_family_stands_once():
+    names = [row.name for row in families()]
+    assert len(set(names)) == len(names)
