@@ -21,6 +21,7 @@ SERVICE = {"endpointPicker": {"preset": "precise-prefix-cache"}}
 RELEASE_OF_LIBRARY = "llm-d-0.8"
 BLOCK = 64
 EVENTS = 5556
+TOKENIZES = "--enable-scale-out"
 LONGER = 1024
 """Tokens of a block that no picker of the stack has."""
 
@@ -148,3 +149,8 @@ def test_another_size_of_blocks_hits_nothing_until_a_prompt_fills_such_a_block(e
     engine.complete(tokens)
     eventually(lambda: index.scores(MODEL, tokens), 30)
     assert other.scores(MODEL, tokens) == {}
+
+
+def test_without_our_flag_the_picker_gets_no_tokens(new_engine):
+    other = new_engine(SERVICE, change=lambda container: container["args"].remove(TOKENIZES))
+    assert other.ask("/v1/completions/render", {"model": MODEL, "prompt": "The quick"}).status == 404

@@ -12,12 +12,18 @@ pytestmark = pytest.mark.engine
 
 DRAIN = "45s"
 SHUTDOWN = "--shutdown-timeout=45"
-LONG = {"model": MODEL, "prompt": "The quick", "max_tokens": 1500, "ignore_eos": True, "stream": True}
+SECONDS = 12.0
+"""Duration of a stream, if the engine stays as fast as it was."""
+LONG = {"model": MODEL, "prompt": "The quick", "ignore_eos": True, "stream": True}
 
 
 def deleted(engine):
-    """Send SIGTERM while a stream runs. Return the stream, its seconds, and answers to requests meanwhile."""
-    with engine.asked("/v1/completions", LONG) as response:
+    """Send SIGTERM while a stream runs.
+
+    Return the stream, its length if it is whole, its seconds after SIGTERM, and answers to requests meanwhile.
+    """
+    tokens = engine.tokens_in(SECONDS)
+    with engine.asked("/v1/completions", LONG | {"max_tokens": tokens}) as response:
         stream = Stream(response)
         eventually(stream.begun)
         start = time.monotonic()
@@ -27,7 +33,7 @@ def deleted(engine):
             meanwhile.append((engine.status("/v1/models"), engine.status("/health"), _complete(engine)))
             time.sleep(0.2)
         stream.join(60)
-        return stream, time.monotonic() - start, meanwhile
+        return stream, tokens, time.monotonic() - start, meanwhile
 
 
 def _complete(engine):
@@ -40,16 +46,16 @@ def _complete(engine):
 def test_a_stream_that_runs_when_the_pod_is_deleted_ends_whole_in_time(new_engine):
     engine = new_engine({"drainTimeout": DRAIN})
     assert SHUTDOWN in engine.container["args"]
-    stream, duration, meanwhile = deleted(engine)
-    print(duration, len(stream.events), meanwhile)
+    stream, tokens, duration, meanwhile = deleted(engine)
+    print(duration, tokens, len(stream.events), meanwhile)
     assert stream.is_whole
-    assert len(stream.events) >= 1500
+    assert len(stream.events) >= tokens
     assert duration < 45
     eventually(engine.server.has_ended, 30)
 
 
 def test_without_the_timeout_the_stream_is_cut(new_engine):
     engine = new_engine({"drainTimeout": DRAIN}, change=lambda container: container["args"].remove(SHUTDOWN))
-    stream, _, meanwhile = deleted(engine)
-    print(len(stream.events), stream.events[-2:], stream.error, meanwhile)
-    assert len(stream.events) < 1500
+    stream, tokens, _, meanwhile = deleted(engine)
+    print(tokens, len(stream.events), stream.events[-2:], stream.error, meanwhile)
+    assert len(stream.events) < tokens

@@ -18,6 +18,8 @@ REFUSED = "ConnectionRefusedError"
 REQUESTS = 32
 STOPPED_SECONDS = 12.0
 """Seconds for which the engine core hangs: longer than a period of a probe."""
+PAUSE = 0.3
+"""Seconds between two rounds of probes."""
 CORE = "VLLM::EngineCore"
 LONG = {"model": MODEL, "prompt": "The quick", "max_tokens": 1500, "ignore_eos": True, "stream": True}
 
@@ -70,7 +72,7 @@ def _load(timeline, engine):
     while not timeline.results.get("loading", [(False,)])[-1][0]:
         assert not engine.server.has_ended(), engine.log()[-3000:]
         timeline.note("loading", engine)
-        time.sleep(0.5)
+        time.sleep(PAUSE)
     timeline.seconds["loading"] = time.monotonic() - start
     timeline.note("ready", engine)
 
@@ -79,13 +81,14 @@ def _be_busy(timeline, engine):
     """Ask while more requests run than the engine takes at once."""
     with ThreadPoolExecutor(REQUESTS) as pool:
         requests = [
-            pool.submit(engine.complete, f"question {number}", max_tokens=200, ignore_eos=True)
+            pool.submit(engine.complete, f"question {number}", max_tokens=30, ignore_eos=True)
             for number in range(REQUESTS)
         ]
         while not all(request.done() for request in requests):
             start = time.monotonic()
             timeline.note("under load", engine)
             timeline.slowest = max(timeline.slowest, (time.monotonic() - start) / (len(PATHS) + len(PROBES)))
+            time.sleep(PAUSE)
     assert {request.result().status for request in requests} == {200}
 
 
@@ -94,7 +97,7 @@ def _hang(timeline, engine):
     until = time.monotonic() + STOPPED_SECONDS
     while time.monotonic() < until:
         timeline.note("core hangs", engine)
-        time.sleep(1)
+        time.sleep(PAUSE)
 
 
 def _die(timeline, engine):
@@ -103,7 +106,7 @@ def _die(timeline, engine):
     limit = limit_seconds(engine.container["livenessProbe"])
     while not engine.server.has_ended() and time.monotonic() < start + limit:
         timeline.note("core killed", engine)
-        time.sleep(0.2)
+        time.sleep(PAUSE)
     timeline.seconds["core killed"] = time.monotonic() - start
     timeline.note("ended", engine)
 

@@ -18,11 +18,11 @@ from typing import Any
 from local import processes
 from local.report import Report
 from local.vllm.command import EngineCommand, engine_command
+from local.vllm.families import PROGRAM
 from local.vllm.server import MARK, EngineServer, succeeds
 from tests.support.engine.listing import VERSION
 
 Tree = dict[str, Any]
-TINY_MODEL = "local/vllm/tiny_model.py"
 MODEL = "org/model"
 """Served name of the model in `tests.support.stacks`."""
 CONTEXT = 2048
@@ -42,7 +42,10 @@ QWEN = {
 DEADLINE = 400.0
 """Seconds that an engine may take to be ready on a busy machine."""
 ANSWER_SECONDS = 120.0
-REFERENCE = re.compile(r"\$\((\w+)\)")
+MEASURED = 50
+"""Tokens with which the speed of an engine is measured."""
+REFERENCE = re.compile(r"\$\$|\$\((\w+)\)")
+"""An escaped `$`, or a reference to a variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,12 @@ class Engine:
         body = {"model": model, "prompt": prompt, "max_tokens": 5} | fields
         return self.ask("/v1/completions", body, timeout=timeout)
 
+    def tokens_in(self, seconds: float) -> int:
+        """Return the number of tokens that a request gets in this time, as fast as the machine is now."""
+        start = time.monotonic()
+        assert self.complete("How fast?", max_tokens=MEASURED, ignore_eos=True).status == http.client.OK
+        return max(MEASURED, int(MEASURED / (time.monotonic() - start) * seconds))
+
 
 class Stream:
     """A stream of tokens that is read in the background."""
@@ -215,7 +224,7 @@ def free_address(port: int = 8000) -> str:
 
 def make_model(directory: Path, fields: Mapping[str, Any] = QWEN) -> Path:
     """Write a small model of random numbers, and return its directory."""
-    command = [str(VERSION.python), TINY_MODEL, str(directory), json.dumps(fields)]
+    command = [str(VERSION.python), str(PROGRAM), str(directory), "Qwen3ForCausalLM", json.dumps(fields)]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return directory
 
@@ -236,7 +245,7 @@ def _command_line(pid: int) -> str:
 
 
 def _expanded(text: str, values: Mapping[str, str]) -> str:
-    return REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
+    return REFERENCE.sub(lambda match: "$" if match[0] == "$$" else values.get(match[1], match[0]), text)
 
 
 def _link(root: Path, path: str, place: Path) -> None:
