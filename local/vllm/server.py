@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -32,6 +33,9 @@ KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
 START_SECONDS = 90.0
 """Expected duration of a start, on two cores."""
 INTERVAL = 0.5
+TRACKER = b"multiprocessing.resource_tracker"
+"""Text in the arguments of the process that removes the shared memory of ended processes (CPython)."""
+PROJECT = Path(__file__).parent.parent.parent
 PROBE_SECONDS = 10.0
 TIMEOUT_SECONDS = 1.0
 FAILURES = 3
@@ -44,8 +48,7 @@ NOTE_LENGTH = 70
 class EngineServer:
     """The process of an engine, with its log and its temporary files in one directory.
 
-    If `tie_to_parent` is true, the first process is killed when the thread that started it ends; the others of the
-    engine notice that, or are ended by `end_marked`.
+    If `tie_to_parent` is true, the engine is killed when this process ends for any reason.
     """
 
     def __init__(self, command: EngineCommand, directory: Path, *, tie_to_parent: bool = False) -> None:
@@ -53,6 +56,7 @@ class EngineServer:
         self.directory = directory.resolve()
         self._tie = tie_to_parent
         self._child: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
 
     @property
     def log(self) -> Path:
@@ -75,9 +79,13 @@ class EngineServer:
         # The engine's processes speak over sockets in TMPDIR. The path of a socket has at most 107 characters.
         environment |= KEEP_ENVIRONMENT | {"TMPDIR": temporary, MARK: str(self.directory)}
         _make_directory(environment["HOME"])
+        if self._tie:
+            # The kernel could kill the first process only; the others would wait for it for ever.
+            guard = [sys.executable, "-m", __name__, str(self.directory)]
+            self._guard = subprocess.Popen(guard, cwd=PROJECT, stdin=subprocess.PIPE, start_new_session=True)
         with self.log.open("wb") as log:
             self._child = subprocess.Popen(
-                processes.tied_command(self.command.arguments, tied=self._tie),
+                self.command.arguments,
                 cwd=self.directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -108,6 +116,8 @@ class EngineServer:
         Only the first process gets SIGTERM. What is alive after `grace` seconds is killed.
         """
         end_marked(self.directory, grace)
+        if self._guard is not None:
+            self._guard.communicate()
         if self._child is None:
             return None
         return self._child.wait()
@@ -171,7 +181,7 @@ def end_marked(directory: Path, grace: float = processes.GRACE) -> None:
     while any(process.alive() for process in first) and time.monotonic() < deadline:
         time.sleep(0.05)
     while remaining := _engine_processes(directory):
-        processes.end(remaining, grace=0)
+        _kill(remaining)
     for place in (directory, *directory.glob("*")):
         link = _temporary_link(place)
         if link.is_symlink():
@@ -179,7 +189,24 @@ def end_marked(directory: Path, grace: float = processes.GRACE) -> None:
             link.unlink()
 
 
-def _engine_processes(directory: Path) -> Iterable[Process]:
+def _kill(remaining: Iterable[Process]) -> None:
+    """Kill processes, and let Python's trackers of shared memory remove the memory of the others before they end."""
+    trackers = [process for process in remaining if TRACKER in _arguments(process)]
+    processes.end((process for process in remaining if process not in trackers), grace=0)
+    deadline = time.monotonic() + processes.GRACE
+    while any(process.alive() for process in trackers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    processes.end(trackers, grace=0)
+
+
+def _arguments(process: Process) -> bytes:
+    try:
+        return (processes.PROC / str(process.pid) / "cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
+def _engine_processes(directory: Path) -> list[Process]:
     root = str(directory.resolve())
     marks = processes.find_marked(MARK)
     return [process for process, mark in marks.items() if mark == root or mark.startswith(f"{root}/")]
@@ -218,3 +245,9 @@ def _port(container: Container, port: int | str) -> int:
 def _message(log: Path) -> str:
     """Return the message of the last line of a log, shortened."""
     return LOG_PREFIX.sub("", files.tail(log, lines=1)).strip()[:NOTE_LENGTH]
+
+
+if __name__ == "__main__":
+    # The guard of an engine: its standard input is closed when the process that started it ends.
+    sys.stdin.read()
+    end_marked(Path(sys.argv[1]), grace=0)

@@ -113,6 +113,7 @@ def test_an_engine_that_ends_is_an_error_with_the_end_of_its_log(tmp_path, conta
     engine.start()
     with pytest.raises(LocalError, match=r"the engine ended with 1; the end of .*engine\.log:\nno such model"):
         engine.wait_until_ready(container, ADDRESS, quiet)
+    assert engine.end() == 1
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def leads(process):
     return server._leads_session(process)
 
 
-def test_a_tied_engine_ends_with_its_owner(tmp_path, arguments):
+def test_all_processes_of_a_tied_engine_end_with_its_owner(tmp_path, arguments):
     directory = tmp_path / "engine"
     text = OWNER.replace("Path(sys.argv[1]))", "Path(sys.argv[1]), tie_to_parent=True)")
     owner = subprocess.Popen(
@@ -210,9 +211,27 @@ def test_a_tied_engine_ends_with_its_owner(tmp_path, arguments):
     wait_until(lambda: len(marked(directory)) == 2)
     owner.kill()
     owner.communicate()
-    wait_until(lambda: len(marked(directory)) == 1)
-    end_marked(directory)
-    assert marked(directory) == []
+    wait_until(lambda: marked(directory) == [])
+
+
+SHARING = """
+import sys, time
+from multiprocessing import shared_memory
+memory = shared_memory.SharedMemory(create=True, size=1)
+print(memory.name, flush=True)
+time.sleep(600)
+"""
+
+
+def test_shared_memory_of_a_killed_engine_is_removed(tmp_path):
+    engine = EngineServer(EngineCommand((sys.executable, "-c", SHARING), {}, (), Path()), tmp_path / "engine")
+    engine.start()
+    wait_until(lambda: engine.log.read_text().endswith("\n"))
+    memory = Path("/dev/shm") / engine.log.read_text().strip()
+    assert memory.exists()
+    processes.Process.of(engine.pid).signal(signal.SIGKILL)
+    assert engine.end(grace=0) == -signal.SIGKILL
+    assert not memory.exists()
 
 
 def test_a_home_that_cannot_be_made_is_an_error(tmp_path, arguments):
