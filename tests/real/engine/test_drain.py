@@ -14,11 +14,13 @@ DRAIN = "45s"
 SHUTDOWN = "--shutdown-timeout=45"
 SECONDS = 12.0
 """Duration of a stream, if the engine stays as fast as it was."""
+KILLED = 60.0
+"""Seconds from SIGTERM to SIGKILL: `terminationGracePeriodSeconds` without the preStop hook."""
 LONG = {"model": MODEL, "prompt": "The quick", "ignore_eos": True, "stream": True}
 
 
-def deleted(engine):
-    """Send SIGTERM while a stream runs.
+def deleted(engine, limit):
+    """Send SIGTERM while a stream runs, and SIGKILL if it still runs after `limit` seconds, as kubelet does.
 
     Return the stream, its length if it is whole, its seconds after SIGTERM, and answers to requests meanwhile.
     """
@@ -29,33 +31,29 @@ def deleted(engine):
         start = time.monotonic()
         processes.Process.of(engine.server.pid).signal(signal.SIGTERM)
         meanwhile = []
-        while not stream.has_ended:
-            meanwhile.append((engine.status("/v1/models"), engine.status("/health"), _complete(engine)))
+        while not stream.has_ended and time.monotonic() < start + limit:
+            meanwhile.append((engine.status("/v1/models"), engine.status("/health"), engine.outcome()))
             time.sleep(0.2)
+        duration = time.monotonic() - start
+        if not stream.has_ended:
+            engine.end()
         stream.join(60)
-        return stream, tokens, time.monotonic() - start, meanwhile
-
-
-def _complete(engine):
-    try:
-        return engine.complete("Is anybody there?", max_tokens=1, timeout=5).status
-    except OSError as error:
-        return type(error).__name__
+        return stream, tokens, duration, meanwhile
 
 
 def test_a_stream_that_runs_when_the_pod_is_deleted_ends_whole_in_time(new_engine):
     engine = new_engine({"drainTimeout": DRAIN})
     assert SHUTDOWN in engine.container["args"]
-    stream, tokens, duration, meanwhile = deleted(engine)
-    print(duration, tokens, len(stream.events), meanwhile)
+    stream, tokens, duration, meanwhile = deleted(engine, KILLED)
     assert stream.is_whole
     assert len(stream.events) >= tokens
     assert duration < 45
-    eventually(engine.server.has_ended, 30)
+    assert (200, 200, 500) in meanwhile
+    eventually(engine.server.has_ended, KILLED - duration)
 
 
 def test_without_the_timeout_the_stream_is_cut(new_engine):
+    """The engine drops the request, and keeps the connection until it is killed."""
     engine = new_engine({"drainTimeout": DRAIN}, change=lambda container: container["args"].remove(SHUTDOWN))
-    stream, tokens, _, meanwhile = deleted(engine)
-    print(tokens, len(stream.events), stream.events[-2:], stream.error, meanwhile)
+    stream, tokens, *_ = deleted(engine, 2 * SECONDS)
     assert len(stream.events) < tokens

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from local.gateway import objects
-from tests.support.engine.engines import MODEL, QWEN, Stream, make_model
+from tests.support.engine.engines import MODEL, Stream, make_model
 from tests.support.engine.path import EnginePath
 from tests.support.stacks import rendered, tree
 from tests.support.traffic.data_path import eventually
@@ -16,7 +16,6 @@ pytestmark = pytest.mark.engine
 NAMESPACE = "engines"
 ALIAS = "old/model"
 SHUTDOWN = "--shutdown-timeout=45"
-CONTEXT = 32768
 AFTER_SIGTERM = 10.0
 """Seconds for which a stream has tokens after SIGTERM, if the engine stays as fast as it was."""
 CHAT = {
@@ -29,7 +28,7 @@ STACK = tree(chat=CHAT) | {"namespace": NAMESPACE, "namespaceOptions": {"create"
 @pytest.fixture(scope="module")
 def path(deploy_for_all, loopback_plane, tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("engines")
-    model = make_model(folder / "model", QWEN | {"max_position_embeddings": CONTEXT})
+    model = make_model(folder / "model")
     front = Istio(tools, folder / "istio", loopback_plane)
     manifests = rendered(STACK)
     path = EnginePath(loopback_plane, tools, NAMESPACE, folder / "path", front, model)
@@ -53,7 +52,7 @@ def test_another_name_of_the_model_is_known_to_the_gateway_alone(path):
 
 def stream_over_deletion(path):
     """Delete the pod while it streams an answer that ends after SIGTERM. Return the stream and its expected length."""
-    name = path.pod()
+    (name,) = path.names()
     engine = path.engines[name]
     pause = engine.container["lifecycle"]["preStop"]["sleep"]["seconds"]
     tokens = engine.tokens_in(pause + AFTER_SIGTERM)
@@ -75,8 +74,9 @@ def test_a_client_gets_a_whole_stream_although_its_pod_is_deleted(path):
 
 
 def test_without_the_shutdown_timeout_the_client_gets_a_part(path):
-    eventually(lambda: path.pod() not in path.engines)
-    path.serve(path.pod(), change=lambda container: container["args"].remove(SHUTDOWN))
+    eventually(lambda: len(path.names()) == 1 and path.engines.keys().isdisjoint(path.names()))
+    (name,) = path.names()
+    path.serve(name, change=lambda container: container["args"].remove(SHUTDOWN))
     path.sync()
     eventually(lambda: path.ask("chat").status == 200)
     stream, tokens = stream_over_deletion(path)

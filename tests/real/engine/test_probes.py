@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from local.vllm.server import limit_seconds
-from tests.support.engine.engines import MODEL, Stream, eventually
 
 pytestmark = pytest.mark.engine
 
@@ -21,7 +20,6 @@ STOPPED_SECONDS = 12.0
 PAUSE = 0.3
 """Seconds between two rounds of probes."""
 CORE = "VLLM::EngineCore"
-LONG = {"model": MODEL, "prompt": "The quick", "max_tokens": 1500, "ignore_eos": True, "stream": True}
 
 
 @dataclass
@@ -32,6 +30,8 @@ class Timeline:
     """Statuses of `PATHS`, each time they were asked."""
     results: dict[str, list[tuple[bool, ...]]] = field(default_factory=dict)
     """Whether `PROBES` succeeded, each time they were asked."""
+    requests: dict[str, int | str] = field(default_factory=dict)
+    """Outcome of a request."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Duration of a phase."""
     slowest: float = 0.0
@@ -56,13 +56,9 @@ def timeline(engine):
     core.signal(signal.SIGSTOP)
     _hang(timeline, engine)
     core.signal(signal.SIGCONT)
-    with engine.asked(
-        "/v1/completions", {"model": "org/model", "prompt": "a", "max_tokens": 1500, "ignore_eos": True, "stream": True}
-    ) as response:
-        stream = Stream(response)
-        eventually(stream.begun)
-        core.signal(signal.SIGKILL)
-        _die(timeline, engine)
+    assert engine.complete("Are you back?").status == 200
+    core.signal(signal.SIGKILL)
+    _die(timeline, engine)
     return timeline
 
 
@@ -97,16 +93,17 @@ def _hang(timeline, engine):
     until = time.monotonic() + STOPPED_SECONDS
     while time.monotonic() < until:
         timeline.note("core hangs", engine)
+        timeline.requests["core hangs"] = engine.outcome(timeout=1)
         time.sleep(PAUSE)
 
 
 def _die(timeline, engine):
-    """Ask after the end of the engine core until the container ends."""
+    """Ask after the end of the engine core until the container ends, which takes up to five seconds."""
     start = time.monotonic()
     limit = limit_seconds(engine.container["livenessProbe"])
     while not engine.server.has_ended() and time.monotonic() < start + limit:
         timeline.note("core killed", engine)
-        time.sleep(PAUSE)
+        timeline.requests.setdefault("core killed", engine.outcome())
     timeline.seconds["core killed"] = time.monotonic() - start
     timeline.note("ended", engine)
 
@@ -137,14 +134,14 @@ def test_all_probes_succeed_in_time_under_load(timeline, engine):
 
 def test_no_probe_notices_that_the_engine_core_hangs(timeline):
     assert set(timeline.statuses["core hangs"]) == {(200, 200)}
+    assert timeline.requests["core hangs"] == "TimeoutError"
 
 
 def test_the_liveness_probe_notices_that_the_engine_core_ended(timeline):
     """`/v1/models` answers as before, because the API server answers it by itself."""
-    statuses = timeline.statuses["core killed"]
-    print(statuses)
-    assert (200, 503) in statuses
-    assert any(result[2] is False for result in timeline.results["core killed"])
+    assert (200, 503) in timeline.statuses["core killed"]
+    assert timeline.requests["core killed"] != 200
+    assert (True, True, False) in timeline.results["core killed"]
 
 
 def test_the_container_ends_by_itself_before_liveness_would_restart_it(timeline, engine):

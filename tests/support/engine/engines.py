@@ -25,7 +25,7 @@ from tests.support.engine.listing import VERSION
 Tree = dict[str, Any]
 MODEL = "org/model"
 """Served name of the model in `tests.support.stacks`."""
-CONTEXT = 2048
+CONTEXT = 16384
 """Positions of the small model."""
 QWEN = {
     "model_type": "qwen3",
@@ -164,6 +164,13 @@ class Engine:
         except (OSError, http.client.HTTPException) as error:
             return type(error).__name__
 
+    def outcome(self, timeout: float = 5.0) -> int | str:
+        """Return the status of the answer to a short request, or the kind of error that a client meets."""
+        try:
+            return self.complete("Is anybody there?", max_tokens=1, timeout=timeout).status
+        except (OSError, http.client.HTTPException) as error:
+            return type(error).__name__
+
     def complete(self, prompt: str | Sequence[int], model: str = MODEL, **fields: Any) -> Answer:
         """Ask for a completion of five tokens, unless the fields say otherwise."""
         timeout = fields.pop("timeout", ANSWER_SECONDS)
@@ -184,6 +191,7 @@ class Stream:
         self.events = list[str]()
         self.error: Exception | None = None
         self._response = response
+        assert response.status == http.client.OK, response.read()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 

@@ -50,10 +50,10 @@ class EnginePath(DataPath):
         assert process is not None
         process.signal(signal.SIGTERM)
 
-    def pod(self) -> str:
-        """Return the name of the only pod that is not being deleted."""
-        (pod,) = (pod for pod in self.pods(SERVER) if "deletionTimestamp" not in pod["metadata"])
-        return pod["metadata"]["name"]
+    def names(self) -> list[str]:
+        """Return the names of the pods that are ready, and are not being deleted."""
+        pods = [pod["metadata"] for pod in self.pods(SERVER)]
+        return [pod["name"] for pod in pods if "deletionTimestamp" not in pod]
 
     def end(self) -> None:
         with contextlib.ExitStack() as ends:
