@@ -10,8 +10,8 @@ help: ## Show this list
 up: ## Set up what is missing, start the embedded control plane and deploy Pulumi.dev.yaml onto it
 	@$(PYTHON) -m local up
 
-try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers
-	@$(PYTHON) -m local try
+try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers; ENGINE=vllm: to real ones, with small models of random numbers (5 GB, `python3 -m local engine` installs them)
+	@$(PYTHON) -m local try $(addprefix --engine=,$(ENGINE))
 
 down: ## Stop gateway and control plane, and remove their state; no process and no file stays behind
 	@$(PYTHON) -m local down

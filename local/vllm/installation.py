@@ -53,6 +53,11 @@ class Version:
         return cache_directory() / "engines" / f"vllm-{self.name}"
 
     @property
+    def lock(self) -> Path:
+        """Path of the lock that an installation holds."""
+        return self.environment.with_name(f"{self.environment.name}.lock")
+
+    @property
     def python(self) -> Path:
         """Path of the environment's Python."""
         return self.environment / "bin" / "python"
@@ -88,7 +93,7 @@ def install(name: str, report: Report) -> Version:
     fetched or has another checksum.
     """
     row = version(name)
-    with files.lock(row.environment.with_suffix(".lock")):
+    with files.lock(row.lock):
         if row.is_installed():
             return row
         shutil.rmtree(row.environment, ignore_errors=True)
@@ -112,11 +117,12 @@ def install(name: str, report: Report) -> Version:
     return row
 
 
-def remove(name: str) -> None:
+def remove(name: str, report: Report) -> None:
     """Remove an installation."""
     row = version(name)
-    with files.lock(row.environment.with_suffix(".lock")):
+    with files.lock(row.lock):
         shutil.rmtree(row.environment, ignore_errors=True)
+    report.say(f"vLLM {name} is not installed")
 
 
 def _name_platform(row: Version) -> None:
