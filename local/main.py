@@ -50,7 +50,10 @@ def _setup(report: Report) -> None:
 
 def _engine(report: Report, versions: Sequence[str], *, remove: bool) -> None:
     """Install versions of vLLM, or remove them; without a version, that of the embedded stack's model servers."""
-    rows = [installation.version(name) for name in versions] or select(up.render(up.PROJECT)).versions
+    rows = [installation.version(name) for name in versions]
+    if not rows:
+        venv.setup(up.PROJECT, report, development=False)
+        rows = select(up.render(up.PROJECT)).versions
     for row in rows:
         if remove:
             installation.remove(row.name, report)
