@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 import subprocess
 import sys
@@ -40,10 +40,9 @@ def requirements(name: str, row: Mapping[str, object]) -> str:
 
     `row` is that of `versions.toml`. Raises LocalError if uv finds no set of packages.
     """
-    day = datetime.date.fromisoformat(str(row["uploaded"])) + datetime.timedelta(days=1)
-    command = [str(UV), "pip", "compile", *FLAGS, f"--exclude-newer={day}"]
-    for package in LEFT_OUT:
-        command.append(f"--no-emit-package={package}")
+    day = dt.date.fromisoformat(str(row["uploaded"])) + dt.timedelta(days=1)
+    left_out = [f"--no-emit-package={package}" for package in LEFT_OUT]
+    command = [str(UV), "pip", "compile", *FLAGS, f"--exclude-newer={day}", *left_out]
     with tempfile.TemporaryDirectory() as directory:
         override = Path(directory) / "override.txt"
         # No package index has torch ...+cpu.
