@@ -1,12 +1,10 @@
 """Real engines, each in the place of one pod of a rendered workload."""
 
 import contextlib
-import copy
 import http.client
 import ipaddress
 import json
 import random
-import re
 import subprocess
 import threading
 import time
@@ -44,8 +42,6 @@ DEADLINE = 400.0
 ANSWER_SECONDS = 120.0
 MEASURED = 50
 """Tokens with which the speed of an engine is measured."""
-REFERENCE = re.compile(r"\$\$|\$\((\w+)\)")
-"""An escaped `$`, or a reference to a variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +66,8 @@ class Pod:
 
     @property
     def container(self) -> Tree:
-        """The engine's container, with the pod's values in place of references to variables, as kubelet writes them."""
-        container = copy.deepcopy(self.template["spec"]["containers"][0])
-        values = {item["name"]: item.get("value") or self.variable(item) for item in container.get("env", ())}
-        for item in container.get("env", ()):
-            if "value" in item:
-                item["value"] = _expanded(item["value"], values)
-        container["args"] = [_expanded(text, values) for text in container["args"]]
-        return container
+        """The engine's container."""
+        return self.template["spec"]["containers"][0]
 
     def variable(self, item: Mapping[str, Any]) -> str:
         """Return the value of a variable that has a source."""
@@ -250,10 +240,6 @@ def _command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace").replace("\0", " ").strip()
     except (FileNotFoundError, ProcessLookupError):
         return ""
-
-
-def _expanded(text: str, values: Mapping[str, str]) -> str:
-    return REFERENCE.sub(lambda match: "$" if match[0] == "$$" else values.get(match[1], match[0]), text)
 
 
 def _link(root: Path, path: str, place: Path) -> None:
