@@ -21,17 +21,17 @@ def new_engine(model, tmp_path_factory):
     """Return a function that starts the engine of a service as the program renders it, and ends the one before.
 
     `change` edits the rendered container; `secrets` are values by key; `adapters` are directories by path in the
-    container. Without `wait`, the engine may not be ready yet.
+    container; `weights` is the directory of another model. Without `wait`, the engine may not be ready yet.
     """
     with contextlib.ExitStack() as ends:
 
-        def start(service=None, *, change=None, secrets=None, adapters=None, wait=True):
+        def start(service=None, *, change=None, secrets=None, adapters=None, weights=model, wait=True):
             ends.close()
             template = find(rendered(tree(qwen=service or {})), "Deployment", WORKLOAD)["spec"]["template"]
             if change is not None:
                 change(template["spec"]["containers"][0])
             pod = Pod(template, free_address(), secrets or {})
-            engine = Engine(pod, tmp_path_factory.mktemp("engine"), model, adapters)
+            engine = Engine(pod, tmp_path_factory.mktemp("engine"), weights, adapters)
             ends.callback(engine.end)
             engine.start()
             if wait:

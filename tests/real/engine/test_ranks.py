@@ -2,17 +2,32 @@
 
 import pytest
 
-from tests.support.engine.engines import MODEL
+from local.vllm.families import family, write_model
+from tests.support.engine.engines import MODEL, eventually
+from tests.support.engine.listing import VERSION
 
 pytestmark = pytest.mark.engine
 
 COPIES = 2
-SERVICE = {"accelerator": "nvidia-h100-80gb", "parallelism": {"data": COPIES, "loadBalancing": "external"}}
+SERVICE = {
+    "accelerator": "nvidia-h100-80gb",
+    "parallelism": {"data": COPIES, "loadBalancing": "external", "expert": True},
+}
 
 
 @pytest.fixture(scope="module")
-def engine(new_engine):
-    return new_engine(SERVICE)
+def engine(new_engine, tmp_path_factory):
+    """Return the engine of a model with experts: vLLM runs no other model so."""
+    directory = tmp_path_factory.mktemp("experts")
+    write_model(directory, family("Qwen/Qwen3-235B-A22B"), VERSION)
+    return new_engine(SERVICE, weights=directory)
+
+
+def requests_of(engine, rank):
+    """Return the number of requests that a copy has finished."""
+    text = engine.ask("/metrics", port=engine.port + rank).body.decode()
+    lines = [line for line in text.splitlines() if line.startswith("vllm:request_success_total")]
+    return sum(float(line.rpartition(" ")[2]) for line in lines)
 
 
 def test_each_copy_answers_on_its_port(engine):
@@ -36,8 +51,8 @@ def test_no_copy_answers_on_the_port_after_the_last_one(engine):
         engine.ask("/v1/models", port=engine.port + COPIES)
 
 
-def requests_of(engine, rank):
-    """Return the number of requests that a copy has finished."""
-    text = engine.ask("/metrics", port=engine.port + rank).body.decode()
-    lines = [line for line in text.splitlines() if line.startswith("vllm:request_success_total")]
-    return sum(float(line.rpartition(" ")[2]) for line in lines)
+def test_an_engine_refuses_copies_of_a_model_without_experts(new_engine):
+    """The program warns of them, unless `parallelism.expert` is set."""
+    other = new_engine(SERVICE, wait=False)
+    eventually(other.server.has_ended)
+    assert "Non-MoE models do not support external data parallel mode" in other.log()

@@ -40,6 +40,8 @@ QWEN = {
 DEADLINE = 400.0
 """Seconds that an engine may take to be ready on a busy machine."""
 ANSWER_SECONDS = 120.0
+USAGE = {"stream": True, "stream_options": {"include_usage": True}}
+"""Fields of a request for a stream that ends with the number of its tokens. An event may have several tokens."""
 MEASURED = 50
 """Tokens with which the speed of an engine is measured."""
 
@@ -82,6 +84,7 @@ class Engine:
 
     def __init__(self, pod: Pod, directory: Path, model: Path, adapters: Mapping[str, Path] | None = None) -> None:
         self.container = pod.container
+        assert f":v{VERSION.name}@" in f"{self.container['image']}@", self.container["image"]
         self.address = pod.address
         self.arguments = dict(text.partition("=")[::2] for text in self.container["args"])
         self.port = int(self.arguments["--port"])
@@ -184,6 +187,12 @@ class Stream:
         assert response.status == http.client.OK, response.read()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
+
+    @property
+    def tokens(self) -> int | None:
+        """Number of tokens of an answer that was not cut, if the request asked for `USAGE`."""
+        usage = [json.loads(event).get("usage") for event in self.events if event != "[DONE]"]
+        return usage[-1]["completion_tokens"] if self.is_whole and usage and usage[-1] else None
 
     def begun(self) -> bool:
         return bool(self.events)
