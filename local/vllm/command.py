@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("adjustments.toml")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path of the containers
+REFERENCE = re.compile(r"\$\$|\$\(([\w.-]+)\)")
+"""An escaped `$`, or a reference to a variable."""
 Container = Mapping[str, Any]
 
 
@@ -64,12 +67,10 @@ def engine_command(
         Adjustment(f"{place} for {mount}", "the process sees the files of this machine")
         for mount, place in places.items()
     ]
-    command = [*container.get("command", ()), *container.get("args", ())]
+    values = _environment(container, read_variable)
+    command = [_with_values(text, values) for text in (*container.get("command", ()), *container.get("args", ()))]
     arguments, argument_adjustments = _adjusted_arguments([_with_places(text, places) for text in command[2:]], address)
-    environment = {
-        item["name"]: _with_places(item["value"] if "value" in item else read_variable(item), places)
-        for item in container.get("env", ())
-    }
+    environment = {name: _with_places(value, places) for name, value in values.items()}
     variables = {row["name"]: row["value"] for row in _table()["variable"]}
     adjustments += argument_adjustments
     adjustments += [Adjustment(f"{row['name']}={row['value']}", row["reason"]) for row in _table()["variable"]]
@@ -79,6 +80,31 @@ def engine_command(
         tuple(adjustments),
         Path(arguments[0]),
     )
+
+
+def _environment(container: Container, read_variable: Callable[[Mapping[str, Any]], str]) -> dict[str, str]:
+    """Return the variables of a container; a value may refer to variables before it."""
+    values = dict[str, str]()
+    for item in container.get("env", ()):
+        if "valueFrom" in item:
+            values[item["name"]] = read_variable(item)
+        else:
+            values[item["name"]] = _with_values(item.get("value", ""), values)
+    return values
+
+
+def _with_values(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with the values of variables in the place of `$(NAME)`, as kubelet writes them.
+
+    An unknown name stays as it is, and `$$` stands for `$` (Kubernetes, third_party/forked/golang/expansion).
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "$"
+        return values.get(match[1], match[0])
+
+    return REFERENCE.sub(value, text)
 
 
 def _places(container: Container, root: Path) -> dict[str, str]:
@@ -109,6 +135,11 @@ def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[st
         else:
             continue
         adjustments.append(Adjustment(adjusted, row["reason"]))
+    for row in _table()["text"]:
+        index = _index(result, row["flag"])
+        if index is not None and row["text"] in result[index]:
+            result[index] = result[index].replace(row["text"], row["value"].format(address=address))
+            adjustments.append(Adjustment(result[index], row["reason"]))
     return result, adjustments
 
 
