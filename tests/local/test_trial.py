@@ -1,8 +1,13 @@
 """`make try`: the stack as it is tried."""
 
+import http.client
+from types import SimpleNamespace
+
 import pytest
 
 from local import trial
+from local.errors import LocalError
+from local.vllm.deployments import EngineSelection
 
 
 @pytest.mark.parametrize(
@@ -18,3 +23,52 @@ from local import trial
 def test_all_services_and_canaries_are_tried_with_the_release_of_the_picker(description, others):
     """One picker runs on this machine. The configuration of a picker of another release might not start it."""
     assert trial._settings("gie-1.3", description) == {"release": "gie-1.3", **others}
+
+
+ROUTE = {
+    "kind": "HTTPRoute",
+    "metadata": {"name": "chat", "namespace": "models"},
+    "spec": {"parentRefs": [{"name": "gateway"}]},
+}
+
+
+def pod(name, address, **metadata):
+    return {
+        "metadata": {"name": name, **metadata},
+        "spec": {"nodeName": "node"},
+        "status": {"podIP": address},
+    }
+
+
+@pytest.fixture
+def trying(tmp_path, monkeypatch):
+    """Return a trial whose gateway answers from a list of statuses and endpoints."""
+    answers = []
+    request = SimpleNamespace(
+        command="curl", path="/", send=lambda: (answers[0][0] if len(answers) == 1 else answers.pop(0)[0], "text\n")
+    )
+    monkeypatch.setattr(trial.requests, "through", lambda *_: request)
+    monkeypatch.setattr(trial, "REQUEST_SECONDS", 1.0)
+    trying = trial.Trial(tmp_path, {}, tmp_path, EngineSelection())
+    trying._proxies["models", "gateway"] = SimpleNamespace(ports={80: 8080})
+    record = {"id": "1", "cluster": "outbound"}
+    monkeypatch.setattr(trying, "_log_record", lambda _: record | {"endpoint": answers[0][1]})
+    return trying, answers
+
+
+def test_an_answer_of_a_pod_that_was_replaced_is_no_answer(trying, monkeypatch):
+    running, answers = trying
+    pods = [pod("going", "127.0.0.2", deletionTimestamp="now"), pod("new", "127.0.0.3")]
+    monkeypatch.setattr(running, "_model_servers", lambda: pods)
+    for endpoint in ("127.0.0.1:8000", "127.0.0.1:8000", "127.0.0.2:8000", "127.0.0.3:8000"):
+        answers.append((http.client.OK, endpoint))
+    assert running.ask([ROUTE]) == (
+        "\n$ curl\ntext\n\nAnswered by  new on node, at 127.0.0.3:8000\nRouted to    outbound"
+    )
+
+
+def test_a_gateway_that_never_answers_is_an_error_with_its_last_answer(trying):
+    running, answers = trying
+    answers.append((503, ""))
+    with pytest.raises(LocalError, match=r"^curl got the answer 503: text"):
+        running.ask([ROUTE])
