@@ -1,13 +1,16 @@
 """`make try`: the stack as it is tried."""
 
 import http.client
+import io
 from types import SimpleNamespace
 
 import pytest
 
 from local import trial
 from local.errors import LocalError
+from local.report import Report
 from local.vllm.deployments import EngineSelection
+from tests.support import sample
 
 
 @pytest.mark.parametrize(
@@ -72,3 +75,28 @@ def test_a_gateway_that_never_answers_is_an_error_with_its_last_answer(trying):
     answers.append((503, ""))
     with pytest.raises(LocalError, match=r"^curl got the answer 503: text"):
         running.ask([ROUTE])
+
+
+def test_the_sample_of_the_readme_is_that_of_simulated_model_servers():
+    text = trial.FIRST.format(
+        stack="dev", picker="the picker of GIE 1.3.0", release="gie-1.3", servers=trial._servers(EngineSelection())
+    )
+    assert text in sample.written(sample.TRY)
+
+
+def engines(version):
+    row = SimpleNamespace(name="chat", replicas=1, version=SimpleNamespace(name=version))
+    return EngineSelection((row,), {"Deployment models/other": "its pods have the sidecar proxy"})
+
+
+def test_engines_are_installed_after_those_of_an_earlier_run_have_ended(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(trial, "select", lambda _: engines("1.0"))
+    monkeypatch.setattr(trial.ModelServers, "end", lambda _: calls.append("end"))
+    monkeypatch.setattr(trial, "check_memory", lambda _: calls.append("memory"))
+    monkeypatch.setattr(trial.installation, "install", lambda name, _: calls.append(name))
+    output = io.StringIO()
+    selection = trial._prepare_engines({"objects": []}, tmp_path, Report(output))
+    assert calls == ["end", "memory", "1.0"]
+    assert output.getvalue() == "Deployment models/other stays simulated: its pods have the sidecar proxy\n"
+    assert trial._servers(selection).startswith("The model servers are vLLM 1.0 for CPUs with small models")
