@@ -7,6 +7,7 @@ from tests.support.engine.engines import MODEL, QWEN, eventually, make_model
 pytestmark = pytest.mark.engine
 
 COPIES = 2
+PROMPT = {"model": MODEL, "prompt": "The quick", "max_tokens": 3}
 EXPERTS = {"num_experts": 2}
 SERVICE = {
     "accelerator": "nvidia-h100-80gb",
@@ -33,7 +34,7 @@ def requests_of(engine, rank):
 def test_each_copy_answers_on_its_port(engine):
     for rank in range(COPIES):
         port = engine.port + rank
-        answer = engine.ask("/v1/completions", {"model": MODEL, "prompt": "The quick", "max_tokens": 3}, port=port)
+        answer = engine.ask("/v1/completions", PROMPT, port=port)
         assert answer.status == 200, port
         assert answer.json["usage"]["prompt_tokens_details"] is not None
 
@@ -41,14 +42,19 @@ def test_each_copy_answers_on_its_port(engine):
 def test_each_copy_counts_its_own_requests(engine):
     """A request to one port is served by the copy of that port alone."""
     before = [requests_of(engine, rank) for rank in range(COPIES)]
-    engine.ask("/v1/completions", {"model": MODEL, "prompt": "The quick", "max_tokens": 3}, port=engine.port + 1)
+    engine.ask("/v1/completions", PROMPT, port=engine.port + 1)
     after = [requests_of(engine, rank) for rank in range(COPIES)]
     assert [new - old for new, old in zip(after, before, strict=True)] == [0, 1]
 
 
-def test_no_copy_answers_on_the_port_after_the_last_one(engine):
+def test_no_copy_answers_on_the_ports_after_the_last_one(engine):
+    """The supervisor of the copies has the first of these ports, for probes alone."""
+    supervisor = engine.port + COPIES
+    assert engine.container["readinessProbe"]["httpGet"]["port"] == supervisor
+    assert engine.succeeds("readinessProbe")
+    assert engine.ask("/v1/completions", PROMPT, port=supervisor).status == 404
     with pytest.raises(ConnectionRefusedError):
-        engine.ask("/v1/models", port=engine.port + COPIES)
+        engine.ask("/v1/completions", PROMPT, port=supervisor + 1)
 
 
 def test_an_engine_refuses_copies_of_a_model_without_experts(new_engine):
