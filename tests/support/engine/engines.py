@@ -236,12 +236,12 @@ def make_model(directory: Path, fields: Mapping[str, Any] = QWEN) -> Path:
     return directory
 
 
-def eventually(condition: Callable[[], Any], deadline: float = DEADLINE) -> None:
-    """Return as soon as a condition holds."""
+def eventually(condition: Callable[[], Any], deadline: float = DEADLINE, pause: float = 0.2) -> None:
+    """Return as soon as a condition holds, which is checked after each pause of so many seconds."""
     until = time.monotonic() + deadline
     while not condition():
         assert time.monotonic() < until, "the condition did not come true"
-        time.sleep(0.2)
+        time.sleep(pause)
 
 
 def _command_line(pid: int) -> str:
