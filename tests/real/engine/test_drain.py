@@ -6,7 +6,7 @@ import time
 import pytest
 
 from local import processes
-from tests.support.engine.engines import MODEL, USAGE, Stream, eventually
+from tests.support.engine.engines import CONTEXT, MODEL, USAGE, Stream, eventually
 
 pytestmark = pytest.mark.engine
 
@@ -24,7 +24,7 @@ def deleted(engine, limit):
 
     Return the stream, its length if it is whole, its seconds after SIGTERM, and answers to requests meanwhile.
     """
-    tokens = engine.tokens_in(SECONDS)
+    tokens = min(engine.tokens_in(SECONDS), CONTEXT - 100)
     with engine.asked("/v1/completions", LONG | {"max_tokens": tokens}) as response:
         stream = Stream(response)
         eventually(stream.begun)

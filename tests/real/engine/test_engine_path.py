@@ -6,7 +6,7 @@ import time
 import pytest
 
 from local.gateway import objects
-from tests.support.engine.engines import MODEL, USAGE, Stream, make_model
+from tests.support.engine.engines import MODEL, QWEN, USAGE, Stream, make_model
 from tests.support.engine.listing import VERSION
 from tests.support.engine.path import EnginePath
 from tests.support.stacks import rendered, tree
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.engine
 NAMESPACE = "engines"
 ALIAS = "old/model"
 SHUTDOWN = "--shutdown-timeout=45"
+CONTEXT = 65536
 SECONDS = (6, 12, 24, 48, 96)
 """Duration of each stream, if the engine stays as fast as it was. The engine gets SIGTERM after 15 seconds, and has 45
 more: one of the streams ends in this time, even if the machine becomes several times as busy, or as idle."""
@@ -34,7 +35,7 @@ STACK = tree(chat=CHAT) | {"namespace": NAMESPACE, "namespaceOptions": {"create"
 @pytest.fixture(scope="module")
 def path(deploy_for_all, loopback_plane, tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("engines")
-    model = make_model(folder / "model")
+    model = make_model(folder / "model", QWEN | {"max_position_embeddings": CONTEXT})
     front = Istio(tools, folder / "istio", loopback_plane)
     manifests = rendered(STACK)
     path = EnginePath(loopback_plane, tools, NAMESPACE, folder / "path", front, model)
@@ -65,7 +66,7 @@ def streams_over_deletion(path, limit):
     engine = path.engines[name]
     with contextlib.ExitStack() as responses:
         streams = {}
-        longest = engine.tokens_in(SECONDS[-1])
+        longest = min(engine.tokens_in(SECONDS[-1]), CONTEXT - 100)
         for seconds in SECONDS:
             tokens = longest * seconds // SECONDS[-1]
             body = {"max_tokens": tokens, "ignore_eos": True} | USAGE

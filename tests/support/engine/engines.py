@@ -42,7 +42,7 @@ DEADLINE = 400.0
 ANSWER_SECONDS = 120.0
 USAGE = {"stream": True, "stream_options": {"include_usage": True}}
 """Fields of a request for a stream that ends with the number of its tokens. An event may have several tokens."""
-MEASURED = 50
+MEASURED = 100
 """Tokens with which the speed of an engine is measured."""
 
 
@@ -171,7 +171,11 @@ class Engine:
         return self.ask("/v1/completions", body, timeout=timeout)
 
     def tokens_in(self, seconds: float) -> int:
-        """Return the number of tokens that a request gets in this time, as fast as the machine is now."""
+        """Return the number of tokens that a request gets in this time, as fast as the machine is now.
+
+        The first request is not counted, because first requests of an engine are slow.
+        """
+        self.complete("How fast?", max_tokens=MEASURED, ignore_eos=True)
         start = time.monotonic()
         assert self.complete("How fast?", max_tokens=MEASURED, ignore_eos=True).status == http.client.OK
         return max(MEASURED, int(MEASURED / (time.monotonic() - start) * seconds))
