@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("adjustments.toml")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path of the containers
+REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
+"""A reference to a variable of a container (Kubernetes' API reference, Container, `args` and `env`)."""
 Container = Mapping[str, Any]
 
 
@@ -57,28 +60,40 @@ def engine_command(
     """Return the process that stands for a container whose command is `vllm serve`.
 
     Paths of mounts become paths below the directory `root`. `read_variable` returns the value of an item of `env` that
-    has no `value`.
+    has no `value`. References to variables are replaced, as kubelet does it.
     """
     places = _places(container, root)
     adjustments = [
         Adjustment(f"{place} for {mount}", "the process sees the files of this machine")
         for mount, place in places.items()
     ]
-    command = [*container.get("command", ()), *container.get("args", ())]
-    arguments, argument_adjustments = _adjusted_arguments([_with_places(text, places) for text in command[2:]], address)
-    environment = {
-        item["name"]: _with_places(item["value"] if "value" in item else read_variable(item), places)
-        for item in container.get("env", ())
-    }
-    variables = {row["name"]: row["value"] for row in _table()["variable"]}
+    command, variables = resolved(container, read_variable)
+    environment = {name: _with_places(text, places) for name, text in variables.items()}
+    texts = [_with_places(text, places) for text in command[2:]]
+    arguments, argument_adjustments = _adjusted_arguments(texts, address)
+    added = {row["name"]: row["value"] for row in _table()["variable"]}
     adjustments += argument_adjustments
     adjustments += [Adjustment(f"{row['name']}={row['value']}", row["reason"]) for row in _table()["variable"]]
     return EngineCommand(
         (str(version.program), "serve", *arguments),
-        environment | variables,
+        environment | added,
         tuple(adjustments),
         Path(arguments[0]),
     )
+
+
+def resolved(
+    container: Container, read_variable: Callable[[Mapping[str, Any]], str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return command and environment of a container, with the values of the variables that they refer to."""
+    environment = dict[str, str]()
+    for item in container.get("env", ()):
+        if "value" in item:
+            environment[item["name"]] = _resolved(item["value"], environment)
+        else:
+            environment[item["name"]] = read_variable(item)
+    command = [*container.get("command", ()), *container.get("args", ())]
+    return [_resolved(text, environment) for text in command], environment
 
 
 def _places(container: Container, root: Path) -> dict[str, str]:
@@ -96,27 +111,43 @@ def _with_places(text: str, places: Mapping[str, str]) -> str:
     return text
 
 
+def _resolved(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text with the values of the variables that it refers to; a reference to another name stays."""
+    return REFERENCE.sub(lambda match: environment.get(match[1], match[0]), text)
+
+
 def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[str], list[Adjustment]]:
     result = list(arguments)
     adjustments = list[Adjustment]()
     for row in _table()["argument"]:
-        adjusted = _argument(row, address)
-        index = _index(result, row["flag"])
-        if index is not None:
-            result[index] = adjusted
-        elif row.get("add"):
-            result.append(adjusted)
-        else:
+        index = _index(result, row)
+        if index is None:
+            if not row.get("add"):
+                continue
+            result.append(_argument(row, row["flag"], address))
+            index = len(result) - 1
+        elif row.get("drop"):
+            adjustments.append(Adjustment(f"without {result.pop(index)}", row["reason"]))
             continue
-        adjustments.append(Adjustment(adjusted, row["reason"]))
+        else:
+            result[index] = _argument(row, result[index], address)
+        adjustments.append(Adjustment(result[index], row["reason"]))
     return result, adjustments
 
 
-def _argument(row: Mapping[str, Any], address: str) -> str:
+def _argument(row: Mapping[str, Any], argument: str, address: str) -> str:
+    """Return an argument as a row of the table has it."""
+    if "text" in row:
+        return argument.replace(row["text"], row["value"].format(address=address))
     if "value" not in row:
         return row["flag"]
     return f"{row['flag']}={row['value'].format(address=address)}"
 
 
-def _index(arguments: Iterable[str], flag: str) -> int | None:
-    return next((index for index, text in enumerate(arguments) if text.partition("=")[0] == flag), None)
+def _index(arguments: Iterable[str], row: Mapping[str, Any]) -> int | None:
+    """Return the position of the argument that a row of the table is about; None if there is none."""
+    for index, text in enumerate(arguments):
+        flag, _, value = text.partition("=")
+        if flag == row["flag"] and row.get("text", "") in value and value == row.get("only", value):
+            return index
+    return None

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from local import files, processes
 from local.errors import LocalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from local.vllm.installation import Version
 
@@ -37,12 +37,17 @@ class Family:
     config: Mapping[str, Any]
     """Fields of transformers' configuration that differ from its defaults."""
     source: str
-    cannot: str | None = None
-    """Why a CPU cannot run the family; None if it can."""
+    cannot: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why a CPU cannot run the family, by argument; the empty argument stands for any."""
 
     def has(self, model: str) -> bool:
         """Return whether a model is of this family, by its name."""
         return re.search(self.pattern, model, re.IGNORECASE) is not None
+
+    def obstacle(self, arguments: Collection[str]) -> str | None:
+        """Return why a CPU cannot run the family with these arguments; None if it can."""
+        reasons = (reason for argument, reason in self.cannot.items() if not argument or argument in arguments)
+        return next(reasons, None)
 
 
 @cache

@@ -17,7 +17,7 @@ def test_a_shipped_model_has_a_family(name):
     [
         ("Qwen/Qwen3-0.6B", "qwen3"),
         ("Qwen/Qwen3-235B-A22B-Instruct-2507", "qwen3-moe"),
-        ("Qwen/Qwen3-VL-235B-A22B-Instruct", "qwen3-vl-moe"),
+        ("Qwen/Qwen3-VL-235B-A22B-Instruct", "qwen3-moe"),
         ("mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral"),
         ("mistralai/Mistral-Small-24B-Instruct-2501", "mistral"),
         ("META-LLAMA/LLAMA-3.1-8B", "llama"),
