@@ -28,9 +28,13 @@ test test-fast: export PYTHONDONTWRITEBYTECODE =
 # A fifth of the mutants, and a third of the examples of properties, which differ from run to run; `make test` tries all.
 test-fast: export MUTANTS = 200
 
-# Real tests wait for controllers for a third of their time, so three processes keep two cores busy.
-test: tools check ## Run everything, the real engine and API server included, in three processes
-	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not prove and not engine"
+CHECK := $(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright && $(VENV)/python -m tests.english
+
+# Real tests wait for controllers for a third of their time, so three processes and the linters keep two cores busy.
+test: tools ## Run everything, the real engine and API server included, in three processes, and `make check` beside them
+	@($(CHECK)) & check=$$!; \
+		$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not prove and not engine"; tests=$$?; \
+		wait $$check && exit $$tests
 
 # Two plain processes take a fifth less time than two workers of pytest-xdist, which hand over each test by itself. The
 # folders are divided so that both take equally long.
@@ -60,7 +64,7 @@ bench: tools ## Measure the program beside what it stands on; tables for docs/me
 	@for module in deciding preview checking deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
 check: setup ## Lint, types, import contracts, names, docstrings and documents
-	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright && $(VENV)/python -m tests.english
+	@$(CHECK)
 
 format: setup ## Format the code
 	@$(VENV)/ruff format . && $(VENV)/ruff check --fix .
