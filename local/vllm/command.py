@@ -67,7 +67,7 @@ def engine_command(
         Adjustment(f"{place} for {mount}", "the process sees the files of this machine")
         for mount, place in places.items()
     ]
-    command, variables = resolved(container, read_variable)
+    command, variables = resolve_references(container, read_variable)
     environment = {name: _with_places(text, places) for name, text in variables.items()}
     texts = [_with_places(text, places) for text in command[2:]]
     arguments, argument_adjustments = _adjusted_arguments(texts, address)
@@ -82,18 +82,18 @@ def engine_command(
     )
 
 
-def resolved(
+def resolve_references(
     container: Container, read_variable: Callable[[Mapping[str, Any]], str]
 ) -> tuple[list[str], dict[str, str]]:
     """Return command and environment of a container, with the values of the variables that they refer to."""
     environment = dict[str, str]()
     for item in container.get("env", ()):
         if "value" in item:
-            environment[item["name"]] = _resolved(item["value"], environment)
+            environment[item["name"]] = _resolve(item["value"], environment)
         else:
             environment[item["name"]] = read_variable(item)
     command = [*container.get("command", ()), *container.get("args", ())]
-    return [_resolved(text, environment) for text in command], environment
+    return [_resolve(text, environment) for text in command], environment
 
 
 def _places(container: Container, root: Path) -> dict[str, str]:
@@ -111,7 +111,7 @@ def _with_places(text: str, places: Mapping[str, str]) -> str:
     return text
 
 
-def _resolved(text: str, environment: Mapping[str, str]) -> str:
+def _resolve(text: str, environment: Mapping[str, str]) -> str:
     """Return a text with the values of the variables that it refers to; a reference to another name stays."""
     return REFERENCE.sub(lambda match: environment.get(match[1], match[0]), text)
 

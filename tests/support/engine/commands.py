@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from local.vllm.command import EngineCommand, engine_command, resolved
+from local.vllm.command import EngineCommand, engine_command, resolve_references
 from local.vllm.families import Family, family
 from local.vllm.installation import Version
 from tests.support.engine.shipped import ShippedContainer, containers, served_name
@@ -66,7 +66,7 @@ class Command:
 
     def resolved(self, address: str) -> tuple[list[str], dict[str, str]]:
         """Return the container's own arguments and environment, with the values of references and of other sources."""
-        return resolved(self._with_group(), read_variable=lambda item: _value(item, address))
+        return resolve_references(self._with_group(), read_variable=lambda item: _value(item, address))
 
     def _with_group(self) -> dict[str, Any]:
         group = [{"name": name, "value": value} for name, value in GROUP.items() if self._refers_to(name)]

@@ -1,9 +1,13 @@
-"""Containers of vLLM that everything shipped renders to: stack files, examples, profiles, and a service per channel."""
+"""Containers of vLLM that everything shipped renders to: stack files, examples, guides, profiles, and channels."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from local.vllm import installation
 from models.problems import ConfigError
@@ -14,12 +18,14 @@ from tests.support.known_flags import engines
 from tests.support.stacks import SHIPPED, rendered, shipped, tree
 
 IMAGE = "vllm/vllm-openai:v{version}"
+BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GUIDES = [Path("README.md"), *sorted(Path("docs").glob("*.md"))]
 SOURCE = {"name": "Qwen/Qwen3-8B", "source": "kit://registry.example/qwen3:8b"}
 
 
 @dataclass(frozen=True)
 class ShippedContainer:
-    """A container of vLLM, and the stack file, profile or channel that it is rendered from."""
+    """A container of vLLM, and the stack file, guide, profile or channel that it is rendered from."""
 
     origin: str
     container: dict[str, Any]
@@ -39,8 +45,8 @@ class ShippedContainer:
 def containers() -> tuple[ShippedContainer, ...]:
     """Return the containers of vLLM of everything that is shipped, once with each version that it may be run with.
 
-    These are the version of its image, and the versions of `versions.toml` for services that name no image of their
-    own. A stack is left out with a version for which it is refused.
+    These are the version of its image, and the versions of `versions.toml`, as images that a user may name. A stack is
+    left out with a version for which it is refused.
     """
     rows = [*_containers(None)]
     for version in installation.versions():
@@ -60,13 +66,14 @@ def _containers(version: str | None) -> Iterator[ShippedContainer]:
 
 
 def _with_version(stack: Mapping[str, Any], version: str | None) -> dict[str, Any]:
-    """Return a stack whose services run a version of vLLM, unless they name an image or kind of engine themselves."""
+    """Return a stack whose services run a version of vLLM, unless they name another kind of engine."""
     if version is None:
         return dict(stack)
+    image = IMAGE.format(version=version)
     services = dict[str, Any]()
     for key, service in stack["services"].items():
-        engine = {"image": IMAGE.format(version=version)} | service.get("engine", {})
-        services[key] = service if "type" in engine else service | {"engine": engine}
+        engine = service.get("engine", {})
+        services[key] = service if "type" in engine else service | {"engine": engine | {"image": image}}
     return {**stack, "services": services}
 
 
@@ -74,11 +81,26 @@ def _stacks() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a name and the tree of each stack."""
     for path in SHIPPED:
         yield str(path), shipped(path)
+    for path in GUIDES:
+        for index, stack in enumerate(_guide(path)):
+            yield f"{path}, {index + 1}", stack
     for key in catalogue.profiles():
         yield f"profile {key}", tree(model=catalogue.service(key))
     for name in offered_channels():
         roles = {"prefill": {}} if channel(name).sidecar else {}
         yield f"channel {name}", tree(qwen={"model": SOURCE, "kvCache": {"events": True}, **roles}) | {"release": name}
+
+
+def _guide(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the stacks in a guide. Those that extend files or select profiles are no stacks by themselves."""
+    for block in BLOCK.findall(path.read_text(encoding="utf-8")):
+        for document in yaml.safe_load_all(block):
+            stack = document.get("config", {}).get("inference-stacks:stack", document)
+            services = stack.get("services", {})
+            sources = [service.get("model", SOURCE).get("source") for service in services.values()]
+            if services and all(sources) and "extends" not in stack:
+                named = {key: {"model": SOURCE, **service} for key, service in services.items()}
+                yield tree(**named) | {key: value for key, value in stack.items() if key != "services"}
 
 
 def served_name(container: Mapping[str, Any]) -> str:
