@@ -71,13 +71,11 @@ def engine_command(
     environment = {name: _with_places(text, places) for name, text in variables.items()}
     texts = [_with_places(text, places) for text in command[2:]]
     arguments, argument_adjustments = _adjusted_arguments(texts, address)
-    added = {row["name"]: row["value"] for row in _table()["variable"]}
-    adjustments += argument_adjustments
-    adjustments += [Adjustment(f"{row['name']}={row['value']}", row["reason"]) for row in _table()["variable"]]
+    environment, variable_adjustments = _adjusted_variables(environment)
     return EngineCommand(
         (str(version.program), "serve", *arguments),
-        environment | added,
-        tuple(adjustments),
+        environment,
+        (*adjustments, *argument_adjustments, *variable_adjustments),
         Path(arguments[0]),
     )
 
@@ -132,6 +130,20 @@ def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[st
         else:
             result[index] = _argument(row, result[index], address)
         adjustments.append(Adjustment(result[index], row["reason"]))
+    return result, adjustments
+
+
+def _adjusted_variables(environment: Mapping[str, str]) -> tuple[dict[str, str], list[Adjustment]]:
+    result = dict(environment)
+    adjustments = list[Adjustment]()
+    for row in _table()["variable"]:
+        if not row.get("drop"):
+            result[row["name"]] = row["value"]
+            adjustments.append(Adjustment(f"{row['name']}={row['value']}", row["reason"]))
+            continue
+        for name in environment:
+            if name.startswith(row["prefix"]):
+                adjustments.append(Adjustment(f"without {name}={result.pop(name)}", row["reason"]))
     return result, adjustments
 
 

@@ -15,7 +15,7 @@ from local import files, processes
 from local.errors import LocalError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from local.vllm.installation import Version
 
@@ -37,6 +37,8 @@ class Family:
     config: Mapping[str, Any]
     """Fields of transformers' configuration that differ from its defaults."""
     source: str
+    requests: Sequence[str] = ("chat", "completions")
+    """Kinds of requests that the small model answers: chat, completions, embeddings."""
     cannot: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why a CPU cannot run the family, by argument; the empty argument stands for any."""
 

@@ -10,6 +10,7 @@ from models.source import served_name
 from models.vocabulary import amount
 from planning.ground import environment, labels, lifecycle
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
+from planning.picker import config as picker_config
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
@@ -68,7 +69,10 @@ FORCED_USAGE = "--enable-force-include-usage"
 The interceptor asks for usage only if it reads a JSON boolean in `stream`. The engine also streams for 1 and for "true"
 (vllm/entrypoints/openai of vLLM 0.9.2 and newer).
 """
-_OPTIONAL = frozenset({_JOINING_TIMEOUT, FORCED_USAGE, "--enable-prompt-tokens-details"})
+_SCALE_OUT = "--enable-scale-out"
+"""Flag with which an engine answers `/v1/completions/render` and the like, where a picker asks for the tokens of a
+prompt. Engines that know the flag answer 404 without it (vllm 0.30.0, vllm/entrypoints/scale_out/factories.py)."""
+_OPTIONAL = frozenset({_JOINING_TIMEOUT, FORCED_USAGE, _SCALE_OUT, "--enable-prompt-tokens-details"})
 """Flags that are left out if the engine's version does not know them. The engine can serve without them."""
 
 
@@ -131,9 +135,7 @@ def _arguments(context: RoleContext) -> Iterator[str]:
     for flag, value in _flag_values(context):
         if value is not None:
             yield f"--{flag}={value}"
-    yield "--enable-prompt-tokens-details"
-    if context.variant.metered_as is not None and context.name == labels.DECODE:
-        yield FORCED_USAGE
+    yield from _answer_arguments(context)
     if context.layout.ports > 1:
         yield "--data-parallel-multi-port-external-lb"
     if context.layout.expert:
@@ -146,6 +148,24 @@ def _arguments(context: RoleContext) -> Iterator[str]:
         yield f"{KV_EVENTS}={_json(context.variant.kv_cache.events)}"
     if spec.model.lora is not None:
         yield from _lora_arguments(spec.model.lora)
+
+
+def _answer_arguments(context: RoleContext) -> Iterator[str]:
+    """Yield the arguments that decide what an engine answers, and to which requests."""
+    yield "--enable-prompt-tokens-details"
+    if context.variant.metered_as is not None and context.name == labels.DECODE:
+        yield FORCED_USAGE
+    if _tokenizes(context):
+        yield _SCALE_OUT
+
+
+def _tokenizes(context: RoleContext) -> bool:
+    """Tell whether a role's engines tokenize prompts for the picker, and the user did not set the flag for that."""
+    variant = context.variant
+    if context.name != labels.DECODE or not variant.spec.endpoint_picker.enabled:
+        return False
+    has_flag = any(flag.name == _SCALE_OUT for flag in flags.parse(context.role.engine.args))
+    return not has_flag and picker_config.asks_service(variant.spec, variant.names, variant.release.picker)
 
 
 def _flag_values(context: RoleContext) -> Iterator[tuple[str, object]]:

@@ -5,7 +5,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.contracts.invariants.facts import CONNECTORS, ENGINE_IMAGES, GI, IDLE, IDLE_OF_SIDECAR, WAITING, amount
+from tests.contracts.invariants.facts import (
+    CONNECTORS,
+    ENGINE_IMAGES,
+    GATED,
+    GI,
+    IDLE,
+    IDLE_OF_SIDECAR,
+    WAITING,
+    amount,
+)
 from tests.contracts.invariants.metering import billed
 from tests.contracts.invariants.variants import Role
 from tests.contracts.invariants.world import Pods, World, field, named, same, texts, traces, variables
@@ -58,6 +67,7 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
     yield from (f"--{flag}={value}" for flag, value in {**valued, **_agreed(world)}.items() if value is not None)
     yield "--enable-prompt-tokens-details"
     yield from ["--enable-force-include-usage"] if billed(world.variant) and role.name == "decode" else []
+    yield from ["--enable-scale-out"] if _tokenizes(world, role) else []
     yield from ["--data-parallel-multi-port-external-lb"] if len(role.ranks) > 1 else []
     yield from ["--enable-expert-parallel"] if role.say("parallelism", "expert") else []
     yield from _lora(world)
@@ -67,6 +77,13 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
         if variant.release in WAITING:
             yield f"--distributed-timeout-seconds={role.arrival + role.startup}"
         yield from [] if pods.serves else ["--headless"]
+
+
+def _tokenizes(world: World, role: Role) -> bool:
+    """Say whether the picker asks a role for tokens at a path that the role's image serves only with a flag."""
+    image = role.say("engine", "image", default="")
+    gated = world.variant.release in GATED and not image.endswith(":v0.23.0")
+    return gated and world.variant.precise and role.name == "decode"
 
 
 def _agreed(world: World) -> dict[str, Any]:

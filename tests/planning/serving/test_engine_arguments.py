@@ -68,3 +68,25 @@ def test_variables_of_a_container_that_fetches_have_the_text_that_is_written(nam
         (fetch,) = pod["spec"]["initContainers"]
         values = {entry["name"]: entry.get("value") for entry in fetch["env"]}
         assert expanded(values[variable]) == name
+
+
+SCALE_OUT = "--enable-scale-out"
+PRECISE = {"endpointPicker": {"preset": "precise-prefix-cache"}}
+OLDER = {"image": "vllm/vllm-openai:v0.26.0"}
+
+
+@pytest.mark.parametrize(
+    ("service", "counts"),
+    [
+        (PRECISE, [1]),
+        (PRECISE | {"prefill": {}}, [1, 0]),
+        (PRECISE | {"engine": {"args": [SCALE_OUT]}}, [1]),
+        (PRECISE | {"engine": OLDER}, [0]),
+        ({"endpointPicker": {"preset": "approximate-prefix-cache"}}, [0]),
+        ({"endpointPicker": {"enabled": False}}, [0]),
+    ],
+    ids=["asks", "asks-decode-alone", "flag-of-the-user", "older-engine", "asks-nobody", "no-picker"],
+)
+def test_engines_that_a_picker_asks_for_tokens_answer_where_it_asks(service, counts):
+    templates = model_servers(rendered(tree(qwen=service)))
+    assert [engine(template)["args"].count(SCALE_OUT) for template in templates] == counts

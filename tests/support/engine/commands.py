@@ -17,7 +17,7 @@ from tests.support.engine.shipped import ShippedContainer, containers, served_na
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 GROUP = {"LWS_WORKER_INDEX": "0", "LWS_GROUP_SIZE": "2", "LWS_LEADER_ADDRESS": "leader.group.models"}
 """Variables that the controller of LeaderWorkerSets adds to the containers of a group."""
-SAME_START = re.compile(r"^(VLLM_ROCM_|HSA_|NCCL_|TORCH_BLAS_|PYTORCH_ALLOC_CONF$|OTEL_SERVICE_NAME$|.*TIMEOUT)")
+SAME_START = re.compile(r"^(HSA_|NCCL_|TORCH_BLAS_|PYTORCH_ALLOC_CONF$|OTEL_SERVICE_NAME$|.*TIMEOUT)")
 """Variables that change no start on a CPU: those of devices, the name in traces, and times."""
 
 NUMBERS = re.compile(
@@ -56,6 +56,8 @@ class Command:
         """Return why this command cannot start alone on a CPU; None if it can."""
         if "--headless" in self.container["args"]:
             return "a worker of a group serves nothing; the leader's command is started"
+        if "--data-parallel-multi-port-external-lb" in self.container["args"]:
+            return "each copy of the model has a port, and the probes ask their supervisor; one copy has none"
         return self.family.obstacle(self.container["args"])
 
     def process(self, version: Version, root: Path, address: str) -> EngineCommand:

@@ -37,7 +37,8 @@ def report(run: set[str], *, is_installed: bool) -> str:
 def _feature(path: Path) -> str:
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
     line = text.splitlines()[0].removesuffix(".")
-    return line if line[:2].isupper() else line[0].lower() + line[1:]
+    first = line.partition(" ")[0]
+    return line[0].lower() + line[1:] if first[1:].islower() else line
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

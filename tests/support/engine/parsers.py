@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,9 @@ from tests.support.engine.listing import VERSION
 SCRIPT = Path(__file__).with_name("parser_script.py")
 
 
-def known(parsers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return those of the parsers, each a kind and a name, that the engine knows."""
-    return [(kind, name) for kind, name in _ask(parsers)]
-
-
-def _ask(items: Sequence[Any]) -> Any:
-    command = [str(VERSION.python), str(SCRIPT)]
-    result = subprocess.run(command, input=json.dumps(items), capture_output=True, text=True, check=False)
+def ask(questions: Sequence[Mapping[str, Any]], tokenizer: Path) -> list[dict[str, Any]]:
+    """Return the answers of `parser_script.py` to questions."""
+    command = [str(VERSION.python), str(SCRIPT), str(tokenizer)]
+    result = subprocess.run(command, input=json.dumps(questions), capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout.splitlines()[-1])

@@ -49,7 +49,7 @@ class Preloaded:
         self._child.communicate()
 
     def parse(self, arguments: list[str], environment: Mapping[str, str]) -> dict[str, Any]:
-        """Return vLLM's refusals of a command, and the port that it would listen on."""
+        """Return vLLM's refusals of a command, and the ports that it would listen on."""
         return self._ask({"parse": arguments, "environment": environment})
 
     def configure(self, arguments: list[str], environment: Mapping[str, str]) -> list[str]:

@@ -66,10 +66,10 @@ class Judge:
         arguments, environment = command.resolved(ADDRESS)
         answer = self._preloaded.parse([str(model), *arguments[3:]], environment)
         refusals = [*answer["refusals"]]
-        if answer["port"] is not None:
-            for name, port in starting.probe_ports(command.container).items():
-                if port != answer["port"]:
-                    refusals.append(f"vLLM listens on {answer['port']}, and the {name} asks {port}")
+        ports = ", ".join(map(str, answer["ports"]))
+        for name, port in starting.probe_ports(command.container).items():
+            if answer["ports"] and port not in answer["ports"]:
+                refusals.append(f"vLLM listens on {ports}, and the {name} asks {port}")
         return refusals
 
     def _start(self, command: Command, process: EngineCommand) -> str:

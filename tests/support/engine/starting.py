@@ -25,8 +25,6 @@ END_SECONDS = 30.0
 """Time for an end beside that of `--shutdown-timeout`."""
 ANSWER_SECONDS = 60.0
 SERIES = re.compile(r"^(vllm:\w+)", re.MULTILINE)
-EMBEDDING = ("jina-embeddings-v5", "bge-m3")
-"""Families that embed, and generate nothing."""
 
 
 class Refused(Exception):  # noqa: N818 - a verdict
@@ -124,14 +122,14 @@ def _check_answers(start: Start) -> None:
     served = next(text.partition("=")[2] for text in start.arguments if text.startswith("--served-model-name="))
     messages = [{"role": "user", "content": "Hello"}]
     for name in (served, *mounts.adapters(start.arguments)):
-        requests = {
-            "/v1/completions": {"model": name, "prompt": "Hello", "max_tokens": 4},
-            "/v1/chat/completions": {"model": name, "messages": messages, "max_tokens": 4},
+        bodies = {
+            "chat": ("/v1/chat/completions", {"messages": messages, "max_tokens": 4}),
+            "completions": ("/v1/completions", {"prompt": "Hello", "max_tokens": 4}),
+            "embeddings": ("/v1/embeddings", {"input": "Hello"}),
         }
-        if start.command.family.name in EMBEDDING:
-            requests = {"/v1/embeddings": {"model": name, "input": "Hello"}}
-        for path, body in requests.items():
-            status, text = start.ask(port, path, body)
+        for kind in start.command.family.requests:
+            path, body = bodies[kind]
+            status, text = start.ask(port, path, {"model": name, **body})
             if status != http.client.OK:
                 raise Refused(f"{path} of {name} answers {status}: {text[:300]}")
 

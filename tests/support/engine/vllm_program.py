@@ -2,7 +2,7 @@
 
 Requests come as lines of JSON from stdin, and each has an answer as a line of JSON on stdout:
 
-- `{"parse": [ARGUMENT...], "environment": {NAME: VALUE}}`: `{"refusals": [TEXT...], "port": NUMBER}`
+- `{"parse": [ARGUMENT...], "environment": {NAME: VALUE}}`: `{"refusals": [TEXT...], "ports": [NUMBER...]}`
 - `{"configure": [ARGUMENT...], "environment": {...}}`: `{"refusals": [TEXT...]}`, with the model at hand
 - `{"start": [ARGUMENT...], "environment": {...}, "directory": DIRECTORY, "log": FILE}`: `{"pid": PID}`
 - `{"poll": PID}`: `{"code": EXIT CODE, or null while the process runs}`
@@ -48,7 +48,7 @@ serve = vllm.entrypoints.cli.serve.ServeSubcommand()
 
 
 def parse(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Return why vLLM does not take a command, and the port that it would listen on."""
+    """Return why vLLM does not take a command, and the ports that it would listen on."""
     texts = list(variable_refusals(environment))
     options = None
     errors = io.StringIO()
@@ -60,7 +60,7 @@ def parse(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
         texts.append(argument_error(errors.getvalue()))
     except Exception as error:  # noqa: BLE001 - whatever vLLM raises is its refusal
         texts.append(f"{type(error).__name__}: {error}")
-    return {"refusals": texts, "port": getattr(options, "port", None)}
+    return {"refusals": texts, "ports": ports(options) if options else []}
 
 
 def parsed(arguments: list[str]) -> Any:
@@ -72,6 +72,14 @@ def parsed(arguments: list[str]) -> Any:
     serve.validate(options)
     AsyncEngineArgs.from_cli_args(options)
     return options
+
+
+def ports(options: Any) -> list[int]:
+    """Return the ports of the HTTP servers: one, or those of each copy of the model and of their supervisor."""
+    if not options.data_parallel_multi_port_external_lb:
+        return [options.port]
+    copies = options.data_parallel_size_local or options.data_parallel_size
+    return [*range(options.port, options.port + copies), options.data_parallel_supervisor_port]
 
 
 def argument_error(text: str) -> str:

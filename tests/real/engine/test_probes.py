@@ -1,0 +1,154 @@
+"""Startup, readiness and liveness probes, asked as kubelet asks them."""
+
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+
+from local.vllm.server import limit_seconds
+from tests.support.engine.engines import MODEL, Stream, eventually
+
+pytestmark = pytest.mark.engine
+
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+PATHS = ("/v1/models", "/health")
+REFUSED = "ConnectionRefusedError"
+REQUESTS = 32
+STOPPED_SECONDS = 12.0
+"""Seconds for which the engine core hangs: longer than a period of a probe."""
+PAUSE = 0.3
+"""Seconds between two rounds of probes."""
+CORE = "VLLM::EngineCore"
+LONG = {"model": MODEL, "prompt": "The quick", "max_tokens": 1500, "ignore_eos": True, "stream": True}
+
+
+@dataclass
+class Timeline:
+    """Answers to probes, by phase in the life of an engine."""
+
+    statuses: dict[str, list[tuple[int | str, ...]]] = field(default_factory=dict)
+    """Statuses of `PATHS`, each time they were asked."""
+    results: dict[str, list[tuple[bool, ...]]] = field(default_factory=dict)
+    """Whether `PROBES` succeeded, each time they were asked."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Duration of a phase."""
+    slowest: float = 0.0
+    """Longest time to the answer of a probe under load."""
+
+    def note(self, phase, engine):
+        self.statuses.setdefault(phase, []).append(tuple(engine.status(path) for path in PATHS))
+        self.results.setdefault(phase, []).append(tuple(engine.succeeds(probe) for probe in PROBES))
+
+
+@pytest.fixture(scope="module")
+def engine(new_engine):
+    return new_engine({"engine": {"maxNumSeqs": 8}}, wait=False)
+
+
+@pytest.fixture(scope="module")
+def timeline(engine):
+    timeline = Timeline()
+    _load(timeline, engine)
+    _be_busy(timeline, engine)
+    (core,) = (process for process, title in engine.titles().items() if title.startswith(CORE))
+    core.signal(signal.SIGSTOP)
+    _hang(timeline, engine)
+    core.signal(signal.SIGCONT)
+    with engine.asked(
+        "/v1/completions", {"model": "org/model", "prompt": "a", "max_tokens": 1500, "ignore_eos": True, "stream": True}
+    ) as response:
+        stream = Stream(response)
+        eventually(stream.begun)
+        core.signal(signal.SIGKILL)
+        _die(timeline, engine)
+    return timeline
+
+
+def _load(timeline, engine):
+    """Ask until the engine is ready."""
+    start = time.monotonic()
+    while not timeline.results.get("loading", [(False,)])[-1][0]:
+        assert not engine.server.has_ended(), engine.log()[-3000:]
+        timeline.note("loading", engine)
+        time.sleep(PAUSE)
+    timeline.seconds["loading"] = time.monotonic() - start
+    timeline.note("ready", engine)
+
+
+def _be_busy(timeline, engine):
+    """Ask while more requests run than the engine takes at once."""
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        requests = [
+            pool.submit(engine.complete, f"question {number}", max_tokens=30, ignore_eos=True)
+            for number in range(REQUESTS)
+        ]
+        while not all(request.done() for request in requests):
+            start = time.monotonic()
+            timeline.note("under load", engine)
+            timeline.slowest = max(timeline.slowest, (time.monotonic() - start) / (len(PATHS) + len(PROBES)))
+            time.sleep(PAUSE)
+    assert {request.result().status for request in requests} == {200}
+
+
+def _hang(timeline, engine):
+    """Ask while the engine core hangs."""
+    until = time.monotonic() + STOPPED_SECONDS
+    while time.monotonic() < until:
+        timeline.note("core hangs", engine)
+        time.sleep(PAUSE)
+
+
+def _die(timeline, engine):
+    """Ask after the end of the engine core until the container ends."""
+    start = time.monotonic()
+    limit = limit_seconds(engine.container["livenessProbe"])
+    while not engine.server.has_ended() and time.monotonic() < start + limit:
+        timeline.note("core killed", engine)
+        time.sleep(PAUSE)
+    timeline.seconds["core killed"] = time.monotonic() - start
+    timeline.note("ended", engine)
+
+
+def test_nothing_answers_before_the_model_is_loaded(timeline):
+    *loading, _ = timeline.statuses["loading"]
+    assert len(loading) > 5
+    assert set(loading) == {(REFUSED, REFUSED)}
+    *results, last = timeline.results["loading"]
+    assert set(results) == {(False, False, False)}
+    assert last[0]
+
+
+def test_all_probes_succeed_as_soon_as_the_engine_is_ready(timeline):
+    assert timeline.statuses["ready"] == [(200, 200)]
+    assert timeline.results["ready"] == [(True, True, True)]
+
+
+def test_the_startup_probe_has_time_for_loading(timeline, engine):
+    assert timeline.seconds["loading"] < limit_seconds(engine.container["startupProbe"])
+
+
+def test_all_probes_succeed_in_time_under_load(timeline, engine):
+    assert len(timeline.results["under load"]) > 3
+    assert set(timeline.results["under load"]) == {(True, True, True)}
+    assert timeline.slowest < engine.container["livenessProbe"]["timeoutSeconds"]
+
+
+def test_no_probe_notices_that_the_engine_core_hangs(timeline):
+    assert set(timeline.statuses["core hangs"]) == {(200, 200)}
+
+
+def test_the_liveness_probe_notices_that_the_engine_core_ended(timeline):
+    """`/v1/models` answers as before, because the API server answers it by itself."""
+    statuses = timeline.statuses["core killed"]
+    print(statuses)
+    assert (200, 503) in statuses
+    assert any(result[2] is False for result in timeline.results["core killed"])
+
+
+def test_the_container_ends_by_itself_before_liveness_would_restart_it(timeline, engine):
+    assert engine.server.has_ended()
+    assert timeline.seconds["core killed"] < limit_seconds(engine.container["livenessProbe"])
+    assert timeline.statuses["ended"] == [(REFUSED, REFUSED)]
+    assert timeline.results["ended"] == [(False, False, False)]
