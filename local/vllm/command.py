@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("adjustments.toml")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path of the containers
-REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
-"""A reference to a variable of a container (Kubernetes' API reference, Container, `args` and `env`)."""
+REFERENCE = re.compile(r"\$(\$)|\$\(([A-Za-z_][\w.-]*)\)")
+"""An escaped `$`, or a reference to a variable of a container (Kubernetes' API reference, Container, `args`)."""
 Container = Mapping[str, Any]
 
 
@@ -111,7 +111,7 @@ def _with_places(text: str, places: Mapping[str, str]) -> str:
 
 def _resolve(text: str, environment: Mapping[str, str]) -> str:
     """Return a text with the values of the variables that it refers to; a reference to another name stays."""
-    return REFERENCE.sub(lambda match: environment.get(match[1], match[0]), text)
+    return REFERENCE.sub(lambda match: match[1] or environment.get(match[2], match[0]), text)
 
 
 def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[str], list[Adjustment]]:
