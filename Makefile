@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up try down setup tools test test-fast prove prove-engine coverage mutants bench check format pins facts
+.PHONY: help up try down setup tools test test-fast prove prove-engine coverage mutants bench check format pins engine-pins facts
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -10,8 +10,8 @@ help: ## Show this list
 up: ## Set up what is missing, start the embedded control plane and deploy Pulumi.dev.yaml onto it
 	@$(PYTHON) -m local up
 
-try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers
-	@$(PYTHON) -m local try
+try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers, or with ENGINE=vllm to real ones (5 GB; `python3 -m local engine` installs them)
+	@$(PYTHON) -m local try $(addprefix --engine=,$(ENGINE))
 
 down: ## Stop gateway and control plane, and remove their state; no process and no file stays behind
 	@$(PYTHON) -m local down
@@ -81,6 +81,9 @@ pins: setup ## Pin every dependency, transitive ones included, with hashes
 	@$(COMPILE) pyproject.toml --extra dev --extra mutants --constraint requirements-dev.txt --output-file requirements-mutants.txt \
 		$$(cat requirements.txt requirements-dev.txt | sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p')
 	@sed -i -e '1i -r requirements-dev.txt' -e '/^# The following packages were excluded/,$$d' requirements-mutants.txt
+
+engine-pins: setup ## Pin every package of the versions of vLLM in local/vllm/versions.toml, with hashes
+	@$(VENV)/python -m local.vllm.pins
 
 facts: setup ## Write the tables of planning/releases/engines from the wheels of vLLM, and print which pins are behind
 	@$(VENV)/python -m upstream

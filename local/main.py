@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 from local import host, processes, trial, up, venv
@@ -12,9 +11,10 @@ from local.errors import LocalError
 from local.report import Report
 from local.tools import ensure, listing
 from local.vllm import installation
+from local.vllm.deployments import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -25,16 +25,15 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text in COMMANDS:
-        commands.add_parser(name, help=text).set_defaults(command=command)
-    engine = commands.add_parser("engine", help=ENGINE)
-    engine.add_argument(
-        "versions", nargs="*", metavar="VERSION", help=f"{', '.join(installation.versions())}; absent: all"
-    )
-    options = parser.parse_args(arguments)
-    command: Callable[[Report], None] = getattr(options, "command", None) or partial(_engine, options.versions)
+        subparser = commands.add_parser(name, help=text)
+        subparser.set_defaults(command=command)
+        if name in OPTIONS:
+            OPTIONS[name](subparser)
+    options = vars(parser.parse_args(arguments))
+    command: Callable[..., None] = options.pop("command")
     processes.heed_interrupts()
     try:
-        command(Report())
+        command(Report(), **options)
     except LocalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -49,11 +48,18 @@ def _setup(report: Report) -> None:
     venv.setup(up.PROJECT, report, development=True)
 
 
-def _engine(names: Sequence[str], report: Report) -> None:
-    rows = [installation.version(name) for name in names or installation.versions()]
+def _engine(report: Report, versions: Sequence[str], *, remove: bool) -> None:
+    """Install versions of vLLM, or remove them; without a version, that of the embedded stack's model servers."""
+    rows = [installation.version(name) for name in versions]
+    if not rows:
+        venv.setup(up.PROJECT, report, development=False)
+        rows = select(up.render(up.PROJECT)).versions
     for row in rows:
-        installation.install(row.name, report)
-        report.say(f"vLLM {row.name}: {row.program}")
+        if remove:
+            installation.remove(row.name, report)
+        else:
+            installation.install(row.name, report)
+            report.say(f"vLLM {row.name}: {row.program}")
 
 
 def _tools(report: Report) -> None:
@@ -61,13 +67,28 @@ def _tools(report: Report) -> None:
     report.say("\n".join(listing(ensure(None, report).values())))
 
 
-ENGINE = "install vLLM for CPUs, which judges what engines get"
-COMMANDS: tuple[tuple[str, Callable[[Report], None], str], ...] = (
+def _add_try_options(parser: argparse.ArgumentParser) -> None:
+    text = "run model servers with small models of random numbers on vLLM for CPUs; absent: simulate them"
+    parser.add_argument("--engine", choices=[trial.VLLM], help=text)
+
+
+def _add_engine_options(parser: argparse.ArgumentParser) -> None:
+    text = f"{', '.join(installation.versions())}; absent: the version that Pulumi.{up.STACK}.yaml runs"
+    parser.add_argument("versions", nargs="*", metavar="VERSION", help=text)
+    parser.add_argument("--remove", action="store_true", help="remove the versions instead")
+
+
+OPTIONS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
+    "try": _add_try_options,
+    "engine": _add_engine_options,
+}
+COMMANDS: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("up", up.up, "set up what is missing, start the control plane and deploy"),
     ("try", trial.run, "deploy behind a real Istio, and send a request through it"),
     ("down", up.down, "end every process and remove the state"),
     ("setup", _setup, "make or update the virtual environment"),
     ("tools", _tools, "find or build the tools, and list them with their checksums"),
+    ("engine", _engine, "install vLLM for CPUs, which judges what engines get"),
     ("status", up.status, "list the processes that run"),
     ("env", up.environment, "print shell variables for using pulumi and kubectl by hand"),
 )

@@ -1,4 +1,7 @@
-"""`make try`: runs the stack behind a real Istio, sends one request through Istio, and explains the answer."""
+"""`make try`: runs the stack behind a real Istio, sends one request through Istio, and explains the answer.
+
+With `ENGINE=vllm`, the model servers are real engines with small models of random numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ from local.errors import LocalError
 from local.gateway import LocalGateway, addresses, decision, llm_d, objects, picker, requests, simulator
 from local.ports import free_ports
 from local.tools import ensure
+from local.vllm import installation
+from local.vllm.deployments import EngineSelection, check_memory, image_settings, select
+from local.vllm.model_servers import ModelServers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -24,13 +30,18 @@ if TYPE_CHECKING:
     from local.gateway import EnvoyProxy
     from local.report import Report
     from local.tools import Tool
+    from local.vllm.deployments import EngineDeployment
 
 RELEASE = "gie-1.3"
 """Release whose picker can be built from a module registry."""
 FIRST = (
     "Trying a copy of Pulumi.{stack}.yaml with {picker}, and therefore with release: {release}.\n"
-    "The model servers are simulated; picker, gateway, proxy, API server and routing are real."
+    "{servers}; picker, gateway, proxy, API server and routing are real."
 )
+SIMULATED = "The model servers are simulated"
+ENGINES = "The model servers are {engines} for CPUs with small models of random numbers, and keep their images"
+VLLM = "vllm"
+"""Name of the engine that can be run."""
 GATEWAY_SECONDS = 6.0
 REQUEST_SECONDS = 60.0
 VERBOSITY = {"--v": "4"}
@@ -38,8 +49,11 @@ VERBOSITY = {"--v": "4"}
 FIRST_PORT = 8080
 
 
-def run(report: Report, project: Path = up.PROJECT) -> None:
-    """Deploy behind a gateway, send a request and explain the answer. Raises LocalError if a step fails."""
+def run(report: Report, project: Path = up.PROJECT, *, engine: str | None = None) -> None:
+    """Deploy behind a gateway, send a request and explain the answer. Raises LocalError if a step fails.
+
+    `engine` is `VLLM` for model servers that run, or None for simulated ones.
+    """
     host.check(project)
     state = files.private_directory(up.state_directory(project))
     with files.lock(state, refusal=up.BUSY.format(state=state)):
@@ -48,47 +62,64 @@ def run(report: Report, project: Path = up.PROJECT) -> None:
         needed = [*up.TOOLS, "istiod", "envoy"]
         if installed is None:
             needed.append("epp")
+        selection = EngineSelection()
         with ThreadPoolExecutor(1) as pool:
             rendered = pool.submit(up.describe, project)
+            if engine == VLLM:
+                selection = _prepare_engines(rendered.result(), state, report)
             tools = ensure(needed, report)
         release, epp = installed or (RELEASE, tools["epp"])
         title = _title(epp, is_llm_d=installed is not None)
-        report.say(FIRST.format(stack=up.STACK, picker=title, release=release))
+        servers = _servers(selection)
+        report.say(FIRST.format(stack=up.STACK, picker=title, release=release, servers=servers))
         description = rendered.result()
-        manifests = description["objects"]
-        listeners = objects.listeners(manifests)
-        if not listeners:
-            raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; add a gateway to the file")
-        plane = ControlPlane(state / "cluster", tools)
-        plane.start(report)
-        trial = Trial(state, tools | {"epp": epp}, plane, project)
-        with report.step("Istio and Envoy", GATEWAY_SECONDS):
-            trial.start_gateway(listeners, objects.service_ports(manifests))
-        engine = up.stack_engine(state, tools, plane, project, report, settings=_settings(release, description))
-        up.deploy(engine, report, brief=True)
-        with report.step("endpoint pickers", GATEWAY_SECONDS):
-            trial.start_pickers(manifests)
-        report.say(trial.ask(manifests))
+        settings = _settings(release, description) | image_settings(selection)
+        trial = Trial(state, tools | {"epp": epp}, project, selection)
+        trial.deploy(description["objects"], settings, report)
+        report.say(trial.ask(description["objects"]))
 
 
 class Trial:
-    """The gateway and pickers of a checkout's control plane."""
+    """The gateway, pickers and engines of a checkout's control plane."""
 
-    def __init__(self, state: Path, tools: Mapping[str, Tool], plane: ControlPlane, project: Path) -> None:
-        self._plane = plane
+    def __init__(self, state: Path, tools: Mapping[str, Tool], project: Path, selection: EngineSelection) -> None:
+        self._plane = ControlPlane(state / "cluster", tools)
         self._project = project
         self._tools = tools
+        self._state = state
         self._directory = state / "gateway"
-        self._gateway = LocalGateway(self._directory, tools, plane)
+        self._gateway = LocalGateway(self._directory, tools, self._plane)
         self._proxies: dict[tuple[str, str], EnvoyProxy] = {}
         self._pickers: dict[str, picker.PickerCommand] = {}
+        self._selection = selection
+        self._servers = ModelServers(state / up.MODEL_SERVERS)
+
+    def deploy(self, manifests: Sequence[Mapping[str, Any]], settings: Mapping[str, str], report: Report) -> None:
+        """Start control plane and gateway, deploy the stack with `settings`, and start what runs in its pods' places.
+
+        `manifests` are the objects of the stack. Raises LocalError if the stack has no route.
+        """
+        listeners = objects.listeners(manifests)
+        if not listeners:
+            raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; add a gateway to the file")
+        self._plane.start(report)
+        with report.step("Istio and Envoy", GATEWAY_SECONDS):
+            self.start_gateway(listeners, objects.service_ports(manifests))
+        engine = up.stack_engine(self._state, self._tools, self._plane, self._project, report, settings=settings)
+        up.deploy(engine, report, brief=True)
+        with report.step("endpoint pickers", GATEWAY_SECONDS):
+            self.start_pickers(manifests)
+        self.start_engines(report)
 
     def start_gateway(self, listeners: Sequence[objects.GatewayListener], ports: Collection[int]) -> None:
         """End the processes of an earlier run. Then start Istio, the simulated model servers and the proxies."""
         files.private_directory(self._directory)
         self._gateway.end()
+        self._servers.end()
         for name in (simulator.PORT, simulator.SUBSTITUTES):
             (self._directory / name).unlink(missing_ok=True)
+        rows = [{"namespace": engine.namespace, "labels": engine.labels} for engine in self._selection.engines]
+        files.write(self._directory / simulator.ENGINES, json.dumps(rows, default=dict))
         self._use_loopback()
         self._gateway.apply(
             [
@@ -120,6 +151,12 @@ class Trial:
         files.write(self._directory / simulator.SUBSTITUTES, json.dumps(substitutes))
         self._move_pods()
 
+    def start_engines(self, report: Report) -> None:
+        """Start the engines at the addresses of their pods, and return when their probes succeed."""
+        for engine in self._selection.engines:
+            self._servers.start(engine, self._pods(engine), self._plane.api(), report)
+        self._servers.wait(report)
+
     def ask(self, manifests: Sequence[Mapping[str, Any]]) -> str:
         """Send a request through the first route, and return the command, the answer and the answer's explanation.
 
@@ -144,6 +181,7 @@ class Trial:
         lines = [
             f"Answered by  {pod['metadata']['name']} on {pod['spec']['nodeName']}, at {logged['endpoint']}",
             f"Routed to    {logged['cluster']}",
+            *self._servers.explanation(address),
         ]
         for part, command in self._pickers.items():
             config = command.config.read_text(encoding="utf-8")
@@ -188,6 +226,19 @@ class Trial:
             "wait", "--for=condition=Ready", "pod", f"--selector={label}", "--all-namespaces", "--timeout=60s"
         )
 
+    def _pods(self, engine: EngineDeployment) -> list[addresses.Tree]:
+        """Return the pods of a Deployment as soon as all of them are ready. Raises LocalError after a timeout."""
+        deadline = time.monotonic() + REQUEST_SECONDS
+        while True:
+            listing = addresses.read(self._plane.api())
+            pods = listing.ready_pods(engine.namespace, engine.labels) if listing else []
+            if len(pods) == engine.replicas:
+                return pods
+            if time.monotonic() > deadline:
+                place = f"{engine.namespace}/{engine.name}"
+                raise LocalError(f"{place} has {len(pods)} ready pods instead of {engine.replicas}")
+            time.sleep(0.2)
+
     def _model_servers(self) -> list[addresses.Tree]:
         listing = addresses.read(self._plane.api())
         pods = listing.pods if listing else ()
@@ -205,6 +256,28 @@ class Trial:
             port = free_ports((key,))[key]
         files.write(path, json.dumps({**ports, key: port}))
         return port
+
+
+def _prepare_engines(description: Mapping[str, Any], state: Path, report: Report) -> EngineSelection:
+    """Return which model servers run, install their versions of vLLM, and say what stays simulated.
+
+    Raises LocalError if a version cannot be installed, or if the machine has too little memory.
+    """
+    selection = select(description["objects"])
+    ModelServers(state / up.MODEL_SERVERS).end()
+    check_memory(selection)
+    for name, reason in selection.simulated.items():
+        report.say(f"{name} stays simulated: {reason}")
+    for version in selection.versions:
+        installation.install(version.name, report)
+    return selection
+
+
+def _servers(selection: EngineSelection) -> str:
+    """Return a clause about the model servers."""
+    if not selection.engines:
+        return SIMULATED
+    return ENGINES.format(engines=" and ".join(f"vLLM {version.name}" for version in selection.versions))
 
 
 def _settings(release: str, description: Mapping[str, Any]) -> dict[str, str]:

@@ -114,6 +114,8 @@ def status(report: Report, project: Path = PROJECT) -> None:
         report.say(f"  {name:<26} pid {pid}")
     for process in processes.find_marked(GATEWAY_MARK, str(state / "gateway")):
         report.say(f"  {'gateway':<26} pid {process.pid}")
+    for process in server.engine_processes(state / MODEL_SERVERS):
+        report.say(f"  {'model server':<26} pid {process.pid}")
     report.say(f"kubeconfig: {plane.kubeconfig}")
 
 

@@ -2,10 +2,12 @@
 
 import hashlib
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from upstream import history, newest, vllm, wheels
+from upstream import history, newest, series, vllm, wheels
+from upstream.series import Series
 from upstream.vllm import Knowledge
 from upstream.wheels import Wheel
 
@@ -19,31 +21,45 @@ _RANGES = "# `0.18.0..`: known to 0.18.0 and later; `0.9.0..0.11.2`: known to th
 def main() -> None:
     """Read all versions, write the tables, and print what registries offer beside what this project pins."""
     by_version = dict[str, Knowledge]()
+    series_by_version = dict[str, Series]()
     sources = list[str]()
     for version in VERSIONS:
         wheel = wheels.find(vllm.PACKAGE, version)
-        files = wheels.files(wheel, vllm.FILES)
+        files = wheels.files(wheel, (*vllm.FILES, *series.FILES))
         by_version[version] = vllm.read(files)
+        series_by_version[version] = series.read({path: files[path] for path in series.FILES if path in files})
         sources += _source(version, wheel, files)
         print(f"vllm {version}: {len(by_version[version].flags)} flags", file=sys.stderr)
     today = datetime.now(tz=UTC).date()
     _write("vllm-sources.yaml", [f"date: {today}", "wheels:", *sources])
-    _write("vllm.yaml", _table(by_version), _RANGES)
+    _write("vllm.yaml", _table(_of_knowledge(by_version), VERSIONS), _RANGES)
+    _write("series.yaml", _table(_of_series(series_by_version), VERSIONS), _RANGES)
     print("\n".join(newest.report()))
 
 
-def _table(known: dict[str, Knowledge]) -> list[str]:
-    """Return the lines of the table: versions, and the ranges of flags, variables and JSON values."""
-    groups = {
+def _of_knowledge(known: dict[str, Knowledge]) -> dict[str, dict[str, frozenset[str]]]:
+    return {
         "flags": {version: knowledge.flags for version, knowledge in known.items()},
         "variables": {version: knowledge.variables for version, knowledge in known.items()},
         "values": {version: knowledge.values for version, knowledge in known.items()},
     }
-    lines = [f"versions: [{', '.join(known)}]"]
+
+
+def _of_series(known: dict[str, Series]) -> dict[str, dict[str, frozenset[str]]]:
+    return {
+        "counters": {version: names.counters for version, names in known.items()},
+        "gauges": {version: names.gauges for version, names in known.items()},
+        "histograms": {version: names.histograms for version, names in known.items()},
+    }
+
+
+def _table(groups: dict[str, dict[str, frozenset[str]]], versions: Iterable[str]) -> list[str]:
+    """Return the lines of a table: the versions, and in each group the names by ranges of versions that know them."""
+    lines = [f"versions: [{', '.join(versions)}]"]
     for group, names in groups.items():
         lines.append(f"{group}:")
-        for versions, known_names in history.ranges(names).items():
-            lines += [f"  {versions}:", *(f"    - {name}" for name in known_names)]
+        for known_to, known_names in history.ranges(names).items():
+            lines += [f"  {known_to}:", *(f"    - {name}" for name in known_names)]
     return lines
 
 

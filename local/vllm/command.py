@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("adjustments.toml")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path of the containers
-REFERENCE = re.compile(r"\$(\$)|\$\(([A-Za-z_][\w.-]*)\)")
-"""An escaped `$`, or a reference to a variable of a container (Kubernetes' API reference, Container, `args`)."""
+REFERENCE = re.compile(r"\$\$|\$\(([\w.-]+)\)")
+"""An escaped `$`, or a reference to a variable."""
 Container = Mapping[str, Any]
 
 
@@ -60,18 +60,18 @@ def engine_command(
     """Return the process that stands for a container whose command is `vllm serve`.
 
     Paths of mounts become paths below the directory `root`. `read_variable` returns the value of an item of `env` that
-    has no `value`. References to variables are replaced, as kubelet does it.
+    has no `value`.
     """
     places = _places(container, root)
     adjustments = [
         Adjustment(f"{place} for {mount}", "the process sees the files of this machine")
         for mount, place in places.items()
     ]
-    command, variables = resolve_references(container, read_variable)
-    environment = {name: _with_places(text, places) for name, text in variables.items()}
-    texts = [_with_places(text, places) for text in command[2:]]
-    arguments, argument_adjustments = _adjusted_arguments(texts, address)
-    environment, variable_adjustments = _adjusted_variables(environment)
+    command, values = command_and_environment(container, read_variable)
+    arguments, argument_adjustments = _adjusted_arguments([_with_places(text, places) for text in command[2:]], address)
+    environment, variable_adjustments = _adjusted_environment(
+        {name: _with_places(value, places) for name, value in values.items()}
+    )
     return EngineCommand(
         (str(version.program), "serve", *arguments),
         environment,
@@ -80,18 +80,38 @@ def engine_command(
     )
 
 
-def resolve_references(
+def command_and_environment(
     container: Container, read_variable: Callable[[Mapping[str, Any]], str]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return command and environment of a container, with the values of the variables that they refer to."""
-    environment = dict[str, str]()
+    """Return command and environment of a container as kubelet passes them to the process."""
+    values = _environment(container, read_variable)
+    texts = (*container.get("command", ()), *container.get("args", ()))
+    return [_with_values(text, values) for text in texts], values
+
+
+def _environment(container: Container, read_variable: Callable[[Mapping[str, Any]], str]) -> dict[str, str]:
+    """Return the variables of a container; a value may refer to variables before it."""
+    values = dict[str, str]()
     for item in container.get("env", ()):
-        if "value" in item:
-            environment[item["name"]] = _resolve(item["value"], environment)
+        if "valueFrom" in item:
+            values[item["name"]] = read_variable(item)
         else:
-            environment[item["name"]] = read_variable(item)
-    command = [*container.get("command", ()), *container.get("args", ())]
-    return [_resolve(text, environment) for text in command], environment
+            values[item["name"]] = _with_values(item.get("value", ""), values)
+    return values
+
+
+def _with_values(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with the values of variables in the place of `$(NAME)`, as kubelet writes them.
+
+    An unknown name stays as it is, and `$$` stands for `$` (Kubernetes, third_party/forked/golang/expansion).
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "$"
+        return values.get(match[1], match[0])
+
+    return REFERENCE.sub(value, text)
 
 
 def _places(container: Container, root: Path) -> dict[str, str]:
@@ -109,35 +129,34 @@ def _with_places(text: str, places: Mapping[str, str]) -> str:
     return text
 
 
-def _resolve(text: str, environment: Mapping[str, str]) -> str:
-    """Return a text with the values of the variables that it refers to; a reference to another name stays."""
-    return REFERENCE.sub(lambda match: match[1] or environment.get(match[2], match[0]), text)
-
-
 def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[str], list[Adjustment]]:
     result = list(arguments)
     adjustments = list[Adjustment]()
     for row in _table()["argument"]:
-        index = _index(result, row)
+        index = _index(result, row["flag"], row.get("only"))
         if index is None:
             if not row.get("add"):
                 continue
-            result.append(_argument(row, row["flag"], address))
-            index = len(result) - 1
-        elif row.get("drop"):
+            index = len(result)
+            result.append("")
+        if row.get("drop"):
             adjustments.append(Adjustment(f"without {result.pop(index)}", row["reason"]))
-            continue
         else:
-            result[index] = _argument(row, result[index], address)
-        adjustments.append(Adjustment(result[index], row["reason"]))
+            result[index] = _argument(row, address)
+            adjustments.append(Adjustment(result[index], row["reason"]))
+    for row in _table()["text"]:
+        index = _index(result, row["flag"])
+        if index is not None and row["text"] in result[index]:
+            result[index] = result[index].replace(row["text"], row["value"].format(address=address))
+            adjustments.append(Adjustment(result[index], row["reason"]))
     return result, adjustments
 
 
-def _adjusted_variables(environment: Mapping[str, str]) -> tuple[dict[str, str], list[Adjustment]]:
+def _adjusted_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], list[Adjustment]]:
     result = dict(environment)
     adjustments = list[Adjustment]()
     for row in _table()["variable"]:
-        if not row.get("drop"):
+        if "name" in row:
             result[row["name"]] = row["value"]
             adjustments.append(Adjustment(f"{row['name']}={row['value']}", row["reason"]))
             continue
@@ -147,19 +166,16 @@ def _adjusted_variables(environment: Mapping[str, str]) -> tuple[dict[str, str],
     return result, adjustments
 
 
-def _argument(row: Mapping[str, Any], argument: str, address: str) -> str:
-    """Return an argument as a row of the table has it."""
-    if "text" in row:
-        return argument.replace(row["text"], row["value"].format(address=address))
+def _argument(row: Mapping[str, Any], address: str) -> str:
     if "value" not in row:
         return row["flag"]
     return f"{row['flag']}={row['value'].format(address=address)}"
 
 
-def _index(arguments: Iterable[str], row: Mapping[str, Any]) -> int | None:
-    """Return the position of the argument that a row of the table is about; None if there is none."""
+def _index(arguments: Iterable[str], flag: str, value: str | None = None) -> int | None:
+    """Return the position of a flag, with this value if one is given; None if there is none."""
     for index, text in enumerate(arguments):
-        flag, _, value = text.partition("=")
-        if flag == row["flag"] and row.get("text", "") in value and value == row.get("only", value):
+        name, _, rest = text.partition("=")
+        if name == flag and value in {None, rest}:
             return index
     return None

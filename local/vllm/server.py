@@ -40,8 +40,8 @@ PROBE_SECONDS = 10.0
 TIMEOUT_SECONDS = 1.0
 FAILURES = 3
 """Defaults of a probe: `periodSeconds`, `timeoutSeconds`, `failureThreshold` (Kubernetes' API reference, Probe)."""
-LOG_PREFIX = re.compile(r"^(\(\w+ pid=\d+\) )?[A-Z]+ [\d-]+ [\d:]+ (\[[^]]*\] )?")
-"""Beginning of a line of vLLM's log, before the message."""
+LOG_PREFIX = re.compile(r"^(\(\w+ pid=\d+\) )?([A-Z]+ [\d-]+ [\d:]+ \[[^]]*\] |[IWE]\d{4} [\d:.]+ \d+ [^]]*\] )?")
+"""Beginning of a line of vLLM's or torch's log, before the message."""
 NOTE_LENGTH = 70
 
 
@@ -173,20 +173,27 @@ def end_marked(directory: Path, grace: float = processes.GRACE) -> None:
 
     They are found by their mark, even if the process that started them was killed.
     """
-    marked = _engine_processes(directory)
+    marked = engine_processes(directory)
     first = [process for process in marked if _leads_session(process)]
     for process in first:
         process.signal(signal.SIGTERM)
     deadline = time.monotonic() + grace
     while any(process.alive() for process in first) and time.monotonic() < deadline:
         time.sleep(0.05)
-    while remaining := _engine_processes(directory):
+    while remaining := engine_processes(directory):
         _kill(remaining)
     for place in (directory, *directory.glob("*")):
         link = _temporary_link(place)
         if link.is_symlink():
             shutil.rmtree(link.readlink(), ignore_errors=True)
             link.unlink()
+
+
+def engine_processes(directory: Path) -> list[Process]:
+    """Return the living processes of the engines in a directory or below it."""
+    root = str(directory.resolve())
+    marks = processes.find_marked(MARK)
+    return [process for process, mark in marks.items() if mark == root or mark.startswith(f"{root}/")]
 
 
 def _kill(remaining: Iterable[Process]) -> None:
@@ -204,12 +211,6 @@ def _arguments(process: Process) -> bytes:
         return (processes.PROC / str(process.pid) / "cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return b""
-
-
-def _engine_processes(directory: Path) -> list[Process]:
-    root = str(directory.resolve())
-    marks = processes.find_marked(MARK)
-    return [process for process, mark in marks.items() if mark == root or mark.startswith(f"{root}/")]
 
 
 def _leads_session(process: Process) -> bool:

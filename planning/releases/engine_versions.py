@@ -187,10 +187,10 @@ def _knows_flag(version: str, name: str) -> bool:
 def _names(group: str, version: str) -> frozenset[str]:
     """Return the flags, variables or values that a version knows."""
     groups_of_names: dict[str, list[str]] = getattr(table(), group)
-    return frozenset(name for known, names in groups_of_names.items() if _is_within(version, known) for name in names)
+    return frozenset(name for known, names in groups_of_names.items() if is_within(version, known) for name in names)
 
 
-def _is_within(version: str, known: str) -> bool:
+def is_within(version: str, known: str) -> bool:
     """Tell whether a version is within one of the ranges in `known`."""
     for bounds in known.split(", "):
         first, _, last = bounds.partition("..")

@@ -18,7 +18,16 @@ from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
 from planning.releases import departures
-from planning.serving import autoscaling, engine, listeners, load_balancing, memory_rules, shared_memory, version_rules
+from planning.serving import (
+    autoscaling,
+    engine,
+    listeners,
+    load_balancing,
+    memory_rules,
+    series_rules,
+    shared_memory,
+    version_rules,
+)
 from planning.serving.context import EngineContext
 from planning.serving.sidecar import SIDECAR_CONTAINER
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
@@ -58,6 +67,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     role = context.role
     yield from engine.judge(context)
     yield from version_rules.judge(serving)
+    yield from series_rules.judge(serving)
     if context.is_custom:
         yield from _check_custom(context)
     yield from load_balancing.judge(context)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from local import files, main
+from local import files, main, up
+from local.vllm.command import EngineCommand
+from local.vllm.server import EngineServer
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -52,6 +54,22 @@ def test_down_may_be_called_without_and_after_up(tmp_path):
     assert not (tmp_path / "state").exists()
 
 
+def test_down_ends_model_servers(tmp_path):
+    state = tmp_path / "state"
+    command = EngineCommand(("/bin/sleep", "600"), {}, (), Path())
+    directory = state / up.MODEL_SERVERS / "models.chat"
+    directory.mkdir(parents=True)
+    engine = EngineServer(command, directory)
+    engine.start()
+    try:
+        result = run("down", INFERENCE_STACKS_STATE=str(state))
+        assert result.returncode == 0, result.stderr
+        assert engine.has_ended()
+    finally:
+        engine.end(grace=0)
+    assert not state.exists()
+
+
 def test_a_second_up_at_the_same_time_is_refused(tmp_path):
     state = tmp_path / "state"
     state.mkdir()
@@ -88,3 +106,36 @@ def test_children_of_a_job_that_runs_in_the_background_can_be_interrupted(before
     """A child of a program that ignores interrupts ignores them, too, unless the program heeds them again."""
     done = subprocess.run([sys.executable, "-c", before + ASKING], capture_output=True, text=True, check=True)
     assert int(done.stdout) == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "installed", "removed"),
+    [
+        ([], ["0.30.0"], []),
+        (["0.26.0", "0.32.0"], ["0.26.0", "0.32.0"], []),
+        (["--remove", "0.26.0"], [], ["0.26.0"]),
+    ],
+)
+def test_the_engine_of_the_embedded_stack_is_installed_unless_versions_are_named(
+    monkeypatch, arguments, installed, removed
+):
+    calls = {"install": [], "remove": []}
+    for name, names in calls.items():
+        monkeypatch.setattr(main.installation, name, lambda version, _, names=names: names.append(version))
+    monkeypatch.setattr(main.venv, "setup", lambda *_, **__: None)
+    assert main.main(["engine", *arguments]) == 0
+    assert calls == {"install": installed, "remove": removed}
+
+
+@pytest.mark.parametrize(("arguments", "engine"), [([], None), (["--engine=vllm"], "vllm")])
+def test_the_stack_is_tried_with_simulated_model_servers_unless_an_engine_is_named(monkeypatch, arguments, engine):
+    calls = []
+    monkeypatch.setattr(main, "COMMANDS", (("try", lambda _, engine: calls.append(engine), ""),))
+    assert main.main(["try", *arguments]) == 0
+    assert calls == [engine]
+
+
+def test_another_engine_is_refused_with_those_that_there_are(capsys):
+    with pytest.raises(SystemExit):
+        main.main(["try", "--engine=sglang"])
+    assert "invalid choice: 'sglang' (choose from 'vllm')" in capsys.readouterr().err

@@ -35,3 +35,10 @@ def test_pods_are_found_by_the_ports_of_services():
         service(None, targetPort=2),
     ]
     assert {*simulator._pods(addresses.Listing(0.0, services, pods))} == {("127.0.0.1", 8000), ("127.0.0.1", 80)}
+
+
+def test_pods_for_which_engines_run_are_left_alone():
+    listing = addresses.Listing(0.0, [service({"app": "qwen"})], [pod("127.0.0.1", OURS | {"role": "decode"})])
+    assert simulator._pods(listing, [{"namespace": "other", "labels": {"role": "decode"}}])
+    assert simulator._pods(listing, [{"namespace": "models", "labels": {"role": "prefill"}}])
+    assert not simulator._pods(listing, [{"namespace": "models", "labels": {"role": "decode"}}])

@@ -251,5 +251,10 @@ def test_an_engine_that_was_not_started_has_no_process(engine):
 def test_progress_is_the_message_of_the_last_line_of_the_log(tmp_path):
     log = tmp_path / "engine.log"
     assert server._message(log) == ""
-    log.write_text("first\n(APIServer pid=1) INFO 11-27 22:00:00 [core.py:1] Loading the model\n")
-    assert server._message(log) == "Loading the model"
+    for line in (
+        "(APIServer pid=1) INFO 11-27 22:00:00 [core.py:1] Loading the model",
+        "(EngineCore pid=2) W1127 22:18:24.862000 19523 torch/utils/flop_counter.py:29] Loading the model",
+        "Loading the model",
+    ):
+        log.write_text(f"first\n{line}\n")
+        assert server._message(log) == "Loading the model"

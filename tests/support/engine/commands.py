@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from local.vllm.command import EngineCommand, engine_command, resolve_references
+from local.vllm.command import EngineCommand, command_and_environment, engine_command
 from local.vllm.families import Family, family
 from local.vllm.installation import Version
 from tests.support.engine.shipped import ShippedContainer, containers, served_name
@@ -22,7 +22,7 @@ SAME_START = re.compile(r"^(HSA_|NCCL_|TORCH_BLAS_|PYTORCH_ALLOC_CONF$|OTEL_SERV
 
 NUMBERS = re.compile(
     r"--(gpu-memory-utilization|max-num-seqs|max-num-batched-tokens|max-model-len|shutdown-timeout|block-size"
-    r"|distributed-timeout-seconds|max-lora-rank|max-loras|max-cpu-loras|(tensor|pipeline|data)-parallel-size)=[\d.]+"
+    r"|distributed-timeout-seconds|max-lora-rank|max-loras|max-cpu-loras|(tensor|pipeline)-parallel-size)=[\d.]+"
     r"|--(no-)?async-scheduling"
 )
 """Arguments that change no start on a CPU if the engine's configuration can be made with them. All schedule in one way
@@ -57,7 +57,7 @@ class Command:
         if "--headless" in self.container["args"]:
             return "a worker of a group serves nothing; the leader's command is started"
         if "--data-parallel-multi-port-external-lb" in self.container["args"]:
-            return "each copy of the model has a port, and the probes ask their supervisor; one copy has none"
+            return "each copy of the model is an engine; tests/real/engine/test_ranks.py starts fewer of them"
         return self.family.obstacle(self.container["args"])
 
     def process(self, version: Version, root: Path, address: str) -> EngineCommand:
@@ -68,7 +68,7 @@ class Command:
 
     def resolved(self, address: str) -> tuple[list[str], dict[str, str]]:
         """Return the container's own arguments and environment, with the values of references and of other sources."""
-        return resolve_references(self._with_group(), read_variable=lambda item: _value(item, address))
+        return command_and_environment(self._with_group(), read_variable=lambda item: _value(item, address))
 
     def _with_group(self) -> dict[str, Any]:
         group = [{"name": name, "value": value} for name, value in GROUP.items() if self._refers_to(name)]

@@ -1,0 +1,172 @@
+"""Deployments for whose pods processes of this machine can stand, and what the others lack."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from local.errors import LocalError
+from local.gateway.model_server import models
+from local.gateway.simulator import SELECTED
+from local.vllm import families, installation
+from local.vllm.command import TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from local.vllm.families import Family
+    from local.vllm.installation import Version
+
+ENGINE_MEGABYTES = 3000
+"""Memory of an engine with a small model: a gigabyte of KV cache, and three processes that import torch."""
+MEMORY = Path("/proc/meminfo")
+KINDS = ("Deployment", "LeaderWorkerSet")
+COMMAND = ["vllm", "serve"]
+IMAGE_VERSION = re.compile(r"/[^/:]*vllm[^/:]*:v?(\d+\.\d+\.\d+)\b")
+"""Image of vLLM, and the version in its tag."""
+SERVICE, VARIANT = "inference-stacks.io/service", "inference-stacks.io/variant"
+PRIMARY = "primary"
+
+
+@dataclass(frozen=True)
+class EngineDeployment:
+    """A Deployment of vLLM whose pods are served by processes of this machine."""
+
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    """Labels that select the pods."""
+    replicas: int
+    image: str
+    version: Version
+    family: Family
+    setting: str
+    """Key of the stack that sets the image, such as `services.chat.engine.image`."""
+
+
+@dataclass(frozen=True)
+class EngineSelection:
+    """Model servers of a stack: those that run, and those that stay simulated."""
+
+    engines: tuple[EngineDeployment, ...] = ()
+    simulated: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Reasons, by kind, namespace and name of the object."""
+
+    @property
+    def versions(self) -> list[Version]:
+        """Versions of vLLM, each of them once."""
+        return list({engine.version.name: engine.version for engine in self.engines}.values())
+
+
+def select(manifests: Iterable[Mapping[str, Any]]) -> EngineSelection:
+    """Return which model servers of a rendered stack can run here.
+
+    Raises LocalError if none can, or if a version of vLLM cannot be installed.
+    """
+    engines = list[EngineDeployment]()
+    simulated = dict[str, str]()
+    for manifest in manifests:
+        if manifest["kind"] not in KINDS or SELECTED not in manifest["metadata"].get("labels", {}).items():
+            continue
+        reason = _reason(manifest)
+        if reason:
+            metadata = manifest["metadata"]
+            simulated[f"{manifest['kind']} {metadata['namespace']}/{metadata['name']}"] = reason
+        else:
+            engines.append(_engine(manifest))
+    if not engines:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in simulated.items())
+        raise LocalError(f"vLLM can stand for no pod of this stack ({reasons or 'it has none'}); leave ENGINE=vllm out")
+    return EngineSelection(tuple(engines), simulated)
+
+
+def image_settings(selection: EngineSelection) -> dict[str, str]:
+    """Return the keys of the stack with which the engines keep their images, whatever the release is."""
+    return {engine.setting: engine.image for engine in selection.engines}
+
+
+def check_memory(selection: EngineSelection, memory: Path = MEMORY) -> None:
+    """Raise LocalError if the machine has too little free memory for the engines."""
+    number = sum(engine.replicas for engine in selection.engines)
+    lines = memory.read_text(encoding="ascii").splitlines()
+    available = next(int(line.split()[1]) / 1000 for line in lines if line.startswith("MemAvailable:"))
+    if number * ENGINE_MEGABYTES > available:
+        raise LocalError(
+            f"{number} engines need {number * ENGINE_MEGABYTES / 1000:.0f} GB of memory; this machine has "
+            f"{available / 1000:.1f} GB available; reduce the replicas, or leave ENGINE=vllm out"
+        )
+
+
+def _reason(manifest: Mapping[str, Any]) -> str:
+    """Return why the pods of an object stay simulated; "" if they can run here."""
+    if manifest["kind"] != "Deployment":
+        return "each of its groups has several pods"
+    pod = manifest["spec"]["template"]["spec"]
+    sidecars = [item["name"] for item in pod.get("initContainers", ()) if item.get("restartPolicy") == "Always"]
+    sidecars += [item["name"] for item in pod["containers"][1:]]
+    if sidecars:
+        return f"its pods have the sidecar {sidecars[0]}"
+    container = pod["containers"][0]
+    if container.get("command", ())[:2] != COMMAND or IMAGE_VERSION.search(f"/{container['image']}") is None:
+        return f"its engine is no vLLM whose image names the version: {container['image']}"
+    flags = {argument.partition("=")[0] for argument in container.get("args", ())}
+    for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["simulated"]:
+        if row["flag"] in flags:
+            return f"{row['flag']}: {row['reason']}"
+    return _model_reason(manifest["spec"]["template"])
+
+
+def _model_reason(template: Mapping[str, Any]) -> str:
+    """Return why no small model stands for that of a pod; "" if one does."""
+    arguments = template["spec"]["containers"][0].get("args", ())
+    try:
+        return _family(template).obstacle(arguments) or ""
+    except LocalError as error:
+        return str(error)
+
+
+def _family(template: Mapping[str, Any]) -> Family:
+    """Return the family of a pod's model, by the name that is served, or by the source that the pod fetches.
+
+    Raises LocalError if no family has the model.
+    """
+    sources = [
+        argument for container in template["spec"].get("initContainers", ()) for argument in container.get("args", ())
+    ]
+    names = [*models(template), *sources]
+    known = (name for name in names if any(row.has(name) for row in families.families()))
+    return families.family(next(known, next(iter(names), "a model without a name")))
+
+
+def _engine(manifest: Mapping[str, Any]) -> EngineDeployment:
+    """Return what runs for a Deployment. Raises LocalError if its version of vLLM cannot be installed."""
+    metadata = manifest["metadata"]
+    spec = manifest["spec"]
+    template = spec["template"]
+    labels = template["metadata"]["labels"]
+    image = template["spec"]["containers"][0]["image"]
+    match = IMAGE_VERSION.search(f"/{image}")
+    name = match[1] if match else ""
+    owner = f"services.{labels[SERVICE]}"
+    if labels[VARIANT] != PRIMARY:
+        owner = f"{owner}.{labels[VARIANT]}"
+    setting = f"{owner}.engine.image"
+    if name not in installation.versions():
+        known = ", ".join(installation.versions())
+        raise LocalError(
+            f"{metadata['name']} runs vLLM {name}, which cannot be installed here; set {setting} to an image of one "
+            f"of {known}, or leave ENGINE=vllm out"
+        )
+    return EngineDeployment(
+        metadata["namespace"],
+        metadata["name"],
+        spec["selector"]["matchLabels"],
+        spec.get("replicas", 1),
+        image,
+        installation.version(name),
+        _family(template),
+        setting,
+    )

@@ -1,0 +1,121 @@
+"""Series that vLLM reports at `/metrics`, by version, and the conditions under which it reports them.
+
+The table `engines/series.yaml` has ranges of versions, written by `make facts` from the published wheels.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Literal
+
+from pydantic import Field
+
+from models.base import Spec
+from planning.ground import tables
+from planning.ground.tables import Sourced
+from planning.releases import engine_versions
+
+NAME = re.compile(r"(?<![\w:])vllm:\w+(?![\w:])")
+"""Name of a series of vLLM in a query. A name with a further colon is that of a recorded series."""
+Kind = Literal["counter", "gauge", "histogram"]
+_SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
+    "counter": ("", "_created"),
+    "gauge": ("",),
+    "histogram": ("_bucket", "_count", "_sum", "_created"),
+}
+"""Endings that prometheus_client adds to the name of a metric; in `_created`, it replaces a counter's `_total`."""
+_TOTAL = "_total"
+
+
+class SeriesTable(Spec):
+    """Metrics that versions of vLLM register, by ranges of versions as in `engine_versions.VersionTable`."""
+
+    versions: list[str]
+    """The versions whose wheels were read, in ascending order."""
+    counters: dict[str, list[str]]
+    """Names of counters. They end in `_total`."""
+    gauges: dict[str, list[str]]
+    """Names of gauges."""
+    histograms: dict[str, list[str]]
+    """Names of histograms, without the endings of their series."""
+
+
+class SeriesCondition(Sourced):
+    """The condition under which an engine has the metrics with some names."""
+
+    series: str
+    """Regular expression that the whole name of a metric has."""
+    flag: str | None = None
+    """Flag without which the engine has no such metric; None if no flag decides."""
+    contains: str | None = None
+    """Text in the value of the flag; None if any value does."""
+    variable: str | None = None
+    """Environment variable without which the engine has no such metric; None if no variable decides."""
+    when: str | None = None
+    """The condition in words; None if a flag or a variable decides."""
+
+
+class SeriesConditions(Spec):
+    """All conditions."""
+
+    conditions: dict[str, SeriesCondition] = Field(default={})
+    """Conditions by name."""
+
+
+@cache
+def metrics(version: str) -> Mapping[str, Kind]:
+    """Return the kinds of the metrics that a version of vLLM registers under some settings, by name."""
+    table = _table()
+    groups: Mapping[Kind, dict[str, list[str]]] = {
+        "counter": table.counters,
+        "gauge": table.gauges,
+        "histogram": table.histograms,
+    }
+    return {
+        name: kind
+        for kind, ranges in groups.items()
+        for known, names in ranges.items()
+        if engine_versions.is_within(version, known)
+        for name in names
+    }
+
+
+@cache
+def names(version: str) -> Mapping[str, str]:
+    """Return the metrics of a version by the names of their series, as queries write them."""
+    return {name: metric for metric, kind in metrics(version).items() for name in of_metric(metric, kind)}
+
+
+def of_metric(name: str, kind: Kind) -> Iterator[str]:
+    """Yield the names of the series of a metric."""
+    for suffix in _SUFFIXES[kind]:
+        if kind == "counter" and suffix:
+            yield f"{name.removesuffix(_TOTAL)}{suffix}"
+        else:
+            yield f"{name}{suffix}"
+
+
+def versions_with(series: str) -> str | None:
+    """Return a text for messages with the newest range of versions that report a series; None if no version does."""
+    versions = [version for version in _table().versions if series in names(version)]
+    if not versions:
+        return None
+    if versions[-1] == _table().versions[-1]:
+        return f"from {versions[0]} on"
+    return f"up to {versions[-1]}"
+
+
+@cache
+def conditions() -> Mapping[str, SeriesCondition]:
+    """Return the conditions, by name."""
+    return tables.read(SeriesConditions, "releases/engines/series-conditions.yaml").conditions
+
+
+def conditions_of(metric: str) -> tuple[str, ...]:
+    """Return the names of the conditions that the engine must fulfil to have a metric."""
+    return tuple(name for name, row in conditions().items() if re.fullmatch(row.series, metric))
+
+
+@cache
+def _table() -> SeriesTable:
+    return tables.read(SeriesTable, "releases/engines/series.yaml")

@@ -1,0 +1,74 @@
+"""Warnings about series of vLLM in the queries of autoscalers: series that the role's engine does not report.
+
+A query for a series that nobody reports has no result, so the number of replicas would stay as it is. It is only a
+warning, because a rule of Prometheus may record a series of such a name.
+"""
+
+import difflib
+from collections.abc import Iterator
+
+from models import flags, trees
+from models.autoscaling import CustomMetric
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.releases import engine_series
+from planning.releases.engine_series import SeriesCondition
+from planning.serving.context import EngineContext
+
+_CLOSE = 0.8
+"""Similarity from which on a name counts as a misspelt one."""
+
+
+def judge(engine: EngineContext) -> Iterator[Problem]:
+    """Warn of series in custom metrics that the engine's version, or the engine with its settings, does not report."""
+    context = engine.role
+    version = context.engine_version
+    spec = context.role.autoscaling
+    if version is None or not version.is_known or spec is None:
+        return
+    for index, metric in enumerate(spec.metrics):
+        if not isinstance(metric, CustomMetric):
+            continue
+        for path, text in trees.leaves(metric.spec, context.path / "autoscaling" / "metrics" / index / "spec"):
+            for series in dict.fromkeys(engine_series.NAME.findall(str(text))):
+                yield from _of_series(engine, version.number, path, series)
+
+
+def _of_series(engine: EngineContext, version: str, at: Path, series: str) -> Iterator[Problem]:
+    metric = engine_series.names(version).get(series)
+    if metric is None:
+        yield warning(at, f"asks for a series that vLLM {version} does not report ({series})", _remedy(version, series))
+        return
+    for name in engine_series.conditions_of(metric):
+        condition = engine_series.conditions()[name]
+        if condition.flag is not None and not _has(engine, condition.flag, condition.contains):
+            yield warning(at, f"asks for a series that vLLM reports only with {_setting(condition)} ({series})")
+        elif condition.variable is not None and condition.variable not in engine.role.role.engine.env:
+            yield warning(at, f"asks for a series that vLLM reports only with {condition.variable} ({series})")
+
+
+def _setting(condition: SeriesCondition) -> str:
+    if condition.contains is None:
+        return str(condition.flag)
+    return f"{condition.flag} and {condition.contains} in its value"
+
+
+def _has(engine: EngineContext, name: str, contains: str | None) -> bool:
+    """Tell whether the engine gets a flag, and whether the flag's value contains a text."""
+    arguments = flags.parse((*engine.arguments, *engine.role.role.engine.args))
+    texts = [" ".join(flag.tokens) for flag in arguments if flag.switch.partition(".")[0] == name]
+    return any(contains is None or contains in text for text in texts)
+
+
+def _remedy(version: str, series: str) -> str:
+    known = engine_series.names(version)
+    if f"{series}_total" in known:
+        return f"did you mean {series}_total?"
+    close = difflib.get_close_matches(series, known, n=1, cutoff=_CLOSE)
+    versions = engine_series.versions_with(series)
+    remedies = list[str]()
+    if versions is not None:
+        remedies.append(f"vLLM reports it {versions}")
+    if close:
+        remedies.append(f"did you mean {close[0]}?")
+    return "; ".join(remedies)

@@ -1,0 +1,120 @@
+"""Series of vLLM by version: the table, and everything of this project that asks for one of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from planning.releases import channel, channels, engine_series, engine_versions
+from tests.support.stacks import rendered, tree
+
+PICKER = frozenset(
+    {
+        "vllm:cache_config_info",
+        "vllm:kv_cache_usage_perc",
+        "vllm:lora_requests_info",
+        "vllm:num_requests_running",
+        "vllm:num_requests_waiting",
+    }
+)
+"""Series that pickers read of an engine unless a setting names others.
+
+Source: gateway-api-inference-extension v1.3.1 and v1.5.0, pkg/epp/server/options.go; v1.5.0,
+pkg/epp/framework/plugins/datalayer/extractor/metrics/factories.go.
+"""
+WRITTEN = re.compile(r"(?<![\w:./])vllm:[a-z]\w+")
+"""A series in a document or in a program, but no tag of an image."""
+
+
+def version_of(release):
+    return engine_versions.number_in(channel(release).images.engine["nvidia"].ref)
+
+
+@pytest.mark.parametrize("release", channels())
+def test_autoscalers_and_pickers_ask_for_series_that_the_engine_of_their_channel_reports(release):
+    asked = PICKER | {metric.series for metric in channel(release).engine.metrics.values()}
+    assert not asked - set(engine_series.names(version_of(release)))
+    assert "vllm:gpu_cache_usage_perc" in engine_series.names("0.8.5")
+    assert "vllm:gpu_cache_usage_perc" not in engine_series.names(version_of(release))
+
+
+@pytest.mark.parametrize("release", channels())
+@pytest.mark.parametrize("kind", ["hpa", "keda"])
+def test_rendered_objects_ask_for_series_that_the_engine_of_their_channel_reports(release, kind):
+    metrics = [{"type": name, "target": 0.5} for name in channel(release).engine.metrics]
+    scaling = {"type": kind, "maxReplicas": 2, "metrics": metrics}
+    stack = tree(qwen={"autoscaling": scaling}) | {
+        "release": release,
+        "observability": {
+            "prometheus": {"serverAddress": "http://prometheus:9090"},
+            "metrics": {"type": "prometheus-operator"},
+        },
+    }
+    text = yaml.safe_dump([dict(entry) for entry in rendered(stack)])
+    asked = set(engine_series.NAME.findall(text)) | {
+        name.replace("vllm_", "vllm:", 1) for name in re.findall(r"\bvllm_\w+", text)
+    }
+    assert len(asked) == len(metrics)
+    assert not asked - set(engine_series.names(version_of(release)))
+
+
+@pytest.mark.parametrize("path", [*sorted(Path("docs").rglob("*.md")), Path("local/gateway/model_server.py")], ids=str)
+def test_documents_and_the_local_model_server_name_series_of_every_offered_engine(path):
+    asked = set(WRITTEN.findall(path.read_text(encoding="utf-8")))
+    for release in channels():
+        assert not asked - set(engine_series.names(version_of(release))), release
+
+
+def test_the_local_model_server_reports_what_pickers_read():
+    text = Path("local/gateway/model_server.py").read_text(encoding="utf-8")
+    assert set(WRITTEN.findall(text)) == PICKER
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "names"),
+    [
+        ("vllm:prompt_tokens_total", "counter", {"vllm:prompt_tokens_total", "vllm:prompt_tokens_created"}),
+        ("vllm:num_requests_running", "gauge", {"vllm:num_requests_running"}),
+        (
+            "vllm:request_prompt_tokens",
+            "histogram",
+            {f"vllm:request_prompt_tokens_{suffix}" for suffix in ("bucket", "count", "sum", "created")},
+        ),
+    ],
+)
+def test_queries_name_a_metric_with_the_endings_of_its_kind(metric, kind, names):
+    assert engine_series.metrics("0.30.0")[metric] == kind
+    assert set(engine_series.of_metric(metric, kind)) == names
+    assert {name for name, owner in engine_series.names("0.30.0").items() if owner == metric} == names
+
+
+@pytest.mark.parametrize(
+    ("series", "versions"),
+    [
+        ("vllm:num_requests_running", "from 0.8.5 on"),
+        ("vllm:kv_cache_usage_perc", "from 0.9.2 on"),
+        ("vllm:gpu_cache_usage_perc", "up to 0.11.2"),
+        ("vllm:no_such_series", None),
+    ],
+)
+def test_the_versions_that_report_a_series_are_named(series, versions):
+    assert engine_series.versions_with(series) == versions
+
+
+def test_the_table_has_the_versions_of_the_table_of_flags():
+    table = yaml.safe_load(Path("planning/releases/engines/series.yaml").read_text(encoding="utf-8"))
+    assert table["versions"] == engine_versions.table().versions
+
+
+def test_each_condition_is_that_of_a_metric_and_says_what_decides():
+    names = {name for version in engine_versions.table().versions for name in engine_series.metrics(version)}
+    for name, row in engine_series.conditions().items():
+        assert any(re.fullmatch(row.series, metric) for metric in names), name
+        assert len([text for text in (row.flag, row.variable, row.when) if text is not None]) == 1, name
+        assert row.contains is None or row.flag is not None, name
+
+
+def test_a_metric_has_the_conditions_of_all_rows_that_match():
+    assert engine_series.conditions_of("vllm:kv_offload_tiering_read_bytes_total") == ("offloading", "tiers")
+    assert engine_series.conditions_of("vllm:num_requests_running") == ()

@@ -1,0 +1,105 @@
+"""Series of vLLM in custom metrics of autoscalers, judged by the engine's version and settings."""
+
+import pytest
+
+from tests.support.stacks import lines, plan, tree
+
+AT = "services.qwen.autoscaling.metrics[0].spec.metadata.query"
+
+
+def told(query, version, **engine):
+    """Return the warnings about a query in a custom metric."""
+    trigger = {
+        "type": "prometheus",
+        "metadata": {"serverAddress": "http://prometheus", "query": query, "threshold": "1"},
+    }
+    scaling = {"type": "keda", "maxReplicas": 2, "metrics": [{"type": "custom", "spec": trigger}]}
+    service = {"autoscaling": scaling, "engine": {"image": f"registry.example/vllm-openai:{version}", **engine}}
+    warnings = lines(plan(tree(qwen=service)).warnings, "warning")
+    return [line.removeprefix(f"{AT}: ") for line in warnings if line.startswith(AT)]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (
+            "avg(vllm:gpu_cache_usage_perc)",
+            (
+                "asks for a series that vLLM 0.30.0 does not report (vllm:gpu_cache_usage_perc); "
+                "vLLM reports it up to 0.11.2; "
+                "did you mean vllm:kv_cache_usage_perc?"
+            ),
+        ),
+        (
+            "rate(vllm:prompt_tokens[1m])",
+            (
+                "asks for a series that vLLM 0.30.0 does not report (vllm:prompt_tokens); "
+                "did you mean vllm:prompt_tokens_total?"
+            ),
+        ),
+        (
+            "sum(vllm:num_request_waiting)",
+            (
+                "asks for a series that vLLM 0.30.0 does not report (vllm:num_request_waiting); "
+                "did you mean vllm:num_requests_waiting?"
+            ),
+        ),
+        ("vllm:ours", "asks for a series that vLLM 0.30.0 does not report (vllm:ours)"),
+        (
+            "vllm:simple_kv_offload_used_blocks",
+            (
+                "asks for a series that vLLM 0.30.0 does not report (vllm:simple_kv_offload_used_blocks); "
+                "vLLM reports it from 0.31.0 on"
+            ),
+        ),
+        (
+            "vllm:lora_requests_info",
+            "asks for a series that vLLM reports only with --enable-lora (vllm:lora_requests_info)",
+        ),
+        (
+            "vllm:nixl_xfer_time_seconds_count",
+            (
+                "asks for a series that vLLM reports only with --kv-transfer-config and Nixl in its value "
+                "(vllm:nixl_xfer_time_seconds_count)"
+            ),
+        ),
+        (
+            "vllm:corrupted_requests_total",
+            (
+                "asks for a series that vLLM reports only with VLLM_COMPUTE_NANS_IN_LOGITS "
+                "(vllm:corrupted_requests_total)"
+            ),
+        ),
+    ],
+)
+def test_a_series_that_the_engine_does_not_report_is_told(query, message):
+    assert told(query, "v0.30.0") == [message]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "sum(vllm:num_requests_waiting) + sum(vllm:num_requests_running)",
+        "histogram_quantile(0.9, rate(vllm:time_to_first_token_seconds_bucket[1m]))",
+        "rate(vllm:prompt_tokens_total[1m])",
+        "vllm:queue:rate5m",
+        "http_requests_total",
+    ],
+)
+def test_series_of_the_engine_and_series_of_others_are_not_told(query):
+    assert told(query, "v0.30.0") == []
+
+
+def test_a_setting_of_the_engine_makes_its_series_known():
+    assert told("vllm:corrupted_requests_total", "v0.30.0", env={"VLLM_COMPUTE_NANS_IN_LOGITS": "1"}) == []
+    assert told("vllm:kv_block_lifetime_seconds_sum", "v0.30.0", args=["--kv-cache-metrics"]) == []
+    assert len(told("vllm:kv_block_lifetime_seconds_sum", "v0.30.0")) == 1
+    nixl = ["--kv-transfer-config", '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}']
+    assert told("vllm:nixl_xfer_time_seconds_sum", "v0.30.0", args=nixl) == []
+
+
+def test_versions_differ_and_an_unknown_version_is_not_judged():
+    query = "vllm:gpu_cache_usage_perc"
+    assert told(query, "v0.8.5") == []
+    assert len(told(query, "v0.15.1")) == 1
+    assert told(query, "nightly") == []
