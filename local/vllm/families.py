@@ -39,6 +39,8 @@ class Family:
     config: Mapping[str, Any]
     """Fields of transformers' configuration that differ from its defaults."""
     source: str
+    since: str = "0"
+    """First version that runs the family on CPUs."""
     requests: Sequence[str] = ("chat", "completions")
     """Kinds of requests that the small model answers: chat, completions, embeddings."""
     cannot: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -48,16 +50,28 @@ class Family:
         """Return whether a model is of this family, by its name."""
         return re.search(self.pattern, model, re.IGNORECASE) is not None
 
-    def obstacle(self, arguments: Collection[str]) -> str | None:
-        """Return why a CPU cannot run the family with these arguments; None if it can."""
+    def obstacle(self, arguments: Collection[str], version: str | None = None) -> str | None:
+        """Return why a version of vLLM cannot run the family on a CPU with these arguments; None if it can.
+
+        Without a version, the newest one counts.
+        """
+        if version is not None and _numbers(version) < _numbers(self.since):
+            return f"vLLM runs {self.name} on CPUs since {self.since}"
         reasons = (reason for argument, reason in self.cannot.items() if not argument or argument in arguments)
         return next(reasons, None)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
 
 
 @cache
 def families() -> tuple[Family, ...]:
     """Return all families; the first one with a pattern that a name has is that of the name."""
-    return tuple(Family(**row) for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["family"])
+    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["family"]
+    for row in rows:
+        row["config"] |= dict.fromkeys(row.pop("nulls", ()))
+    return tuple(Family(**row) for row in rows)
 
 
 def family(model: str) -> Family:

@@ -37,3 +37,12 @@ def test_a_name_of_no_family_is_refused_with_the_families():
 def test_each_family_stands_once():
     names = [row.name for row in families()]
     assert len(set(names)) == len(names)
+
+
+def test_a_family_has_an_obstacle_with_a_flag_or_in_a_version_that_cpus_cannot_run():
+    deepseek = family("deepseek-ai/DeepSeek-R1")
+    assert deepseek.obstacle(["--max-num-seqs=8"]) is None
+    assert deepseek.obstacle([], "0.30.0") is None
+    assert deepseek.obstacle([], "0.26.0") == "vLLM runs deepseek-v3 on CPUs since 0.30.0"
+    assert "no type fp8" in (deepseek.obstacle(["--kv-cache-dtype=fp8"], "0.32.0") or "")
+    assert family("Qwen/Qwen3-8B").obstacle(["--kv-cache-dtype=fp8"], "0.26.0") is None

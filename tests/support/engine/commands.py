@@ -58,7 +58,7 @@ class Command:
             return "a worker of a group serves nothing; the leader's command is started"
         if "--data-parallel-multi-port-external-lb" in self.container["args"]:
             return "each copy of the model is an engine; tests/real/engine/test_ranks.py starts fewer of them"
-        return self.family.obstacle(self.container["args"])
+        return self.family.obstacle(self.container["args"], self.version)
 
     def process(self, version: Version, root: Path, address: str) -> EngineCommand:
         """Return the process that stands for the container, with the adjustments to CPUs."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from local import files
+from local import files, processes
 from local.errors import LocalError
 from local.report import Report
 from local.tools import cache_directory
@@ -22,6 +22,8 @@ from tests.support.engine.verdicts import Verdict
 ADDRESS = "127.0.86.1"
 """Loopback address of the engines, which keeps the ports of the containers free for them."""
 KEY_LENGTH = 12
+WHOLE = "0.30.0"
+"""Version that starts all commands: that of the default channel. Others start one of each family."""
 SECONDS = 10
 """Expected duration of a start, on two cores."""
 
@@ -30,6 +32,7 @@ class Judge:
     """vLLM of one version, and what it has said so far."""
 
     def __init__(self, preloaded: Preloaded, directory: Path) -> None:
+        self._families = set[str]()
         self.starts = dict[str, list[str]]()
         self._refusals = dict[str, str]()
         self._preloaded = preloaded
@@ -47,12 +50,20 @@ class Judge:
         if command.obstacle():
             return verdicts.of(command, verdicts.PARSED, reason=command.obstacle())
         key = start_key(command, process)[:KEY_LENGTH]
+        if key not in self._refusals and self._is_spared(command):
+            reason = f"the family was started with another command; vLLM {WHOLE} starts all"
+            return verdicts.of(command, verdicts.CONFIGURED, reason=reason)
+        self._families.add(command.family.name)
         if key not in self._refusals:
             self._refusals[key] = self._start(command, process)
             self.starts[key] = _adjustments(process, self._directory)
         if self._refusals[key]:
             return verdicts.of(command, verdicts.REFUSED, start=key, refusals=(self._refusals[key],))
         return verdicts.of(command, verdicts.STARTED, start=key)
+
+    def _is_spared(self, command: Command) -> bool:
+        """Return whether a command needs no start, because another version starts all and this one the family."""
+        return command.version != WHOLE and command.family.name in self._families
 
     def _process(self, command: Command) -> EngineCommand:
         root = self._directory / command.family.name
@@ -116,6 +127,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--again", action="store_true", help="judge commands that have a verdict, too")
     parser.add_argument("--versions", nargs="*", choices=installation.versions(), help="judge with these versions only")
     options = parser.parse_args(arguments)
+    processes.heed_interrupts()
     report = Report()
     began = time.monotonic()
     try:

@@ -11,7 +11,7 @@ import yaml
 from tests.support.engine.commands import Command
 
 TABLE = Path(__file__).with_name("verdicts.yaml")
-STARTED, PARSED, REFUSED, UNJUDGED = "started", "parsed", "refused", "unjudged"
+STARTED, CONFIGURED, PARSED, REFUSED, UNJUDGED = "started", "configured", "parsed", "refused", "unjudged"
 SHOWN = 3
 """Names of stacks that a row has; their number follows."""
 REMEDY = "run make prove-engine"
@@ -20,6 +20,7 @@ HEAD = """\
 #
 # started    vLLM parsed the command, made its configuration, loaded a small model, was ready by the container's probes,
 #            answered, had its series at /metrics and ended after SIGTERM, with the adjustments of `start`
+# configured vLLM parsed the command and made its configuration; `reason` says why it was not started
 # parsed     vLLM parsed the command; `reason` says why it was not started
 # unjudged   no build of the version can be installed here
 """

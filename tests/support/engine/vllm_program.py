@@ -8,7 +8,7 @@ Requests come as lines of JSON from stdin, and each has an answer as a line of J
 - `{"poll": PID}`: `{"code": EXIT CODE, or null while the process runs}`
 
 An engine is a fork of this process. Its own processes are forks, too, as they are with GPUs: for CPUs, vLLM would start
-them anew and import everything three times.
+them anew and import everything three times. It would also start a process to look at the class of the model.
 """
 
 # The packages are those of the engine's environment, not of the project's.
@@ -33,6 +33,7 @@ os.dup2(2, 1)
 
 import vllm.entrypoints.cli.main
 import vllm.entrypoints.cli.serve
+import vllm.model_executor.models.registry
 import vllm.utils.system_utils
 import vllm.v1.engine.core
 import vllm.v1.executor.multiproc_executor
@@ -44,7 +45,9 @@ from vllm.reasoning import ReasoningParserManager
 from vllm.tool_parsers import ToolParserManager
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
+os.register_at_fork(after_in_child=lambda: ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
 serve = vllm.entrypoints.cli.serve.ServeSubcommand()
+vllm.model_executor.models.registry._run_in_subprocess = lambda function: function()
 
 
 def parse(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
@@ -154,7 +157,6 @@ def start(arguments: list[str], environment: dict[str, str], directory: str, log
     if pid:
         return pid
     os.setsid()
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.chdir(directory)
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
