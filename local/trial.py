@@ -160,28 +160,37 @@ class Trial:
     def ask(self, manifests: Sequence[Mapping[str, Any]]) -> str:
         """Send a request through the first route, and return the command, the answer and the answer's explanation.
 
-        The request is repeated until the answer is OK. Raises LocalError if that takes longer than `REQUEST_SECONDS`.
+        The request is repeated until the answer is OK and its pod is still there: the gateway may not know yet that a
+        pod was replaced. Raises LocalError if that takes longer than `REQUEST_SECONDS`.
         """
         route = next(manifest for manifest in manifests if manifest["kind"] == "HTTPRoute")
         parent = route["spec"]["parentRefs"][0]
         proxy = self._proxies[parent.get("namespace", route["metadata"]["namespace"]), parent["name"]]
         request = requests.through(route, manifests, next(iter(proxy.ports.values())))
         deadline = time.monotonic() + REQUEST_SECONDS
-        while (answer := request.send())[0] != http.client.OK:
+        while True:
+            status, text = request.send()
+            if status == http.client.OK:
+                logged = self._log_record(request.path)
+                pod = self._pod_at(logged["endpoint"])
+                if pod is not None:
+                    return "\n".join(("", f"$ {request.command}", text.strip(), "", *self._explanation(logged, pod)))
             if time.monotonic() > deadline:
-                raise LocalError(f"{request.command} got the answer {answer[0]}: {answer[1]}")
+                raise LocalError(f"{request.command} got the answer {status}: {text}")
             time.sleep(0.2)
-        logged = self._log_record(request.path)
-        return "\n".join(("", f"$ {request.command}", answer[1].strip(), "", *self._explanation(logged)))
 
-    def _explanation(self, logged: Mapping[str, str]) -> list[str]:
+    def _pod_at(self, endpoint: str) -> addresses.Tree | None:
+        """Return the pod at an address with a port; None if it is gone, or going."""
+        address = endpoint.partition(":")[0]
+        pods = (pod for pod in self._model_servers() if "deletionTimestamp" not in pod["metadata"])
+        return next((pod for pod in pods if pod["status"].get("podIP") == address), None)
+
+    def _explanation(self, logged: Mapping[str, str], pod: addresses.Tree) -> list[str]:
         """Return lines about the path of a request: the pod that answered, and the scores that a picker gave."""
-        address = logged["endpoint"].partition(":")[0]
-        pod = next(pod for pod in self._model_servers() if pod["status"].get("podIP") == address)
         lines = [
             f"Answered by  {pod['metadata']['name']} on {pod['spec']['nodeName']}, at {logged['endpoint']}",
             f"Routed to    {logged['cluster']}",
-            *self._servers.explanation(address),
+            *self._servers.explanation(pod["status"]["podIP"]),
         ]
         for part, command in self._pickers.items():
             config = command.config.read_text(encoding="utf-8")

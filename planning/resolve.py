@@ -59,14 +59,16 @@ def resolve(stack: Stack) -> Resolved:
     release = None
     if stack.release in known_channels():
         release = channel(stack.release)
+    pickers = picker.resolve(contexts.variants.values())
+    asking = {identity for identity, context in pickers.items() if context.asks_service}
     return Resolved(
         stack,
         classes,
         variants,
         release,
         contexts,
-        {identity: EngineContext(role) for identity, role in contexts.roles.items()},
-        picker.resolve(contexts.variants.values()),
+        {identity: EngineContext(role, role.variant.id in asking) for identity, role in contexts.roles.items()},
+        pickers,
         weights.fill_requests(stack, contexts.variants.values()),
         routes.resolve(contexts),
     )

@@ -112,10 +112,12 @@ def _reason(manifest: Mapping[str, Any]) -> str:
     container = pod["containers"][0]
     if container.get("command", ())[:2] != COMMAND or IMAGE_VERSION.search(f"/{container['image']}") is None:
         return f"its engine is no vLLM whose image names the version: {container['image']}"
-    flags = {argument.partition("=")[0] for argument in container.get("args", ())}
+    names = {argument.partition("=")[0] for argument in container.get("args", ())}
+    names |= {item["name"] for item in container.get("env", ())}
     for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["simulated"]:
-        if row["flag"] in flags:
-            return f"{row['flag']}: {row['reason']}"
+        name = row.get("flag") or row["variable"]
+        if name in names:
+            return f"{name}: {row['reason']}"
     return _model_reason(manifest["spec"]["template"])
 
 

@@ -73,31 +73,19 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCacheSettings)
         if FLOW_CONTROL in config:
             # The section in `endpointPicker.config` wins over `endpointPicker.flowControl`, which may be inherited.
             section = None
-        config = _with_flow_control(config, section, facts, declare=False)
-        return BuiltConfig(config, asks_service(spec, names, facts))
+        url = f"//{address(names.base, names.namespace)}"
+        asks_service = any(url in text for text in yaml_text.texts(config))
+        return BuiltConfig(_with_flow_control(config, section, facts, declare=False), asks_service)
     template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
     if template is None:
         return None
+    asks_service = _RENDER_URL in yaml_text.texts(template)
     if facts.presets[picker.preset].has_names:
         template = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
     config = _with_weights(template, picker.scorer_weights, facts)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_tls_metrics(config, facts.tls_metrics)
-    config = _with_flow_control(config, picker.flow_control, facts, declare=True)
-    return BuiltConfig(config, asks_service(spec, names, facts))
-
-
-def asks_service(spec: Variant, names: Names, facts: PickerFacts) -> bool:
-    """Tell whether a variant's configuration makes the picker send prompts to the variant's Service for tokenization.
-
-    The answer is of no use if the picker is turned off.
-    """
-    picker = spec.endpoint_picker
-    if picker.preset == CUSTOM:
-        url = f"//{address(names.base, names.namespace)}"
-        return any(url in text for text in yaml_text.texts(custom(spec)))
-    template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
-    return template is not None and _RENDER_URL in yaml_text.texts(template)
+    return BuiltConfig(_with_flow_control(config, picker.flow_control, facts, declare=True), asks_service)
 
 
 def serves_tls(spec: Variant) -> bool:

@@ -61,6 +61,11 @@ class PickerContext:
         return self.variant.release.picker
 
     @property
+    def asks_service(self) -> bool:
+        """Return whether the picker asks the variant's Service for the tokens of prompts."""
+        return self.built is not None and self.built.asks_service
+
+    @property
     def predictor(self) -> LatencyPredictor | None:
         """Return the latency predictor that the picker asks. None if it asks none."""
         if not self.asks_predictor:

@@ -16,6 +16,8 @@ class EngineContext:
     """The engine of a role. Each value is computed when it is read first, and only once."""
 
     role: RoleContext
+    tokenizes: bool
+    """Whether the picker asks the variant's Service for the tokens of prompts."""
 
     @cached_property
     def fit(self) -> Fit | Unknown:
@@ -47,4 +49,4 @@ class EngineContext:
 
     @cached_property
     def _shared_arguments(self) -> tuple[str, ...]:
-        return engine_arguments.shared_arguments(self.role)
+        return engine_arguments.shared_arguments(self.role, tokenizes=self.tokenizes)

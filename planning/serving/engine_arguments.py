@@ -10,7 +10,6 @@ from models.source import served_name
 from models.vocabulary import amount
 from planning.ground import environment, labels, lifecycle
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
-from planning.picker import config as picker_config
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
@@ -76,9 +75,12 @@ _OPTIONAL = frozenset({_JOINING_TIMEOUT, FORCED_USAGE, _SCALE_OUT, "--enable-pro
 """Flags that are left out if the engine's version does not know them. The engine can serve without them."""
 
 
-def shared_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the generated arguments of all pods of a replica."""
-    return _known_to(context, _arguments(context))
+def shared_arguments(context: RoleContext, *, tokenizes: bool) -> tuple[str, ...]:
+    """Return the generated arguments of all pods of a replica.
+
+    `tokenizes` says whether the picker asks engines of the role `decode` for the tokens of prompts.
+    """
+    return _known_to(context, _arguments(context, tokenizes=tokenizes))
 
 
 def leader_arguments(context: RoleContext) -> tuple[str, ...]:
@@ -128,14 +130,14 @@ def certificate(context: RoleContext) -> str | None:
     return sidecar.tls.certificate
 
 
-def _arguments(context: RoleContext) -> Iterator[str]:
+def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     """Yield vLLM's generated arguments: the model's folder, then the flags."""
     spec = context.variant.spec
     yield spec.storage.mount_path
     for flag, value in _flag_values(context):
         if value is not None:
             yield f"--{flag}={value}"
-    yield from _answer_arguments(context)
+    yield from _answer_arguments(context, tokenizes=tokenizes)
     if context.layout.ports > 1:
         yield "--data-parallel-multi-port-external-lb"
     if context.layout.expert:
@@ -150,22 +152,15 @@ def _arguments(context: RoleContext) -> Iterator[str]:
         yield from _lora_arguments(spec.model.lora)
 
 
-def _answer_arguments(context: RoleContext) -> Iterator[str]:
+def _answer_arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     """Yield the arguments that decide what an engine answers, and to which requests."""
     yield "--enable-prompt-tokens-details"
-    if context.variant.metered_as is not None and context.name == labels.DECODE:
+    if context.name != labels.DECODE:
+        return
+    if context.variant.metered_as is not None:
         yield FORCED_USAGE
-    if _tokenizes(context):
+    if tokenizes and not any(flag.name == _SCALE_OUT for flag in flags.parse(context.role.engine.args)):
         yield _SCALE_OUT
-
-
-def _tokenizes(context: RoleContext) -> bool:
-    """Tell whether a role's engines tokenize prompts for the picker, and the user did not set the flag for that."""
-    variant = context.variant
-    if context.name != labels.DECODE or not variant.spec.endpoint_picker.enabled:
-        return False
-    has_flag = any(flag.name == _SCALE_OUT for flag in flags.parse(context.role.engine.args))
-    return not has_flag and picker_config.asks_service(variant.spec, variant.names, variant.release.picker)
 
 
 def _flag_values(context: RoleContext) -> Iterator[tuple[str, object]]:

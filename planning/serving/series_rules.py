@@ -1,4 +1,4 @@
-"""Warnings about series of vLLM in the queries of autoscalers: series that the role's engine does not report.
+"""Warnings about series of vLLM that autoscalers and pickers ask for, and that the role's engine does not report.
 
 A query for a series that nobody reports has no result, so the number of replicas would stay as it is. It is only a
 warning, because a rule of Prometheus may record a series of such a name.
@@ -11,6 +11,7 @@ from models import flags, trees
 from models.autoscaling import CustomMetric
 from models.paths import Path
 from models.problems import Problem, warning
+from planning.ground import labels
 from planning.releases import engine_series
 from planning.releases.engine_series import SeriesCondition
 from planning.serving.context import EngineContext
@@ -20,26 +21,46 @@ _CLOSE = 0.8
 
 
 def judge(engine: EngineContext) -> Iterator[Problem]:
-    """Warn of series in custom metrics that the engine's version, or the engine with its settings, does not report."""
+    """Warn of series in custom metrics that the engine's version, or the engine with its settings, does not report.
+
+    Also warn of series in the picker's configuration that the version does not report. Its settings do not count there,
+    because pickers do without the series of adapters.
+    """
     context = engine.role
     version = context.engine_version
-    spec = context.role.autoscaling
-    if version is None or not version.is_known or spec is None:
+    if version is None or not version.is_known:
         return
-    for index, metric in enumerate(spec.metrics):
-        if not isinstance(metric, CustomMetric):
-            continue
-        for path, text in trees.leaves(metric.spec, context.path / "autoscaling" / "metrics" / index / "spec"):
-            for series in dict.fromkeys(engine_series.NAME.findall(str(text))):
-                yield from _of_series(engine, version.number, path, series)
+    if context.role.autoscaling is not None:
+        for index, metric in enumerate(context.role.autoscaling.metrics):
+            if isinstance(metric, CustomMetric):
+                at = context.path / "autoscaling" / "metrics" / index / "spec"
+                for path, series in _series(metric.spec, at):
+                    yield from _unknown(version.number, path, series)
+                    yield from _without_setting(engine, path, series)
+    if context.name == labels.DECODE:
+        at = context.variant.path / "endpointPicker" / "config"
+        for path, series in _series(context.variant.spec.endpoint_picker.config, at):
+            yield from _unknown(version.number, path, series)
 
 
-def _of_series(engine: EngineContext, version: str, at: Path, series: str) -> Iterator[Problem]:
-    metric = engine_series.names(version).get(series)
-    if metric is None:
+def _series(tree: object, at: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the names of series of vLLM in the texts of a tree, with their places."""
+    for path, text in trees.leaves(tree, at):
+        for name in dict.fromkeys(engine_series.NAME.findall(str(text))):
+            yield path, name
+
+
+def _unknown(version: str, at: Path, series: str) -> Iterator[Problem]:
+    if series not in engine_series.names(version):
         yield warning(at, f"asks for a series that vLLM {version} does not report ({series})", _remedy(version, series))
+
+
+def _without_setting(engine: EngineContext, at: Path, series: str) -> Iterator[Problem]:
+    """Warn of a series whose condition the engine does not fulfil."""
+    version = engine.role.engine_version
+    if version is None or series not in engine_series.names(version.number):
         return
-    for name in engine_series.conditions_of(metric):
+    for name in engine_series.conditions_of(engine_series.names(version.number)[series]):
         condition = engine_series.conditions()[name]
         if condition.flag is not None and not _has(engine, condition.flag, condition.contains):
             yield warning(at, f"asks for a series that vLLM reports only with {_setting(condition)} ({series})")

@@ -1,8 +1,16 @@
 """`make try`: the stack as it is tried."""
 
+import http.client
+import io
+from types import SimpleNamespace
+
 import pytest
 
 from local import trial
+from local.errors import LocalError
+from local.report import Report
+from local.vllm.deployments import EngineSelection
+from tests.support import sample
 
 
 @pytest.mark.parametrize(
@@ -18,3 +26,77 @@ from local import trial
 def test_all_services_and_canaries_are_tried_with_the_release_of_the_picker(description, others):
     """One picker runs on this machine. The configuration of a picker of another release might not start it."""
     assert trial._settings("gie-1.3", description) == {"release": "gie-1.3", **others}
+
+
+ROUTE = {
+    "kind": "HTTPRoute",
+    "metadata": {"name": "chat", "namespace": "models"},
+    "spec": {"parentRefs": [{"name": "gateway"}]},
+}
+
+
+def pod(name, address, **metadata):
+    return {
+        "metadata": {"name": name, **metadata},
+        "spec": {"nodeName": "node"},
+        "status": {"podIP": address},
+    }
+
+
+@pytest.fixture
+def trying(tmp_path, monkeypatch):
+    """Return a trial whose gateway answers from a list of statuses and endpoints."""
+    answers = []
+    request = SimpleNamespace(
+        command="curl", path="/", send=lambda: (answers[0][0] if len(answers) == 1 else answers.pop(0)[0], "text\n")
+    )
+    monkeypatch.setattr(trial.requests, "through", lambda *_: request)
+    monkeypatch.setattr(trial, "REQUEST_SECONDS", 1.0)
+    trying = trial.Trial(tmp_path, {}, tmp_path, EngineSelection())
+    trying._proxies["models", "gateway"] = SimpleNamespace(ports={80: 8080})
+    record = {"id": "1", "cluster": "outbound"}
+    monkeypatch.setattr(trying, "_log_record", lambda _: record | {"endpoint": answers[0][1]})
+    return trying, answers
+
+
+def test_an_answer_of_a_pod_that_was_replaced_is_no_answer(trying, monkeypatch):
+    running, answers = trying
+    pods = [pod("going", "127.0.0.2", deletionTimestamp="now"), pod("new", "127.0.0.3")]
+    monkeypatch.setattr(running, "_model_servers", lambda: pods)
+    for endpoint in ("127.0.0.1:8000", "127.0.0.1:8000", "127.0.0.2:8000", "127.0.0.3:8000"):
+        answers.append((http.client.OK, endpoint))
+    assert running.ask([ROUTE]) == (
+        "\n$ curl\ntext\n\nAnswered by  new on node, at 127.0.0.3:8000\nRouted to    outbound"
+    )
+
+
+def test_a_gateway_that_never_answers_is_an_error_with_its_last_answer(trying):
+    running, answers = trying
+    answers.append((503, ""))
+    with pytest.raises(LocalError, match=r"^curl got the answer 503: text"):
+        running.ask([ROUTE])
+
+
+def test_the_sample_of_the_readme_is_that_of_simulated_model_servers():
+    text = trial.FIRST.format(
+        stack="dev", picker="the picker of GIE 1.3.0", release="gie-1.3", servers=trial._servers(EngineSelection())
+    )
+    assert text in sample.written(sample.TRY)
+
+
+def engines(version):
+    row = SimpleNamespace(name="chat", replicas=1, version=SimpleNamespace(name=version))
+    return EngineSelection((row,), {"Deployment models/other": "its pods have the sidecar proxy"})
+
+
+def test_engines_are_installed_after_those_of_an_earlier_run_have_ended(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(trial, "select", lambda _: engines("1.0"))
+    monkeypatch.setattr(trial.ModelServers, "end", lambda _: calls.append("end"))
+    monkeypatch.setattr(trial, "check_memory", lambda _: calls.append("memory"))
+    monkeypatch.setattr(trial.installation, "install", lambda name, _: calls.append(name))
+    output = io.StringIO()
+    selection = trial._prepare_engines({"objects": []}, tmp_path, Report(output))
+    assert calls == ["end", "memory", "1.0"]
+    assert output.getvalue() == "Deployment models/other stays simulated: its pods have the sidecar proxy\n"
+    assert trial._servers(selection).startswith("The model servers are vLLM 1.0 for CPUs with small models")

@@ -91,6 +91,7 @@ def without_source(name):
         (deployment(image="a/server:v1.2.3"), "its engine is no vLLM whose image names the version: a/server:v1.2.3"),
         (deployment(args=["/models", "--kv-transfer-config={}"]), "--kv-transfer-config: it hands KV caches"),
         (deployment(args=["/models", "--lora-modules", "a=/b"]), "--lora-modules: no small adapters are made"),
+        (deployment(env=[{"name": "VLLM_API_KEY"}]), "VLLM_API_KEY: the printed command would have to show the key"),
         (without_source("org/unknown"), "no small model stands for org/unknown"),
     ],
 )

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.support.stacks import lines, plan, tree
+from tests.support.stacks.misuses import configured
 
+IMAGE = {"engine": {"image": "registry.example/vllm-openai:v0.30.0"}}
 AT = "services.qwen.autoscaling.metrics[0].spec.metadata.query"
 
 
@@ -103,3 +105,23 @@ def test_versions_differ_and_an_unknown_version_is_not_judged():
     assert told(query, "v0.8.5") == []
     assert len(told(query, "v0.15.1")) == 1
     assert told(query, "nightly") == []
+
+
+def picking(**specs):
+    """Return the warnings about series in the configuration of a picker."""
+    extractor = {"type": "core-metrics-extractor", "parameters": {"engineConfigs": [{"name": "own", **specs}]}}
+    return [
+        line.partition("Spec: ")[2]
+        for line in lines(plan(configured(extractor, service=IMAGE)).warnings, "warning")
+        if "asks for a series" in line
+    ]
+
+
+def test_a_series_in_the_configuration_of_a_picker_is_judged_by_the_version_alone():
+    assert picking(queuedRequestsSpec="vllm:num_requests_waiting", loraSpec="vllm:lora_requests_info") == []
+    assert picking(kvUsageSpec="vllm:gpu_cache_usage_perc") == [
+        (
+            "asks for a series that vLLM 0.30.0 does not report (vllm:gpu_cache_usage_perc); "
+            "vLLM reports it up to 0.11.2; did you mean vllm:kv_cache_usage_perc?"
+        )
+    ]

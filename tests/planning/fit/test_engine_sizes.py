@@ -1,0 +1,41 @@
+"""Cache and weights of small models are those that a real vLLM reported, within five percent."""
+
+import pytest
+import yaml
+
+from planning.fit import cache
+from tests.support.engine import sizes
+
+RECORD = yaml.safe_load(sizes.RECORD.read_text(encoding="utf-8"))
+ROWS = [(version, name) for version, rows in RECORD.items() for name in rows]
+
+
+@pytest.mark.parametrize(("version", "name"), ROWS)
+def test_cache_and_weights_are_those_of_the_engine_or_the_row_says_why_not(version, name):
+    model = sizes.models()[name]
+    assert sizes.deviations(RECORD[version][name], model).keys() == model.differs.keys()
+
+
+def test_each_family_is_measured_and_two_of_them_in_three_versions():
+    assert set(RECORD["0.30.0"]) == set(sizes.models())
+    assert {version: set(rows) >= {"llama", "gemma-3"} for version, rows in RECORD.items()} == dict.fromkeys(
+        ["0.26.0", "0.30.0", "0.32.0"], True
+    )
+    cannot = {name: row["cannot"] for name, row in sizes.table()["families"].items() if "cannot" in row}
+    assert len(sizes.models()) + len(cannot) == len(sizes.table()["families"])
+    assert all(reason[0].isalpha() for reason in cannot.values())
+
+
+@pytest.mark.parametrize("figure", ["token", "sequence", "weights"])
+def test_a_figure_that_is_a_tenth_off_is_noticed(figure):
+    row = RECORD["0.30.0"]["llama"]
+    assert figure not in sizes.deviations(row, sizes.models()["llama"])
+    assert figure in sizes.deviations({**row, figure: row[figure] * 1.1}, sizes.models()["llama"])
+
+
+def test_windows_decide_the_cache_of_a_sequence(monkeypatch):
+    """The comparison above would pass without windows if no model had one."""
+    groups = cache.groups
+    monkeypatch.setattr(cache, "groups", lambda architecture: cache.without_windows(groups(architecture)))
+    row = RECORD["0.30.0"]["gemma-3"]
+    assert sizes.deviations(row, sizes.models()["gemma-3"])["sequence"] > 2
