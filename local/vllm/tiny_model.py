@@ -30,6 +30,12 @@ SPECIAL = (
     "</think>",
     "<|python_tag|>",
     "[TOOL_CALLS]",
+    "<|start|>",
+    "<|channel|>",
+    "<|message|>",
+    "<|end|>",
+    "<|call|>",
+    "<|return|>",
 )
 """Tokens of their own, those that vLLM's parsers of tool calls and reasoning look for included."""
 VOCABULARY = 512

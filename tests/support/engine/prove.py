@@ -1,10 +1,11 @@
 """`python -m tests.support.engine.prove`: vLLM judges the commands of everything shipped, and its verdicts are kept."""
 
 import argparse
+import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 
 from local import files, processes
@@ -53,12 +54,12 @@ class Judge:
         if key not in self._refusals and self._is_spared(command):
             reason = f"the family was started with another command; vLLM {WHOLE} starts all"
             return verdicts.of(command, verdicts.CONFIGURED, reason=reason)
-        self._families.add(command.family.name)
         if key not in self._refusals:
             self._refusals[key] = self._start(command, process)
             self.starts[key] = _adjustments(process, self._directory)
         if self._refusals[key]:
             return verdicts.of(command, verdicts.REFUSED, start=key, refusals=(self._refusals[key],))
+        self._families.add(command.family.name)
         return verdicts.of(command, verdicts.STARTED, start=key)
 
     def _is_spared(self, command: Command) -> bool:
@@ -92,17 +93,25 @@ class Judge:
         return ""
 
 
+@contextlib.contextmanager
+def loaded(version: Version, refusal: str | None = None) -> Generator[Judge]:
+    """Start the judge of a version. There is one at a time: its engines have an address that is always the same.
+
+    If there is another, this function waits, or raises LocalError with the text `refusal`.
+    """
+    directory = cache_directory() / "engines" / f"judge-{version.name}"
+    with files.lock(directory.with_name("judge.lock"), refusal), Preloaded(version, directory) as preloaded:
+        yield Judge(preloaded, directory)
+
+
 def judge(
     version: Version, rows: Sequence[Command], report: Report, note: Callable[[Verdict, dict[str, list[str]]], None]
 ) -> None:
     """Let a version judge commands one after the other, and note each verdict at once."""
-    directory = cache_directory() / "engines" / f"judge-{version.name}"
     with (
-        files.lock(directory.with_suffix(".lock"), f"another run judges with vLLM {version.name}"),
-        Preloaded(version, directory) as preloaded,
+        loaded(version, refusal="another run lets vLLM judge") as engine,
         report.step(f"vLLM {version.name} judges {len(rows)} commands", SECONDS * len(rows)) as step,
     ):
-        engine = Judge(preloaded, directory)
         for index, command in enumerate(rows):
             step.note = f"{index + 1}: {command.origins[0]}"
             verdict = engine.verdict(command)
