@@ -74,6 +74,8 @@ class CacheSetting:
     """Tokens of a block."""
     batch: int = 0
     """Maximum number of tokens in one step of the engine."""
+    states: int = 1
+    """Number of states that a recurrent layer reserves for a sequence."""
 
 
 def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:
@@ -151,7 +153,7 @@ def reserved_bytes(groups_of_model: tuple[Group, ...], tokens: int, setting: Cac
         padded = ceil(group.layers / size) * size
         layers = ceil(padded / setting.pipeline)
         if group.state:
-            total += layers * -(-group.state // setting.tensor)
+            total += layers * setting.states * -(-group.state // setting.tensor)
             continue
         blocks = _blocks(group, tokens, setting)
         total += layers * blocks * setting.block / group.ratio * group.entry(setting.tensor, setting.precision)

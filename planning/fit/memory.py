@@ -82,6 +82,8 @@ class Request:
     adapters: Adapters | None = None
     windows: bool = True
     """Whether the engine frees tokens that have left a layer's window, even if other layers cache all tokens."""
+    states: int = 2
+    """Number of states that a recurrent layer reserves for a sequence: two with prefix caching, otherwise one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ def fits(request: Request) -> Fit | Unknown:
         pipeline=request.pipeline,
         context_parallel=request.context_parallel,
         batch=batch.tokens,
+        states=request.states,
         **without_none({"block": request.block}),
     )
     if not request.windows:

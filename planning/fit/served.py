@@ -32,6 +32,13 @@ _HYBRID_TRANSFERS_SINCE = "0.22.0"
 0.22.0, config/vllm.py). All connectors that this program configures support this (SupportsHMA)."""
 
 
+_PREFIXES = "--enable-prefix-caching"
+_RECURRENT_PREFIXES_SINCE = "0.26.0"
+"""First version of vLLM that by default caches prefixes of models with recurrent layers. Each layer then reserves two
+states for a sequence (vllm 0.25.1 and 0.26.0, config/model.py, `is_prefix_caching_supported`; v1/kv_cache_interface.py,
+`MambaSpec.max_memory_usage_bytes`, mode `align`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSource:
     """Architecture and weights of a model."""
@@ -112,6 +119,15 @@ def _frees_windows(served: ServedModel, arguments: Mapping[str, Flag]) -> bool:
     return not has_connector or served.version is None or served.version.is_at_least(_HYBRID_TRANSFERS_SINCE)
 
 
+def _states(arguments: Mapping[str, Flag], version: EngineVersion | None) -> int:
+    """Return the number of states that a recurrent layer reserves for a sequence. An unknown version counts as new."""
+    caches_prefixes = version is None or version.is_at_least(_RECURRENT_PREFIXES_SINCE)
+    flag = arguments.get(_PREFIXES)
+    if flag is not None:
+        caches_prefixes = flag.name == _PREFIXES
+    return 1 + caches_prefixes
+
+
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:
     """Return why a model's memory is unknown: the first of cache, weights and longest context that is unknown."""
     groups = cache.groups(architecture)
@@ -164,6 +180,7 @@ def _with_flags(base: Request, arguments: Mapping[str, Flag], version: EngineVer
         base,
         precision=_precision(_value(arguments, "--kv-cache-dtype"), base.number),
         batch_tokens=_number(arguments, "--max-num-batched-tokens"),
+        states=_states(arguments, version),
         graphs=counts_graphs and "--enforce-eager" not in arguments,
         context_parallel=_number(arguments, "--decode-context-parallel-size") or 1,
         offload=from_gibibytes(_value(arguments, "--cpu-offload-gb") or "0"),
@@ -189,6 +206,7 @@ def with_arguments(base: Request, tokens: Sequence[str]) -> Request:
         block=_number(arguments, "--block-size"),
         precision=_precision(_value(arguments, "--kv-cache-dtype"), base.number),
         batch_tokens=_number(arguments, "--max-num-batched-tokens"),
+        states=_states(arguments, version=None),
         context_parallel=_number(arguments, "--decode-context-parallel-size") or 1,
         offload=from_gibibytes(_value(arguments, "--cpu-offload-gb") or "0"),
         **without_none({"space": _number(arguments, "--kv-cache-memory-bytes")}),

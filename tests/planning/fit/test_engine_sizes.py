@@ -39,3 +39,11 @@ def test_windows_decide_the_cache_of_a_sequence(monkeypatch):
     monkeypatch.setattr(cache, "groups", lambda architecture: cache.without_windows(groups(architecture)))
     row = RECORD["0.30.0"]["gemma-3"]
     assert sizes.deviations(row, sizes.models()["gemma-3"])["sequence"] > 2
+
+
+def test_each_recurrent_layer_has_two_states():
+    row = RECORD["0.30.0"]["qwen3-next"]
+    block = row["block"] * row["token"]
+    assert "sequence" in sizes.deviations(
+        {**row, "sequence": row["sequence"] - 3 * block}, sizes.models()["qwen3-next"]
+    )

@@ -281,6 +281,18 @@ def test_a_connector_changes_nothing_without_both_kinds_of_layers():
         assert of_windows("v0.21.0", flag, source=source) == of_windows("v0.21.0", source=source)
 
 
+def test_a_recurrent_layer_reserves_two_states_where_the_engine_caches_prefixes():
+    """The 23 recurrent layers are padded to 24, a multiple of the six that cache tokens."""
+    source = "hf://nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"
+    less = of_windows("v0.25.1", source=source)
+    more = of_windows("v0.26.0", source=source)
+    assert more == less + 24 * 2134016
+    assert of_windows("v0.25.1", "--enable-prefix-caching", source=source) == more
+    assert of_windows("v0.26.0", "--no-enable-prefix-caching", source=source) == less
+    qwen = "hf://Qwen/Qwen3-8B"
+    assert of_windows("v0.25.1", source=qwen) == of_windows("v0.26.0", source=qwen)
+
+
 def test_graphs_count_on_devices_of_amd_since_a_later_version():
     given = {"model": {"source": "hf://Qwen/Qwen3-8B"}, "accelerator": "amd-mi300x"}
     old, new = (fit(engine={"image": f"registry.example/vllm-openai-rocm:v0.{each}.0"}, **given) for each in (25, 26))

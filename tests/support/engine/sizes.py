@@ -52,11 +52,13 @@ def models() -> dict[str, SizedModel]:
 
 
 def _model(name: str, row: Mapping[str, Any]) -> SizedModel:
-    family = next(family for family in families.families() if family.name == name)
+    family = next((family for family in families.families() if family.name == name), None)
     config = row.get("config", {})
-    if "architecture" not in row:
-        config = {**family.config, **config}
-    family = replace(family, architecture=row.get("architecture", family.architecture), config=config)
+    if "architecture" in row:
+        family = Family(name, name, row["architecture"], config, str(SETTINGS))
+    else:
+        assert family is not None, name
+        family = replace(family, config={**family.config, **config})
     return SizedModel(family, table()["arguments"] | row.get("arguments", {}), row.get("differs", {}))
 
 
@@ -91,7 +93,7 @@ def planned(row: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, f
     groups = cache.groups(architecture)
     assert not isinstance(groups, Unknown), groups
     precision = Precision(memory.HALF)
-    setting = CacheSetting(precision, block=row["block"], batch=arguments["max_num_batched_tokens"])
+    setting = CacheSetting(precision, block=row["block"], batch=arguments["max_num_batched_tokens"], states=2)
     return {
         "token": sum(group.layers * group.entry(1, precision) for group in groups),
         "sequence": cache.reserved_bytes(groups, arguments["max_model_len"], setting),

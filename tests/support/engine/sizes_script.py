@@ -21,11 +21,13 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from vllm.distributed import cleanup_dist_env_and_memory
 from vllm.engine.arg_utils import EngineArgs
 from vllm.model_executor.model_loader import base_loader
 from vllm.v1.attention.backends import utils
 from vllm.v1.core.kv_cache_utils import get_kv_cache_configs, get_max_concurrency_for_kv_cache_config
 from vllm.v1.executor.uniproc_executor import UniProcExecutor
+from vllm.v1.kv_cache_interface import AttentionSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,9 +51,10 @@ def _sizes(arguments: dict[str, Any]) -> dict[str, Any]:
     executor = UniProcExecutor(config)
     model = executor.driver_worker.worker.get_model()
     (specs,) = executor.get_kv_cache_specs()
+    attention = [spec for spec in specs.values() if isinstance(spec, AttentionSpec)]
     result = {
         "block": config.cache_config.block_size,
-        "token": sum(spec.page_size_bytes / spec.block_size for spec in specs.values()),
+        "token": sum(spec.page_size_bytes / spec.block_size for spec in attention),
         "sequence": 0,
         "weights": weights[0],
         "buffers": _bytes(model.buffers()),
@@ -61,6 +64,8 @@ def _sizes(arguments: dict[str, Any]) -> dict[str, Any]:
         _resolve_layout(config, executor, specs)
         (cache,) = get_kv_cache_configs(config, [specs], [POOL])
         result["sequence"] = round(POOL / get_max_concurrency_for_kv_cache_config(config, cache))
+    executor.shutdown()
+    cleanup_dist_env_and_memory()
     return result
 
 
