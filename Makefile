@@ -50,7 +50,8 @@ prove: tools ## Compare capacity with the real scheduler in 200 random clusters 
 	@MUTANTS=10000 $(VENV)/python -m pytest tests/contracts/test_mutations.py
 	@$(VENV)/python -m pytest -m prove
 
-prove-engine: tools ## Run the tests with a real vLLM, which `python -m local engine` installs; each start takes a minute or two
+prove-engine: tools ## Let vLLM judge every command that is rendered and has no verdict (three versions of 5.2 GB, each for ten minutes), then run the tests with a real vLLM
+	@$(VENV)/python -m tests.support.engine.prove $(PROVE)
 	@$(VENV)/python -m pytest -m engine tests/real/engine
 
 coverage: setup ## Run the tests of `make test-fast`, and print how many statements and branches of each module they run

@@ -67,19 +67,26 @@ def engine_command(
         Adjustment(f"{place} for {mount}", "the process sees the files of this machine")
         for mount, place in places.items()
     ]
-    values = _environment(container, read_variable)
-    command = [_with_values(text, values) for text in (*container.get("command", ()), *container.get("args", ()))]
+    command, values = command_and_environment(container, read_variable)
     arguments, argument_adjustments = _adjusted_arguments([_with_places(text, places) for text in command[2:]], address)
-    environment = {name: _with_places(value, places) for name, value in values.items()}
-    variables = {row["name"]: row["value"] for row in _table()["variable"]}
-    adjustments += argument_adjustments
-    adjustments += [Adjustment(f"{row['name']}={row['value']}", row["reason"]) for row in _table()["variable"]]
+    environment, variable_adjustments = _adjusted_environment(
+        {name: _with_places(value, places) for name, value in values.items()}
+    )
     return EngineCommand(
         (str(version.program), "serve", *arguments),
-        environment | variables,
-        tuple(adjustments),
+        environment,
+        (*adjustments, *argument_adjustments, *variable_adjustments),
         Path(arguments[0]),
     )
+
+
+def command_and_environment(
+    container: Container, read_variable: Callable[[Mapping[str, Any]], str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return command and environment of a container as kubelet passes them to the process."""
+    values = _environment(container, read_variable)
+    texts = (*container.get("command", ()), *container.get("args", ()))
+    return [_with_values(text, values) for text in texts], values
 
 
 def _environment(container: Container, read_variable: Callable[[Mapping[str, Any]], str]) -> dict[str, str]:
@@ -126,20 +133,36 @@ def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[st
     result = list(arguments)
     adjustments = list[Adjustment]()
     for row in _table()["argument"]:
-        adjusted = _argument(row, address)
-        index = _index(result, row["flag"])
-        if index is not None:
-            result[index] = adjusted
-        elif row.get("add"):
-            result.append(adjusted)
+        index = _index(result, row["flag"], row.get("only"))
+        if index is None:
+            if not row.get("add"):
+                continue
+            index = len(result)
+            result.append("")
+        if row.get("drop"):
+            adjustments.append(Adjustment(f"without {result.pop(index)}", row["reason"]))
         else:
-            continue
-        adjustments.append(Adjustment(adjusted, row["reason"]))
+            result[index] = _argument(row, address)
+            adjustments.append(Adjustment(result[index], row["reason"]))
     for row in _table()["text"]:
         index = _index(result, row["flag"])
         if index is not None and row["text"] in result[index]:
             result[index] = result[index].replace(row["text"], row["value"].format(address=address))
             adjustments.append(Adjustment(result[index], row["reason"]))
+    return result, adjustments
+
+
+def _adjusted_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], list[Adjustment]]:
+    result = dict(environment)
+    adjustments = list[Adjustment]()
+    for row in _table()["variable"]:
+        if "name" in row:
+            result[row["name"]] = row["value"]
+            adjustments.append(Adjustment(f"{row['name']}={row['value']}", row["reason"]))
+            continue
+        for name in environment:
+            if name.startswith(row["prefix"]):
+                adjustments.append(Adjustment(f"without {name}={result.pop(name)}", row["reason"]))
     return result, adjustments
 
 
@@ -149,5 +172,10 @@ def _argument(row: Mapping[str, Any], address: str) -> str:
     return f"{row['flag']}={row['value'].format(address=address)}"
 
 
-def _index(arguments: Iterable[str], flag: str) -> int | None:
-    return next((index for index, text in enumerate(arguments) if text.partition("=")[0] == flag), None)
+def _index(arguments: Iterable[str], flag: str, value: str | None = None) -> int | None:
+    """Return the position of a flag, with this value if one is given; None if there is none."""
+    for index, text in enumerate(arguments):
+        name, _, rest = text.partition("=")
+        if name == flag and value in {None, rest}:
+            return index
+    return None

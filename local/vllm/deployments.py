@@ -123,8 +123,9 @@ def _reason(manifest: Mapping[str, Any]) -> str:
 
 def _model_reason(template: Mapping[str, Any]) -> str:
     """Return why no small model stands for that of a pod; "" if one does."""
+    arguments = template["spec"]["containers"][0].get("args", ())
     try:
-        return _family(template).cannot or ""
+        return _family(template).obstacle(arguments) or ""
     except LocalError as error:
         return str(error)
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import tempfile
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from local import files, processes
 from local.errors import LocalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from local.vllm.installation import Version
 
@@ -39,18 +39,39 @@ class Family:
     config: Mapping[str, Any]
     """Fields of transformers' configuration that differ from its defaults."""
     source: str
-    cannot: str | None = None
-    """Why a CPU cannot run the family; None if it can."""
+    since: str = "0"
+    """First version that runs the family on CPUs."""
+    requests: Sequence[str] = ("chat", "completions")
+    """Kinds of requests that the small model answers: chat, completions, embeddings."""
+    cannot: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why a CPU cannot run the family, by argument; the empty argument stands for any."""
 
     def has(self, model: str) -> bool:
         """Return whether a model is of this family, by its name."""
         return re.search(self.pattern, model, re.IGNORECASE) is not None
 
+    def obstacle(self, arguments: Collection[str], version: str | None = None) -> str | None:
+        """Return why a version of vLLM cannot run the family on a CPU with these arguments; None if it can.
+
+        Without a version, the newest one counts.
+        """
+        if version is not None and _numbers(version) < _numbers(self.since):
+            return f"vLLM runs {self.name} on CPUs since {self.since}"
+        reasons = (reason for argument, reason in self.cannot.items() if not argument or argument in arguments)
+        return next(reasons, None)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
+
 
 @cache
 def families() -> tuple[Family, ...]:
     """Return all families; the first one with a pattern that a name has is that of the name."""
-    return tuple(Family(**row) for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["family"])
+    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["family"]
+    for row in rows:
+        row["config"] |= dict.fromkeys(row.pop("nulls", ()))
+    return tuple(Family(**row) for row in rows)
 
 
 def family(model: str) -> Family:

@@ -46,7 +46,7 @@ def test_arguments_are_those_of_the_container_but_for_the_table(engine, tmp_path
 
 
 def test_the_environment_is_that_of_the_container_but_for_the_table(engine, tmp_path):
-    added = {row["name"]: row["value"] for row in ROWS["variable"]}
+    added = {row["name"]: row["value"] for row in ROWS["variable"] if "name" in row}
     expected = {"HOME": f"{tmp_path}/home/engine", "LEVEL": "debug", "POD_IP": "POD_IP"}
     assert engine.environment == expected | added
     assert added
@@ -82,3 +82,29 @@ def test_events_of_the_cache_are_published_at_the_address_of_the_pod(tmp_path):
     expected = '--kv-events-config={"endpoint":"tcp://127.0.0.5:5556"}'
     assert expected in engine.arguments
     assert expected in [row.text for row in engine.adjustments]
+
+
+@pytest.mark.parametrize(
+    ("argument", "is_left_out"),
+    [
+        ("--nnodes=2", True),
+        ("--kv-offloading-size=64", True),
+        ("--load-format=mistral", True),
+        ("--load-format=safetensors", False),
+        ("--nnodes-of-others=2", False),
+    ],
+)
+def test_a_flag_that_this_machine_cannot_serve_is_left_out_with_a_reason(tmp_path, argument, is_left_out):
+    container = CONTAINER | {"args": ["/models", argument]}
+    engine = engine_command(container, VERSION, tmp_path, address="127.0.0.5", read_variable=str)
+    assert (argument not in engine.arguments) == is_left_out
+    assert (f"without {argument}" in [row.text for row in engine.adjustments]) == is_left_out
+
+
+def test_variables_of_devices_are_left_out_with_a_reason(tmp_path):
+    variables = [{"name": "VLLM_ROCM_USE_AITER", "value": "1"}, {"name": "VLLM_LOGGING_LEVEL", "value": "DEBUG"}]
+    container = CONTAINER | {"env": variables}
+    engine = engine_command(container, VERSION, tmp_path, address="127.0.0.5", read_variable=str)
+    assert "VLLM_ROCM_USE_AITER" not in engine.environment
+    assert engine.environment["VLLM_LOGGING_LEVEL"] == "DEBUG"
+    assert "without VLLM_ROCM_USE_AITER=1" in [row.text for row in engine.adjustments]

@@ -1,19 +1,31 @@
-"""Containers of vLLM that everything shipped renders to: stack files, examples, profiles, and a service per channel."""
+"""Containers of vLLM that everything shipped renders to: stack files, examples, guides, profiles, and channels."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+from local.vllm import installation
+from models.problems import ConfigError
 from planning.releases import channel, offered_channels
+from planning.releases.engine_versions import number_in
 from tests.support import catalogue
 from tests.support.known_flags import engines
 from tests.support.stacks import SHIPPED, rendered, shipped, tree
 
+IMAGE = "vllm/vllm-openai:v{version}"
+BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GUIDES = [Path("README.md"), *sorted(Path("docs").glob("*.md"))]
+SOURCE = {"name": "Qwen/Qwen3-8B", "source": "kit://registry.example/qwen3:8b"}
+
 
 @dataclass(frozen=True)
 class ShippedContainer:
-    """A container of vLLM, and the stack file, profile or channel that it is rendered from."""
+    """A container of vLLM, and the stack file, guide, profile or channel that it is rendered from."""
 
     origin: str
     container: dict[str, Any]
@@ -23,28 +35,75 @@ class ShippedContainer:
         """Name of the model that the container serves."""
         return served_name(self.container)
 
+    @property
+    def version(self) -> str:
+        """Version of vLLM in the image of the container."""
+        return number_in(self.container["image"]) or ""
+
 
 @cache
 def containers() -> tuple[ShippedContainer, ...]:
-    """Return the containers of vLLM of everything that is shipped."""
-    return tuple(
-        ShippedContainer(origin, container) for origin, stack in _stacks() for container in engines(rendered(stack))
-    )
+    """Return the containers of vLLM of everything that is shipped, once with each version that it may be run with.
+
+    These are the version of its image, and the versions of `versions.toml`, as images that a user may name. A stack is
+    left out with a version for which it is refused.
+    """
+    rows = [*_containers(None)]
+    for version in installation.versions():
+        rows += [row for row in _containers(version) if row.version == version]
+    return tuple(rows)
+
+
+def _containers(version: str | None) -> Iterator[ShippedContainer]:
+    for origin, stack in _stacks():
+        try:
+            manifests = rendered(_with_version(stack, version))
+        except ConfigError:
+            if version is None:
+                raise
+            continue
+        yield from (ShippedContainer(origin, container) for container in engines(manifests))
+
+
+def _with_version(stack: Mapping[str, Any], version: str | None) -> dict[str, Any]:
+    """Return a stack whose services run a version of vLLM, unless they name another kind of engine."""
+    if version is None:
+        return dict(stack)
+    image = IMAGE.format(version=version)
+    services = dict[str, Any]()
+    for key, service in stack["services"].items():
+        engine = service.get("engine", {})
+        services[key] = service if "type" in engine else service | {"engine": engine | {"image": image}}
+    return {**stack, "services": services}
 
 
 def _stacks() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a name and the tree of each stack."""
     for path in SHIPPED:
         yield str(path), shipped(path)
+    for path in GUIDES:
+        for index, stack in enumerate(_guide(path)):
+            yield f"{path}, {index + 1}", stack
     for key in catalogue.profiles():
         yield f"profile {key}", tree(model=catalogue.service(key))
     for name in offered_channels():
         roles = {"prefill": {}} if channel(name).sidecar else {}
-        qwen = {"model": {"source": "hf://Qwen/Qwen3-8B"}, "kvCache": {"events": True}, **roles}
-        yield f"channel {name}", tree(qwen=qwen) | {"release": name}
+        yield f"channel {name}", tree(qwen={"model": SOURCE, "kvCache": {"events": True}, **roles}) | {"release": name}
 
 
-def served_name(container: dict[str, Any]) -> str:
+def _guide(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the stacks in a guide. Those that extend files or select profiles are no stacks by themselves."""
+    for block in BLOCK.findall(path.read_text(encoding="utf-8")):
+        for document in yaml.safe_load_all(block):
+            stack = document.get("config", {}).get("inference-stacks:stack", document)
+            services = stack.get("services", {})
+            sources = [service.get("model", SOURCE).get("source") for service in services.values()]
+            if services and all(sources) and "extends" not in stack:
+                named = {key: {"model": SOURCE, **service} for key, service in services.items()}
+                yield tree(**named) | {key: value for key, value in stack.items() if key != "services"}
+
+
+def served_name(container: Mapping[str, Any]) -> str:
     """Return the first name under which a container of vLLM serves its model."""
     flag = "--served-model-name="
     return next(text.removeprefix(flag) for text in container["args"] if text.startswith(flag))

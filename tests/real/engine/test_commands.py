@@ -1,0 +1,84 @@
+"""Mistakes in the renderer, each of which vLLM finds."""
+
+import pytest
+
+from planning.releases.engine_versions import EngineVersion
+from planning.serving import engine_arguments
+from planning.variant import engine_environment
+from tests.support.engine import prove, verdicts
+from tests.support.engine.commands import distinct
+from tests.support.engine.listing import VERSION
+from tests.support.engine.shipped import ShippedContainer
+from tests.support.known_flags import engines
+from tests.support.stacks import rendered, tree
+
+pytestmark = pytest.mark.engine
+SERVICE = {"model": {"name": "Qwen/Qwen3-0.6B", "source": "kit://registry.example/qwen3:0.6b"}, "prefill": {}}
+
+
+@pytest.fixture(scope="module")
+def judge():
+    with prove.loaded(VERSION) as judge:
+        yield judge
+
+
+def prefill():
+    """Return the command of a prefill pod as it is rendered now."""
+    container = engines(rendered(tree(qwen=SERVICE)))[-1]
+    (command,) = distinct([ShippedContainer("stack", container)])
+    return command
+
+
+def trust_renderer(monkeypatch):
+    """Let no table of names refuse or leave out what is rendered, so that vLLM alone can find it."""
+    for name in ("knows_flag", "knows_variable", "knows_value"):
+        monkeypatch.setattr(EngineVersion, name, lambda *_: True)
+
+
+def seed_flag(monkeypatch):
+    seed_flag_values(monkeypatch, lambda flag, value: (flag.replace("utilization", "utilisation"), value))
+
+
+def seed_port(monkeypatch):
+    seed_flag_values(monkeypatch, lambda flag, value: (flag, 8001 if flag == "port" else value))
+
+
+def seed_flag_values(monkeypatch, change):
+    values = engine_arguments._flag_values
+    monkeypatch.setattr(
+        engine_arguments, "_flag_values", lambda context: (change(flag, value) for flag, value in values(context))
+    )
+
+
+def seed_variable(monkeypatch):
+    connection = engine_environment.connection
+    seeded = {"VLLM_HTTP_TIMEOUT_KEEPALIVE": "3630"}
+    monkeypatch.setattr(engine_environment, "connection", lambda *arguments: connection(*arguments) | seeded)
+
+
+def seed_json_value(monkeypatch):
+    write = engine_arguments._json
+    monkeypatch.setattr(engine_arguments, "_json", lambda value: write(value).replace("kv_both", "kv_all"))
+
+
+def test_vllm_starts_the_command_as_it_is_rendered(judge):
+    verdict = judge.verdict(prefill())
+    assert (verdict.verdict, verdict.refusals) == (verdicts.STARTED, ())
+
+
+@pytest.mark.parametrize(
+    ("seed", "words"),
+    [
+        (seed_flag, "unrecognized arguments: --gpu-memory-utilisation=0.9"),
+        (seed_variable, "unknown variable VLLM_HTTP_TIMEOUT_KEEPALIVE"),
+        (seed_json_value, "kv_role"),
+        (seed_port, "vLLM listens on 8001, and the startupProbe asks 8000"),
+    ],
+    ids=["flag", "variable", "JSON value", "port"],
+)
+def test_vllm_finds_a_mistake_in_the_renderer(judge, monkeypatch, seed, words):
+    trust_renderer(monkeypatch)
+    seed(monkeypatch)
+    verdict = judge.verdict(prefill())
+    assert verdict.verdict == verdicts.REFUSED
+    assert words in "; ".join(verdict.refusals)

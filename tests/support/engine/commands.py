@@ -1,0 +1,127 @@
+"""Distinct commands of vLLM that everything shipped renders to, each with a check sum that its verdict is kept by."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from local.vllm.command import EngineCommand, command_and_environment, engine_command
+from local.vllm.families import Family, family
+from local.vllm.installation import Version
+from tests.support.engine.shipped import ShippedContainer, containers, served_name
+
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+GROUP = {"LWS_WORKER_INDEX": "0", "LWS_GROUP_SIZE": "2", "LWS_LEADER_ADDRESS": "leader.group.models"}
+"""Variables that the controller of LeaderWorkerSets adds to the containers of a group."""
+SAME_START = re.compile(r"^(HSA_|NCCL_|TORCH_BLAS_|PYTORCH_ALLOC_CONF$|OTEL_SERVICE_NAME$|.*TIMEOUT)")
+"""Variables that change no start on a CPU: those of devices, the name in traces, and times."""
+
+NUMBERS = re.compile(
+    r"--(gpu-memory-utilization|max-num-seqs|max-num-batched-tokens|max-model-len|shutdown-timeout|block-size"
+    r"|distributed-timeout-seconds|max-lora-rank|max-loras|max-cpu-loras|(tensor|pipeline)-parallel-size)=[\d.]+"
+    r"|--(no-)?async-scheduling"
+)
+"""Arguments that change no start on a CPU if the engine's configuration can be made with them. All schedule in one way
+(vllm/platforms/cpu.py, check_and_update_config)."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that a version of vLLM gets, and the stacks that it is rendered from."""
+
+    version: str
+    container: Mapping[str, Any]
+    origins: tuple[str, ...]
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the canonical JSON of arguments, environment, ports and probes."""
+        return _digest(identity(self.container))
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return served_name(self.container)
+
+    @property
+    def family(self) -> Family:
+        """Family of the model."""
+        return family(self.model)
+
+    def obstacle(self) -> str | None:
+        """Return why this command cannot start alone on a CPU; None if it can."""
+        if "--headless" in self.container["args"]:
+            return "a worker of a group serves nothing; the leader's command is started"
+        if "--data-parallel-multi-port-external-lb" in self.container["args"]:
+            return "each copy of the model is an engine; tests/real/engine/test_ranks.py starts fewer of them"
+        return self.family.obstacle(self.container["args"], self.version)
+
+    def process(self, version: Version, root: Path, address: str) -> EngineCommand:
+        """Return the process that stands for the container, with the adjustments to CPUs."""
+        return engine_command(
+            self._with_group(), version, root, address=address, read_variable=lambda item: _value(item, address)
+        )
+
+    def resolved(self, address: str) -> tuple[list[str], dict[str, str]]:
+        """Return the container's own arguments and environment, with the values of references and of other sources."""
+        return command_and_environment(self._with_group(), read_variable=lambda item: _value(item, address))
+
+    def _with_group(self) -> dict[str, Any]:
+        group = [{"name": name, "value": value} for name, value in GROUP.items() if self._refers_to(name)]
+        return {**self.container, "env": [*group, *self.container.get("env", ())]}
+
+    def _refers_to(self, name: str) -> bool:
+        return any(f"$({name})" in text for text in self.container["args"])
+
+
+@cache
+def commands() -> tuple[Command, ...]:
+    """Return the distinct commands of everything shipped, in the order of the stacks."""
+    return distinct(containers())
+
+
+def distinct(rows: Iterable[ShippedContainer]) -> tuple[Command, ...]:
+    """Return the distinct commands of containers."""
+    by_key = dict[tuple[str, str], list[ShippedContainer]]()
+    for row in rows:
+        by_key.setdefault((row.version, _digest(identity(row.container))), []).append(row)
+    return tuple(
+        Command(version, same[0].container, tuple(dict.fromkeys(row.origin for row in same)))
+        for (version, _), same in by_key.items()
+    )
+
+
+def identity(container: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all of a container that its engine sees."""
+    return {
+        "arguments": [*container["command"], *container["args"]],
+        "environment": {item["name"]: item.get("value", item.get("valueFrom")) for item in container.get("env", ())},
+        "ports": container.get("ports", []),
+        "probes": {name: container[name] for name in PROBES if name in container},
+    }
+
+
+def start_key(command: Command, process: EngineCommand) -> str:
+    """Return what decides about a start: two commands with the same key are started once."""
+    model = command.model
+    texts = [text.replace(model, "MODEL") for text in process.arguments[1:] if not NUMBERS.fullmatch(text)]
+    environment = {name: text for name, text in process.environment.items() if not SAME_START.search(name)}
+    probes = {name: probe for name, probe in identity(command.container)["probes"].items() if name != "startupProbe"}
+    return _digest([command.family.name, texts, environment, probes])
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _value(item: Mapping[str, Any], address: str) -> str:
+    """Return a value for a variable that a container reads elsewhere."""
+    source = item["valueFrom"]
+    if source.get("fieldRef", {}).get("fieldPath", "").endswith("IP"):
+        return address
+    return "text"

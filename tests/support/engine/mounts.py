@@ -1,0 +1,45 @@
+"""Files that a container of vLLM finds in its mounts: model, adapters and certificates, all made here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from local.vllm import families
+from local.vllm.families import Family
+from local.vllm.installation import Version
+from tests.support.cluster import certificates
+from tests.support.engine.adapters import make_adapter
+
+CERTIFICATE = "--ssl-certfile="
+KEY = "--ssl-keyfile="
+MODULES = "--lora-modules"
+
+
+def fill(arguments: Sequence[str], family: Family, version: Version) -> None:
+    """Write all files that the arguments of a process name."""
+    families.write_model(Path(arguments[0]), family, version)
+    for path in map(Path, adapters(arguments).values()):
+        if not path.exists():
+            make_adapter(path, family.config)
+    _write_certificate(arguments)
+
+
+def adapters(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the directories of the adapters by their names."""
+    if MODULES not in arguments:
+        return {}
+    rest = arguments[arguments.index(MODULES) + 1 :]
+    end = next((index for index, text in enumerate(rest) if text.startswith("-")), len(rest))
+    return dict(text.split("=", 1) for text in rest[:end])
+
+
+def _write_certificate(arguments: Sequence[str]) -> None:
+    places = {
+        flag: text.removeprefix(flag) for text in arguments for flag in (CERTIFICATE, KEY) if text.startswith(flag)
+    }
+    if not places:
+        return
+    folder = Path(places[CERTIFICATE]).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    certificates.make(folder)
+    (folder / "server.pem").replace(places[CERTIFICATE])
+    (folder / "server-key.pem").replace(places[KEY])
