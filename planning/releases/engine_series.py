@@ -40,19 +40,26 @@ class SeriesTable(Spec):
     """Names of histograms, without the endings of their series."""
 
 
+class EngineSetting(Spec):
+    """A flag, an environment variable, or both together."""
+
+    flags: list[str] = Field(default=[])
+    """Spellings of the flag, as `flags.parse` returns them; the first one is for messages. Empty if no flag decides."""
+    contains: str | None = None
+    """Text in the value of the flag; None if any value does."""
+    variable: str | None = None
+    """Environment variable; None if no variable decides."""
+
+
 class SeriesCondition(Sourced):
     """The condition under which an engine has the metrics with some names."""
 
     series: str
     """Regular expression that the whole name of a metric has."""
-    flag: str | None = None
-    """Flag without which the engine has no such metric; None if no flag decides."""
-    contains: str | None = None
-    """Text in the value of the flag; None if any value does."""
-    variable: str | None = None
-    """Environment variable without which the engine has no such metric; None if no variable decides."""
+    settings: list[EngineSetting] = Field(default=[])
+    """Settings of which the engine needs one; empty if no setting decides."""
     when: str | None = None
-    """The condition in words; None if a flag or a variable decides."""
+    """The condition in words; None if settings decide."""
 
 
 class SeriesConditions(Spec):

@@ -111,8 +111,10 @@ def test_each_condition_is_that_of_a_metric_and_says_what_decides():
     names = {name for version in engine_versions.table().versions for name in engine_series.metrics(version)}
     for name, row in engine_series.conditions().items():
         assert any(re.fullmatch(row.series, metric) for metric in names), name
-        assert len([text for text in (row.flag, row.variable, row.when) if text is not None]) == 1, name
-        assert row.contains is None or row.flag is not None, name
+        assert bool(row.settings) != (row.when is not None), name
+        for setting in row.settings:
+            assert setting.flags or setting.variable, name
+            assert setting.contains is None or setting.flags, name
 
 
 def test_a_metric_has_the_conditions_of_all_rows_that_match():
