@@ -20,7 +20,6 @@ STOPPED_SECONDS = 12.0
 """Seconds for which the engine core hangs: longer than a period of a probe."""
 PAUSE = 0.3
 """Seconds between two rounds of probes."""
-CORE = "VLLM::EngineCore"
 
 
 @dataclass
@@ -53,7 +52,7 @@ def timeline(engine):
     timeline = Timeline()
     _load(timeline, engine)
     _be_busy(timeline, engine)
-    (core,) = (process for process, title in engine.titles().items() if title.startswith(CORE))
+    core = engine.core
     core.signal(signal.SIGSTOP)
     _hang(timeline, engine)
     core.signal(signal.SIGCONT)
