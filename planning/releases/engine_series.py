@@ -15,8 +15,12 @@ from planning.ground import tables
 from planning.ground.tables import Sourced
 from planning.releases import engine_versions
 
-NAME = re.compile(r"(?<![\w:])vllm:\w+(?![\w:])")
-"""Name of a series of vLLM in a query. A name with a further colon is that of a recorded series."""
+NAME = re.compile(r"""(?<![\w:])vllm:\w+(?![\w:.?(\\]|[*+]["'`]|\[(?!\s*[\d.]+[a-z]|\$))""")
+"""Name of a series of vLLM in a query.
+
+A name with a further colon is that of a recorded series. A regular expression such as `vllm:kv_cache.*` has no name;
+`[`, `*` and `+` also follow names, as in `vllm:name[5m] * 2`.
+"""
 Kind = Literal["counter", "gauge", "histogram"]
 _SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
     "counter": ("", "_created"),

@@ -87,6 +87,7 @@ def test_a_series_that_the_engine_does_not_report_is_told(query, message):
         "histogram_quantile(0.9, rate(vllm:time_to_first_token_seconds_bucket[1m]))",
         "rate(vllm:prompt_tokens_total[1m])",
         "vllm:queue:rate5m",
+        'sum({__name__=~"vllm:kv_cache.*"})',
         "http_requests_total",
     ],
 )
