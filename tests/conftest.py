@@ -1,6 +1,7 @@
 """Options and plugins of the whole suite."""
 
 import gc
+import logging
 import os
 import resource
 import sys
@@ -51,6 +52,11 @@ def pytest_configure() -> None:
     # that runs the program hundreds of times needs more files than most systems allow at first.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, FILES)), hard))
+
+
+def pytest_unconfigure() -> None:
+    # Tasks of Pulumi's SDK end with the process. That they were pending concerns nobody.
+    logging.getLogger("asyncio").disabled = True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,8 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from local.vllm import flags
+from local.vllm.flags import EngineFlag
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from local.vllm.installation import Version
 
@@ -45,7 +48,8 @@ class EngineCommand:
 
 
 @cache
-def _table() -> Mapping[str, Any]:
+def table() -> Mapping[str, Any]:
+    """Return the rows of `adjustments.toml`."""
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
@@ -130,32 +134,37 @@ def _with_places(text: str, places: Mapping[str, str]) -> str:
 
 
 def _adjusted_arguments(arguments: Sequence[str], address: str) -> tuple[list[str], list[Adjustment]]:
-    result = list(arguments)
+    parsed = flags.parse(arguments)
     adjustments = list[Adjustment]()
-    for row in _table()["argument"]:
-        index = _index(result, row["flag"], row.get("only"))
-        if index is None:
-            if not row.get("add"):
-                continue
-            index = len(result)
-            result.append("")
+    for row in table()["argument"]:
+        same = [flag for flag in parsed if _is_of(flag, row)]
+        if not same and not row.get("add"):
+            continue
+        rest = [flag for flag in parsed if flag not in same]
         if row.get("drop"):
-            adjustments.append(Adjustment(f"without {result.pop(index)}", row["reason"]))
+            tokens = " ".join(token for flag in same for token in flag.tokens)
+            adjustments.append(Adjustment(f"without {tokens}", row["reason"]))
         else:
-            result[index] = _argument(row, address)
-            adjustments.append(Adjustment(result[index], row["reason"]))
-    for row in _table()["text"]:
-        index = _index(result, row["flag"])
-        if index is not None and row["text"] in result[index]:
-            result[index] = result[index].replace(row["text"], row["value"].format(address=address))
-            adjustments.append(Adjustment(result[index], row["reason"]))
-    return result, adjustments
+            text = _argument(row, address)
+            index = len(rest)
+            if same:
+                index = parsed.index(same[0])
+            rest.insert(index, EngineFlag(row["flag"], (text,)))
+            adjustments.append(Adjustment(text, row["reason"]))
+        parsed = rest
+    for row in table()["text"]:
+        value = row["value"].format(address=address)
+        for index, flag in enumerate(parsed):
+            if _is_of(flag, row) and row["text"] in flag.value:
+                parsed[index] = EngineFlag(flag.name, tuple(token.replace(row["text"], value) for token in flag.tokens))
+                adjustments.append(Adjustment(" ".join(parsed[index].tokens), row["reason"]))
+    return [token for flag in parsed for token in flag.tokens], adjustments
 
 
 def _adjusted_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], list[Adjustment]]:
     result = dict(environment)
     adjustments = list[Adjustment]()
-    for row in _table()["variable"]:
+    for row in table()["variable"]:
         if "name" in row:
             result[row["name"]] = row["value"]
             adjustments.append(Adjustment(f"{row['name']}={row['value']}", row["reason"]))
@@ -172,10 +181,6 @@ def _argument(row: Mapping[str, Any], address: str) -> str:
     return f"{row['flag']}={row['value'].format(address=address)}"
 
 
-def _index(arguments: Iterable[str], flag: str, value: str | None = None) -> int | None:
-    """Return the position of a flag, with this value if one is given; None if there is none."""
-    for index, text in enumerate(arguments):
-        name, _, rest = text.partition("=")
-        if name == flag and value in {None, rest}:
-            return index
-    return None
+def _is_of(flag: EngineFlag, row: Mapping[str, Any]) -> bool:
+    """Return whether a row of the table is about a flag with this value."""
+    return flag.name in flags.names(row) and row.get("only", flag.value) == flag.value

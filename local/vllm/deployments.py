@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from local.errors import LocalError
 from local.gateway.model_server import models
 from local.gateway.simulator import SELECTED
-from local.vllm import families, installation
-from local.vllm.command import TABLE
+from local.vllm import families, flags, installation
+from local.vllm.command import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,22 +109,29 @@ def _reason(manifest: Mapping[str, Any]) -> str:
     if sidecars:
         return f"its pods have the sidecar {sidecars[0]}"
     container = pod["containers"][0]
-    if container.get("command", ())[:2] != COMMAND or IMAGE_VERSION.search(f"/{container['image']}") is None:
+    if container.get("command", ())[:2] != COMMAND or _version(container["image"]) is None:
         return f"its engine is no vLLM whose image names the version: {container['image']}"
-    names = {argument.partition("=")[0] for argument in container.get("args", ())}
-    names |= {item["name"] for item in container.get("env", ())}
-    for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["simulated"]:
-        name = row.get("flag") or row["variable"]
-        if name in names:
-            return f"{name}: {row['reason']}"
+    names = {flag.name for flag in flags.parse(container.get("args", ()))}
+    variables = {item["name"] for item in container.get("env", ())}
+    for row in table()["simulated"]:
+        if "variable" in row and row["variable"] in variables:
+            return f"{row['variable']}: {row['reason']}"
+        if "flag" in row and not names.isdisjoint(flags.names(row)):
+            return f"{row['flag']}: {row['reason']}"
     return _model_reason(manifest["spec"]["template"])
+
+
+def _version(image: str) -> str | None:
+    """Return the version of vLLM in the tag of an image; None if there is none."""
+    match = IMAGE_VERSION.search(f"/{image}")
+    return match and match[1]
 
 
 def _model_reason(template: Mapping[str, Any]) -> str:
     """Return why no small model stands for that of a pod; "" if one does."""
-    arguments = template["spec"]["containers"][0].get("args", ())
+    container = template["spec"]["containers"][0]
     try:
-        return _family(template).obstacle(arguments) or ""
+        return _family(template).obstacle(container.get("args", ()), _version(container["image"])) or ""
     except LocalError as error:
         return str(error)
 
@@ -150,8 +156,7 @@ def _engine(manifest: Mapping[str, Any]) -> EngineDeployment:
     template = spec["template"]
     labels = template["metadata"]["labels"]
     image = template["spec"]["containers"][0]["image"]
-    match = IMAGE_VERSION.search(f"/{image}")
-    name = match[1] if match else ""
+    name = _version(image) or ""
     owner = f"services.{labels[SERVICE]}"
     if labels[VARIANT] != PRIMARY:
         owner = f"{owner}.{labels[VARIANT]}"

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from local import files, processes
 from local.errors import LocalError
+from local.vllm import flags
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from local.vllm.installation import Version
 
@@ -33,7 +34,7 @@ class Family:
 
     name: str
     pattern: str
-    """Regular expression that the name of a model has, in upper or lower case."""
+    """Regular expression at the beginning of a model's name, or after a slash in it, in upper or lower case."""
     architecture: str
     """Class of transformers."""
     config: Mapping[str, Any]
@@ -48,16 +49,17 @@ class Family:
 
     def has(self, model: str) -> bool:
         """Return whether a model is of this family, by its name."""
-        return re.search(self.pattern, model, re.IGNORECASE) is not None
+        return re.search(rf"(^|/)({self.pattern})", model, re.IGNORECASE) is not None
 
-    def obstacle(self, arguments: Collection[str], version: str | None = None) -> str | None:
+    def obstacle(self, arguments: Sequence[str], version: str | None = None) -> str | None:
         """Return why a version of vLLM cannot run the family on a CPU with these arguments; None if it can.
 
         Without a version, the newest one counts.
         """
         if version is not None and _numbers(version) < _numbers(self.since):
             return f"vLLM runs {self.name} on CPUs since {self.since}"
-        reasons = (reason for argument, reason in self.cannot.items() if not argument or argument in arguments)
+        texts = {"", *(flag.text for flag in flags.parse(arguments))}
+        reasons = (reason for argument, reason in self.cannot.items() if argument in texts)
         return next(reasons, None)
 
 

@@ -15,8 +15,12 @@ from planning.ground import tables
 from planning.ground.tables import Sourced
 from planning.releases import engine_versions
 
-NAME = re.compile(r"(?<![\w:])vllm:\w+(?![\w:])")
-"""Name of a series of vLLM in a query. A name with a further colon is that of a recorded series."""
+NAME = re.compile(r"""(?<![\w:])vllm:\w+(?![\w:.?(\\]|[*+]["'`]|\[(?!\s*[\d.]+[a-z]|\$))""")
+"""Name of a series of vLLM in a query.
+
+A name with a further colon is that of a recorded series. A regular expression such as `vllm:kv_cache.*` has no name;
+`[`, `*` and `+` also follow names, as in `vllm:name[5m] * 2`.
+"""
 Kind = Literal["counter", "gauge", "histogram"]
 _SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
     "counter": ("", "_created"),
@@ -40,19 +44,26 @@ class SeriesTable(Spec):
     """Names of histograms, without the endings of their series."""
 
 
+class EngineSetting(Spec):
+    """A flag, an environment variable, or both together."""
+
+    flags: list[str] = Field(default=[])
+    """Spellings of the flag, as `flags.parse` returns them; the first one is for messages. Empty if no flag decides."""
+    contains: str | None = None
+    """Text in the value of the flag; None if any value does."""
+    variable: str | None = None
+    """Environment variable; None if no variable decides."""
+
+
 class SeriesCondition(Sourced):
     """The condition under which an engine has the metrics with some names."""
 
     series: str
     """Regular expression that the whole name of a metric has."""
-    flag: str | None = None
-    """Flag without which the engine has no such metric; None if no flag decides."""
-    contains: str | None = None
-    """Text in the value of the flag; None if any value does."""
-    variable: str | None = None
-    """Environment variable without which the engine has no such metric; None if no variable decides."""
+    settings: list[EngineSetting] = Field(default=[])
+    """Settings of which the engine needs one; empty if no setting decides."""
     when: str | None = None
-    """The condition in words; None if a flag or a variable decides."""
+    """The condition in words; None if settings decide."""
 
 
 class SeriesConditions(Spec):

@@ -13,7 +13,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import labels
 from planning.releases import engine_series
-from planning.releases.engine_series import SeriesCondition
+from planning.releases.engine_series import EngineSetting
 from planning.serving.context import EngineContext
 
 _CLOSE = 0.8
@@ -61,24 +61,29 @@ def _without_setting(engine: EngineContext, at: Path, series: str) -> Iterator[P
     if version is None or series not in engine_series.names(version.number):
         return
     for name in engine_series.conditions_of(engine_series.names(version.number)[series]):
-        condition = engine_series.conditions()[name]
-        if condition.flag is not None and not _has(engine, condition.flag, condition.contains):
-            yield warning(at, f"asks for a series that vLLM reports only with {_setting(condition)} ({series})")
-        elif condition.variable is not None and condition.variable not in engine.role.role.engine.env:
-            yield warning(at, f"asks for a series that vLLM reports only with {condition.variable} ({series})")
+        settings = engine_series.conditions()[name].settings
+        if settings and not any(_has(engine, setting) for setting in settings):
+            needs = ", or with ".join(_words(setting) for setting in settings)
+            yield warning(at, f"asks for a series that vLLM reports only with {needs} ({series})")
 
 
-def _setting(condition: SeriesCondition) -> str:
-    if condition.contains is None:
-        return str(condition.flag)
-    return f"{condition.flag} and {condition.contains} in its value"
+def _words(setting: EngineSetting) -> str:
+    parts = setting.flags[:1]
+    if setting.contains is not None:
+        parts.append(f"{setting.contains} in its value")
+    if setting.variable is not None:
+        parts.append(setting.variable)
+    return " and ".join(parts)
 
 
-def _has(engine: EngineContext, name: str, contains: str | None) -> bool:
-    """Tell whether the engine gets a flag, and whether the flag's value contains a text."""
-    arguments = flags.parse((*engine.arguments, *engine.role.role.engine.args))
-    texts = [" ".join(flag.tokens) for flag in arguments if flag.switch.partition(".")[0] == name]
-    return any(contains is None or contains in text for text in texts)
+def _has(engine: EngineContext, setting: EngineSetting) -> bool:
+    """Tell whether the engine gets the flag with the text in its value, and the variable, as far as these decide."""
+    role = engine.role.role.engine
+    if setting.variable is not None and setting.variable not in role.env:
+        return False
+    arguments = flags.parse((*engine.arguments, *role.args))
+    texts = [" ".join(flag.tokens) for flag in arguments if flag.switch.partition(".")[0] in setting.flags]
+    return not setting.flags or any(setting.contains is None or setting.contains in text for text in texts)
 
 
 def _remedy(version: str, series: str) -> str:

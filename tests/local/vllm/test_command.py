@@ -66,6 +66,27 @@ def test_a_flag_is_replaced_and_not_added_unless_the_table_says_so(tmp_path):
     assert arguments[3:] == ("--host=127.0.0.5", "--enforce-eager")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--host", "0.0.0.0", "--port=1"], ["--host=127.0.0.5", "--port=1", "--enforce-eager"]),
+        (["-tp", "8"], ["--tensor-parallel-size=1", "--host=127.0.0.5", "--enforce-eager"]),
+        (["--tensor_parallel_size=8"], ["--tensor-parallel-size=1", "--host=127.0.0.5", "--enforce-eager"]),
+        (["--nnodes=2", "-n", "2"], ["--host=127.0.0.5", "--enforce-eager"]),
+        (["--kv-transfer-config.kv_connector=A", "--kv-transfer-config.kv_role", "b"],
+         ["--host=127.0.0.5", "--enforce-eager"]),
+        (["--kv-events-config.endpoint", "tcp://*:1"],
+         ["--kv-events-config.endpoint", "tcp://127.0.0.5:1", "--host=127.0.0.5", "--enforce-eager"]),
+        (["--load_format", "mistral"], ["--host=127.0.0.5", "--enforce-eager"]),
+        (["--enforce-eager"], ["--enforce-eager", "--host=127.0.0.5"]),
+    ],
+)  # fmt: skip
+def test_a_flag_is_adjusted_in_every_spelling(tmp_path, arguments, expected):
+    container = CONTAINER | {"args": ["/models", *arguments]}
+    engine = engine_command(container, VERSION, tmp_path, address="127.0.0.5", read_variable=str)
+    assert [*engine.arguments[3:]] == expected
+
+
 def test_references_to_variables_are_expanded_as_by_kubelet(tmp_path):
     arguments = ["/models", "--a=$(POD_IP) $(LATER) $(ABSENT) $$(POD_IP)"]
     variables = [CONTAINER["env"][2], {"name": "URL", "value": "$(POD_IP):1 $(LATER)"}, {"name": "LATER", "value": "x"}]

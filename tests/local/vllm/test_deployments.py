@@ -9,7 +9,8 @@ from local.errors import LocalError
 from local.vllm import installation
 from local.vllm.deployments import ENGINE_MEGABYTES, check_memory, image_settings, select
 
-VERSION = next(iter(installation.versions()))
+VERSION = [*installation.versions()][-1]
+OLD = "vllm/vllm-openai:v0.26.0"
 LABELS = {"inference-stacks.io/service": "chat", "inference-stacks.io/variant": "primary"}
 DEPLOYMENT = {
     "kind": "Deployment",
@@ -74,8 +75,8 @@ def sidecar(kind):
     return manifest
 
 
-def without_source(name):
-    manifest = deployment(args=["/models", f"--served-model-name={name}"])
+def without_source(name, *arguments, **changes):
+    manifest = deployment(args=["/models", f"--served-model-name={name}", *arguments], **changes)
     del manifest["spec"]["template"]["spec"]["initContainers"]
     return manifest
 
@@ -91,7 +92,13 @@ def without_source(name):
         (deployment(image="a/server:v1.2.3"), "its engine is no vLLM whose image names the version: a/server:v1.2.3"),
         (deployment(args=["/models", "--kv-transfer-config={}"]), "--kv-transfer-config: it hands KV caches"),
         (deployment(args=["/models", "--lora-modules", "a=/b"]), "--lora-modules: no small adapters are made"),
+        (deployment(args=["/models", "-sc", "{}"]), "--speculative-config: its draft model may be a model of its own"),
+        (deployment(args=["/models", "--speculative_config={}"]), "--speculative-config: its draft model"),
+        (deployment(args=["/models", "--spec-method=ngram"]), "--speculative-config: its draft model"),
+        (deployment(args=["/models", "--kv-transfer-config.kv_connector=A"]), "--kv-transfer-config: it hands KV"),
         (deployment(env=[{"name": "VLLM_API_KEY"}]), "VLLM_API_KEY: the printed command would have to show the key"),
+        (without_source("google/gemma-3-4b-it", image=OLD), "vLLM runs gemma-3 on CPUs since 0.30.0"),
+        (without_source("deepseek-ai/DeepSeek-R1", "--kv-cache-dtype", "fp8"), "the latent cache of CPUs has no type"),
         (without_source("org/unknown"), "no small model stands for org/unknown"),
     ],
 )

@@ -8,6 +8,7 @@ import yaml
 
 from planning.releases import channel, channels, engine_series, engine_versions
 from tests.support.stacks import rendered, tree
+from upstream.series import FILES
 
 PICKER = frozenset(
     {
@@ -23,6 +24,8 @@ PICKER = frozenset(
 Source: gateway-api-inference-extension v1.3.1 and v1.5.0, pkg/epp/server/options.go; v1.5.0,
 pkg/epp/framework/plugins/datalayer/extractor/metrics/factories.go.
 """
+CONNECTOR = re.compile(r"vllm/distributed/kv_transfer/kv_connector/v1/(\w+)/.*")
+"""A module of a connector that has a directory of its own."""
 WRITTEN = re.compile(r"(?<![\w:./])vllm:[a-z]\w+")
 """A series in a document or in a program, but no tag of an image."""
 
@@ -90,6 +93,30 @@ def test_queries_name_a_metric_with_the_endings_of_its_kind(metric, kind, names)
 
 
 @pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ('{__name__=~"vllm:kv_cache.*"}', []),
+        ('{__name__=~"vllm:kv_cache_.+"}', []),
+        ('{__name__=~"vllm:request_(success|failure)_total"}', []),
+        ('{__name__=~"vllm:kv_cache_[a-z]+"}', []),
+        ('{__name__=~"vllm:block_[0-9]"}', []),
+        ("{__name__=~'vllm:kv_\\\\w+'}", []),
+        ('{__name__=~"vllm:kv_*"}', []),
+        ('{__name__="vllm:a"}', ["vllm:a"]),
+        ('{__name__=~"vllm:a|vllm:b"}', ["vllm:a", "vllm:b"]),
+        ("rate(vllm:a[5m])*2", ["vllm:a"]),
+        ("rate(vllm:a[1.5h] offset 1m)", ["vllm:a"]),
+        ("rate(vllm:a[$__rate_interval])", ["vllm:a"]),
+        ("vllm:a*vllm:b+vllm:c", ["vllm:a", "vllm:b", "vllm:c"]),
+        ('vllm:a{model_name="m"} ^ 2', ["vllm:a"]),
+        ("vllm:a:rate5m", []),
+    ],
+)
+def test_a_query_has_names_and_a_pattern_has_none(query, names):
+    assert engine_series.NAME.findall(query) == names
+
+
+@pytest.mark.parametrize(
     ("series", "versions"),
     [
         ("vllm:num_requests_running", "from 0.8.5 on"),
@@ -111,8 +138,28 @@ def test_each_condition_is_that_of_a_metric_and_says_what_decides():
     names = {name for version in engine_versions.table().versions for name in engine_series.metrics(version)}
     for name, row in engine_series.conditions().items():
         assert any(re.fullmatch(row.series, metric) for metric in names), name
-        assert len([text for text in (row.flag, row.variable, row.when) if text is not None]) == 1, name
-        assert row.contains is None or row.flag is not None, name
+        assert bool(row.settings) != (row.when is not None), name
+        for setting in row.settings:
+            assert setting.flags or setting.variable, name
+            assert setting.contains is None or setting.flags, name
+
+
+def test_each_metric_of_a_connector_has_a_condition():
+    """The names of metrics have the name of the connector's directory, or its stem, as in `kv_offload`."""
+    newest = engine_versions.table().versions[-1]
+    directories = {CONNECTOR.sub(r"\1", path) for path in FILES if CONNECTOR.fullmatch(path)}
+    metrics = {
+        directory: [name for name in engine_series.metrics(newest) if directory.removesuffix("ing") in name]
+        for directory in directories
+    }
+    assert directories == {"hf3fs", "hisparse", "mooncake", "nixl", "offloading", "umbp"}
+    assert all(metrics.values())
+    assert [name for names in metrics.values() for name in names if not engine_series.conditions_of(name)] == []
+
+
+def test_the_connectors_of_mooncake_have_metrics_of_their_own():
+    assert engine_series.conditions_of("vllm:mooncake_xfer_time_seconds") == ("mooncake",)
+    assert engine_series.conditions_of("vllm:mooncake_store_operation_total") == ("mooncake-store",)
 
 
 def test_a_metric_has_the_conditions_of_all_rows_that_match():

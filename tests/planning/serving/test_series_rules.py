@@ -9,7 +9,7 @@ IMAGE = {"engine": {"image": "registry.example/vllm-openai:v0.30.0"}}
 AT = "services.qwen.autoscaling.metrics[0].spec.metadata.query"
 
 
-def told(query, version, **engine):
+def told(query, version, kv_cache=None, **engine):
     """Return the warnings about a query in a custom metric."""
     trigger = {
         "type": "prometheus",
@@ -17,6 +17,8 @@ def told(query, version, **engine):
     }
     scaling = {"type": "keda", "maxReplicas": 2, "metrics": [{"type": "custom", "spec": trigger}]}
     service = {"autoscaling": scaling, "engine": {"image": f"registry.example/vllm-openai:{version}", **engine}}
+    if kv_cache:
+        service["kvCache"] = kv_cache
     warnings = lines(plan(tree(qwen=service)).warnings, "warning")
     return [line.removeprefix(f"{AT}: ") for line in warnings if line.startswith(AT)]
 
@@ -85,6 +87,7 @@ def test_a_series_that_the_engine_does_not_report_is_told(query, message):
         "histogram_quantile(0.9, rate(vllm:time_to_first_token_seconds_bucket[1m]))",
         "rate(vllm:prompt_tokens_total[1m])",
         "vllm:queue:rate5m",
+        'sum({__name__=~"vllm:kv_cache.*"})',
         "http_requests_total",
     ],
 )
@@ -98,6 +101,49 @@ def test_a_setting_of_the_engine_makes_its_series_known():
     assert len(told("vllm:kv_block_lifetime_seconds_sum", "v0.30.0")) == 1
     nixl = ["--kv-transfer-config", '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}']
     assert told("vllm:nixl_xfer_time_seconds_sum", "v0.30.0", args=nixl) == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--speculative-config", '{"method": "ngram"}'],
+        ["--speculative_config.method=ngram"],
+        ["-sc", '{"method": "ngram"}'],
+        ["-sc.method", "ngram"],
+        ["--spec-method", "ngram"],
+        ["--spec-model", "/models/draft"],
+        ["--spec-tokens=2"],
+    ],
+)
+def test_each_spelling_of_speculation_makes_its_series_known(args):
+    assert told("vllm:spec_decode_num_drafts_total", "v0.30.0", args=args) == []
+
+
+def offloading(query, version="v0.30.0", memory="32Gi", **env):
+    """Return the warnings about a query for an engine that offloads its cache to the host's memory."""
+    return told(query, version, kv_cache={"cpuOffload": memory} if memory else None, env=env)
+
+
+def test_the_field_for_offloading_makes_the_series_of_its_connector_known():
+    query = "rate(vllm:kv_offload_load_bytes_total[1m])"
+    assert offloading(query) == []
+    assert offloading(query, memory=None) == [
+        (
+            "asks for a series that vLLM reports only with --kv-transfer-config and OffloadingConnector in its value, "
+            "or with --kv-offloading-size (vllm:kv_offload_load_bytes_total)"
+        )
+    ]
+    assert offloading("vllm:num_requests_kv_fetch_by_stage", "v0.32.0") == []
+    assert len(offloading("vllm:num_requests_kv_fetch_by_stage", "v0.32.0", memory=None)) == 1
+
+
+def test_simple_offloading_needs_the_variable_beside_the_field():
+    query, variable = "vllm:simple_kv_offload_used_blocks", {"VLLM_USE_SIMPLE_KV_OFFLOAD": "1"}
+    assert offloading(query, "v0.32.0", **variable) == []
+    (line,) = offloading(query, "v0.32.0")
+    assert "only with --kv-transfer-config and SimpleCPUOffloadConnector in its value, or with" in line
+    assert "or with --kv-offloading-size and VLLM_USE_SIMPLE_KV_OFFLOAD (" in line
+    assert offloading(query, "v0.32.0", memory=None, **variable) == [line]
 
 
 def test_versions_differ_and_an_unknown_version_is_not_judged():

@@ -6,46 +6,45 @@ import time
 import pytest
 
 from local import processes
-from tests.support.engine.engines import CONTEXT, MODEL, USAGE, Stream, eventually
+from tests.support.engine.engines import MODEL, USAGE, Stream, eventually
 
 pytestmark = pytest.mark.engine
 
 DRAIN = "45s"
 SHUTDOWN = "--shutdown-timeout=45"
-SECONDS = 12.0
-"""Duration of a stream, if the engine stays as fast as it was."""
+TOKENS = 500
+"""Length of a stream. It ends within the drain if the engine makes 12 tokens a second."""
 KILLED = 60.0
 """Seconds from SIGTERM to SIGKILL: `terminationGracePeriodSeconds` without the preStop hook."""
-LONG = {"model": MODEL, "prompt": "The quick", "ignore_eos": True} | USAGE
+LONG = {"model": MODEL, "prompt": "The quick", "max_tokens": TOKENS, "ignore_eos": True} | USAGE
 
 
-def deleted(engine, limit):
-    """Send SIGTERM while a stream runs, and SIGKILL if it still runs after `limit` seconds, as kubelet does.
+def deleted(engine):
+    """Send SIGTERM while a stream runs, and SIGKILL if it still runs after `KILLED` seconds, as kubelet does.
 
-    Return the stream, its length if it is whole, its seconds after SIGTERM, and answers to requests meanwhile.
+    Return the stream, its seconds after SIGTERM, and answers to requests meanwhile.
     """
-    tokens = min(engine.tokens_in(SECONDS), CONTEXT - 100)
-    with engine.asked("/v1/completions", LONG | {"max_tokens": tokens}) as response:
+    with engine.asked("/v1/completions", LONG) as response:
         stream = Stream(response)
         eventually(stream.begun)
         start = time.monotonic()
         processes.Process.of(engine.server.pid).signal(signal.SIGTERM)
         meanwhile = []
-        while not stream.has_ended and time.monotonic() < start + limit:
+        while not stream.has_ended and time.monotonic() < start + KILLED:
             meanwhile.append((engine.status("/v1/models"), engine.status("/health"), engine.outcome()))
             time.sleep(0.2)
         duration = time.monotonic() - start
         if not stream.has_ended:
             engine.end()
         stream.join(60)
-        return stream, tokens, duration, meanwhile
+        return stream, duration, meanwhile
 
 
 def test_a_stream_that_runs_when_the_pod_is_deleted_ends_whole_in_time(new_engine):
     engine = new_engine({"drainTimeout": DRAIN})
     assert SHUTDOWN in engine.container["args"]
-    stream, tokens, duration, meanwhile = deleted(engine, KILLED)
-    assert stream.tokens == tokens
+    stream, duration, meanwhile = deleted(engine)
+    assert stream.tokens == TOKENS
     assert duration < 45
     assert (200, 200, 500) in meanwhile
     eventually(engine.server.has_ended, KILLED - duration)
@@ -54,5 +53,5 @@ def test_a_stream_that_runs_when_the_pod_is_deleted_ends_whole_in_time(new_engin
 def test_without_the_timeout_the_stream_is_cut(new_engine):
     """The engine drops the request, and keeps the connection until it is killed."""
     engine = new_engine({"drainTimeout": DRAIN}, change=lambda container: container["args"].remove(SHUTDOWN))
-    stream, tokens, *_ = deleted(engine, 2 * SECONDS)
-    assert stream.tokens != tokens
+    stream, *_ = deleted(engine)
+    assert stream.tokens != TOKENS

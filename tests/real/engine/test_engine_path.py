@@ -1,12 +1,13 @@
 """Drain and other names of a model through Istio, a picker and an engine."""
 
 import contextlib
+import signal
 import time
 
 import pytest
 
 from local.gateway import objects
-from tests.support.engine.engines import MODEL, QWEN, USAGE, Stream, make_model
+from tests.support.engine.engines import MODEL, USAGE, Stream, make_model
 from tests.support.engine.listing import VERSION
 from tests.support.engine.path import EnginePath
 from tests.support.stacks import rendered, tree
@@ -18,10 +19,8 @@ pytestmark = pytest.mark.engine
 NAMESPACE = "engines"
 ALIAS = "old/model"
 SHUTDOWN = "--shutdown-timeout=45"
-CONTEXT = 65536
-SECONDS = (6, 12, 24, 48, 96)
-"""Duration of each stream, if the engine stays as fast as it was. The engine gets SIGTERM after 15 seconds, and has 45
-more: one of the streams ends in this time, even if the machine becomes several times as busy, or as idle."""
+TOKENS = 300
+"""Length of a stream. It ends within the drain if the engine makes seven tokens a second."""
 KILLED = 60.0
 """Seconds from SIGTERM to SIGKILL: `terminationGracePeriodSeconds` without the preStop hook."""
 CHAT = {
@@ -35,7 +34,7 @@ STACK = tree(chat=CHAT) | {"namespace": NAMESPACE, "namespaceOptions": {"create"
 @pytest.fixture(scope="module")
 def path(deploy_for_all, loopback_plane, tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("engines")
-    model = make_model(folder / "model", QWEN | {"max_position_embeddings": CONTEXT})
+    model = make_model(folder / "model")
     front = Istio(tools, folder / "istio", loopback_plane)
     manifests = rendered(STACK)
     path = EnginePath(loopback_plane, tools, NAMESPACE, folder / "path", front, model)
@@ -57,35 +56,33 @@ def test_another_name_of_the_model_is_known_to_the_gateway_alone(path):
     assert path.ask("chat", model="no/model").status == 404
 
 
-def streams_over_deletion(path, limit):
-    """Delete the pod while it streams answers. Return those that still ran at SIGTERM, each with its whole length.
+def stream_over_deletion(path):
+    """Delete the pod while it streams an answer of `TOKENS`, and return the stream.
 
-    An engine that still streams `limit` seconds after SIGTERM is killed, as kubelet does it.
+    The engine core is stopped while the preStop hook runs, so that the stream is not over at SIGTERM. An engine that
+    does not end in time is killed, as kubelet does it.
     """
     (name,) = path.names()
     engine = path.engines[name]
-    with contextlib.ExitStack() as responses:
-        streams = {}
-        longest = min(engine.tokens_in(SECONDS[-1]), CONTEXT - 100)
-        for seconds in SECONDS:
-            tokens = longest * seconds // SECONDS[-1]
-            body = {"max_tokens": tokens, "ignore_eos": True} | USAGE
-            asked = path.asked("chat", "/v1/completions", headers=None, host="llm.example.com", **body)
-            streams[Stream(responses.enter_context(asked))] = tokens
+    body = {"max_tokens": TOKENS, "ignore_eos": True} | USAGE
+    with path.asked("chat", "/v1/completions", headers=None, host="llm.example.com", **body) as response:
+        stream = Stream(response)
+        eventually(stream.begun)
+        core = engine.core
+        core.signal(signal.SIGSTOP)
         path.delete(name)
-        running = [(stream, tokens) for stream, tokens in streams.items() if not stream.has_ended]
-        until = time.monotonic() + limit
-        while time.monotonic() < until and not all(stream.has_ended for stream in streams):
+        assert not stream.has_ended
+        core.signal(signal.SIGCONT)
+        until = time.monotonic() + KILLED
+        while not stream.has_ended and time.monotonic() < until:
             time.sleep(0.2)
         engine.end()
-        for stream in streams:
-            stream.join(60)
-    assert running, f"answers of {[*streams.values()]} tokens ended before SIGTERM"
-    return running
+        stream.join(60)
+    return stream
 
 
 def test_a_client_gets_a_whole_stream_although_its_pod_is_deleted(path):
-    assert [tokens for stream, tokens in streams_over_deletion(path, KILLED) if stream.tokens == tokens]
+    assert stream_over_deletion(path).tokens == TOKENS
 
 
 def test_without_the_shutdown_timeout_the_client_gets_a_part(path):
@@ -94,4 +91,4 @@ def test_without_the_shutdown_timeout_the_client_gets_a_part(path):
     path.serve(name, change=lambda container: container["args"].remove(SHUTDOWN))
     path.sync()
     eventually(lambda: path.ask("chat").status == 200)
-    assert not [tokens for stream, tokens in streams_over_deletion(path, KILLED) if stream.tokens == tokens]
+    assert stream_over_deletion(path).tokens != TOKENS

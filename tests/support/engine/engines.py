@@ -40,10 +40,10 @@ QWEN = {
 DEADLINE = 400.0
 """Seconds that an engine may take to be ready on a busy machine."""
 ANSWER_SECONDS = 120.0
+CORE = "VLLM::EngineCore"
+"""Beginning of the title of the engine core's process."""
 USAGE = {"stream": True, "stream_options": {"include_usage": True}}
 """Fields of a request for a stream that ends with the number of its tokens. An event may have several tokens."""
-MEASURED = 100
-"""Tokens with which the speed of an engine is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,12 @@ class Engine:
         marked = processes.find_marked(MARK, str(self.server.directory))
         return {process: _command_line(process.pid) for process in marked}
 
+    @property
+    def core(self) -> processes.Process:
+        """The process of the engine core."""
+        (core,) = (process for process, title in self.titles().items() if title.startswith(CORE))
+        return core
+
     def succeeds(self, probe: str) -> bool:
         """Return whether kubelet would find that a probe succeeds."""
         return succeeds(self.container, probe, self.address)
@@ -169,16 +175,6 @@ class Engine:
         timeout = fields.pop("timeout", ANSWER_SECONDS)
         body = {"model": model, "prompt": prompt, "max_tokens": 5} | fields
         return self.ask("/v1/completions", body, timeout=timeout)
-
-    def tokens_in(self, seconds: float) -> int:
-        """Return the number of tokens that a request gets in this time, as fast as the machine is now.
-
-        The first request is not counted, because first requests of an engine are slow.
-        """
-        self.complete("How fast?", max_tokens=MEASURED, ignore_eos=True)
-        start = time.monotonic()
-        assert self.complete("How fast?", max_tokens=MEASURED, ignore_eos=True).status == http.client.OK
-        return max(MEASURED, int(MEASURED / (time.monotonic() - start) * seconds))
 
 
 class Stream:
