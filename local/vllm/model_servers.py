@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from local import files
@@ -85,12 +84,16 @@ class ModelServers:
         directory = self._directory / f"{pod['metadata']['namespace']}.{pod['metadata']['name']}"
         shutil.rmtree(directory, ignore_errors=True)
         root = files.private_directory(directory) / "root"
+        container = pod["spec"]["containers"][0]
+        items = container.get("env", ())
+        values = {item["name"]: variables.value(api, pod, item) for item in items if "valueFrom" in item}
+        env = [item for item in items if "valueFrom" not in item or values[item["name"]] is not None]
         command = engine_command(
-            pod["spec"]["containers"][0],
+            {**container, "env": env},
             engine.version,
             root,
             address=pod["status"]["podIP"],
-            read_variable=partial(variables.value, api, pod),
+            read_variable=lambda item: values[item["name"]] or "",
         )
         # A name of a hub instead of a path names a directory below that of the process.
         link = directory / command.model

@@ -68,6 +68,21 @@ def test_an_engine_is_started_at_the_address_of_its_pod(tmp_path, started, model
     assert "--port" not in printed
 
 
+def test_a_variable_whose_optional_key_does_not_exist_is_left_out(tmp_path, started, quiet):
+    row = pod()
+    ref = {"name": "hub", "key": "token", "optional": True}
+    label = {"fieldRef": {"fieldPath": "metadata.labels['absent']"}}
+    row["spec"]["containers"][0]["env"] += [
+        {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": ref}},
+        {"name": "LABEL", "valueFrom": label},
+    ]
+    ModelServers(tmp_path).start(ENGINE, [row], SimpleNamespace(get=lambda _: (404, b"{}")), quiet)
+    environment = started[-1][0].command.environment
+    assert "HF_TOKEN" not in environment
+    assert environment["LABEL"] == ""
+    assert environment["POD_IP"] == "127.0.0.5"
+
+
 def test_files_of_an_earlier_run_are_replaced(tmp_path, started, quiet):
     for _ in range(2):
         ModelServers(tmp_path).start(ENGINE, [pod()], None, quiet)
