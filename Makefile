@@ -10,8 +10,9 @@ help: ## Show this list
 up: ## Set up what is missing, start the embedded control plane and deploy Pulumi.dev.yaml onto it
 	@$(PYTHON) -m local up
 
-try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers, or with ENGINE=vllm to real ones (5 GB; `python3 -m local engine` installs them)
-	@$(PYTHON) -m local try $(addprefix --engine=,$(ENGINE))
+# ENGINE counts on the command line only: a variable of the shell with this name belongs to other programs.
+try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers, or with ENGINE=vllm to real ones (9.2 GB of disk while one is installed, 5.3 GB afterwards; `python3 -m local engine` installs them)
+	@$(PYTHON) -m local try $(if $(filter command,$(origin ENGINE)),$(addprefix --engine=,$(ENGINE)))
 
 down: ## Stop gateway and control plane, and remove their state; no process and no file stays behind
 	@$(PYTHON) -m local down

@@ -49,17 +49,25 @@ def _setup(report: Report) -> None:
 
 
 def _engine(report: Report, versions: Sequence[str], *, remove: bool) -> None:
-    """Install versions of vLLM, or remove them; without a version, that of the embedded stack's model servers."""
+    """Install versions of vLLM, or remove them.
+
+    Without a version, that of the embedded stack's model servers is installed, or all that are installed are removed.
+    """
     rows = [installation.version(name) for name in versions]
+    if remove:
+        installed = [row for row in installation.versions().values() if row.environment.exists()]
+        for row in rows or installed:
+            installation.remove(row.name, report)
+        if not rows and not installed:
+            report.say("no version of vLLM is installed")
+        return
     if not rows:
+        host.check(up.PROJECT)
         venv.setup(up.PROJECT, report, development=False)
         rows = select(up.render(up.PROJECT)).versions
     for row in rows:
-        if remove:
-            installation.remove(row.name, report)
-        else:
-            installation.install(row.name, report)
-            report.say(f"vLLM {row.name}: {row.program}")
+        installation.install(row.name, report)
+        report.say(f"vLLM {row.name}: {row.program}")
 
 
 def _tools(report: Report) -> None:
@@ -75,7 +83,7 @@ def _add_try_options(parser: argparse.ArgumentParser) -> None:
 def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     text = f"{', '.join(installation.versions())}; absent: the version that Pulumi.{up.STACK}.yaml runs"
     parser.add_argument("versions", nargs="*", metavar="VERSION", help=text)
-    parser.add_argument("--remove", action="store_true", help="remove the versions instead")
+    parser.add_argument("--remove", action="store_true", help="remove the versions instead; absent: all")
 
 
 OPTIONS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {

@@ -34,7 +34,7 @@ class Family:
 
     name: str
     pattern: str
-    """Regular expression that the name of a model has, in upper or lower case."""
+    """Regular expression at the beginning of a model's name, or after a slash in it, in upper or lower case."""
     architecture: str
     """Class of transformers."""
     config: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Family:
 
     def has(self, model: str) -> bool:
         """Return whether a model is of this family, by its name."""
-        return re.search(self.pattern, model, re.IGNORECASE) is not None
+        return re.search(rf"(^|/)({self.pattern})", model, re.IGNORECASE) is not None
 
     def obstacle(self, arguments: Sequence[str], version: str | None = None) -> str | None:
         """Return why a version of vLLM cannot run the family on a CPU with these arguments; None if it can.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from local import files
 from local.vllm import families, variables
 from local.vllm.command import Adjustment, engine_command
-from local.vllm.server import MARK, EngineServer, end_marked
+from local.vllm.server import MARK, EngineServer, end_marked, engine_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +39,10 @@ class ModelServers:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._running: list[_ModelServer] = []
+
+    def megabytes(self) -> float:
+        """Return the memory of the engines of an earlier run."""
+        return sum(process.megabytes() for process in engine_processes(self._directory))
 
     def end(self) -> None:
         """End the engines of an earlier run."""
@@ -81,12 +84,16 @@ class ModelServers:
         directory = self._directory / f"{pod['metadata']['namespace']}.{pod['metadata']['name']}"
         shutil.rmtree(directory, ignore_errors=True)
         root = files.private_directory(directory) / "root"
+        container = pod["spec"]["containers"][0]
+        items = container.get("env", ())
+        values = {item["name"]: variables.value(api, pod, item) for item in items if "valueFrom" in item}
+        env = [item for item in items if "valueFrom" not in item or values[item["name"]] is not None]
         command = engine_command(
-            pod["spec"]["containers"][0],
+            {**container, "env": env},
             engine.version,
             root,
             address=pod["status"]["podIP"],
-            read_variable=partial(variables.value, api, pod),
+            read_variable=lambda item: values[item["name"]] or "",
         )
         # A name of a hub instead of a path names a directory below that of the process.
         link = directory / command.model

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local.errors import LocalError
-from local.vllm.installation import REQUIREMENTS, TABLE
+from local.vllm.installation import REQUIREMENTS, TABLE, version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,14 +54,22 @@ def requirements(name: str, row: Mapping[str, object]) -> str:
     return COMMENTS.sub("", run.stdout)
 
 
-def main() -> None:
-    """Write the requirements of the versions in the arguments; without arguments, of all."""
+def main() -> int:
+    """Write the requirements of the versions in the arguments; without arguments, of all.
+
+    Return the exit code: 1 after an error, which is printed, else 0.
+    """
     rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["versions"]
-    for name in sys.argv[1:] or rows:
-        path = REQUIREMENTS / f"{name}.txt"
-        path.write_text(requirements(name, rows[name]), encoding="utf-8")
-        print(path)
+    try:
+        for name in [version(name).name for name in sys.argv[1:] or rows]:
+            path = REQUIREMENTS / f"{name}.txt"
+            path.write_text(requirements(name, rows[name]), encoding="utf-8")
+            print(path)
+    except LocalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -69,7 +69,10 @@ class EngineServer:
         return self._process().pid
 
     def start(self) -> None:
-        """Start the engine. Processes that an earlier run left in this directory are ended first."""
+        """Start the engine. Processes that an earlier run left in this directory are ended first.
+
+        Raises LocalError if the program cannot be started.
+        """
         files.private_directory(self.directory)
         end_marked(self.directory)
         temporary = tempfile.mkdtemp(prefix="engine-")
@@ -83,16 +86,14 @@ class EngineServer:
             # The kernel could kill the first process only; the others would wait for it for ever.
             guard = [sys.executable, "-m", __name__, str(self.directory)]
             self._guard = subprocess.Popen(guard, cwd=PROJECT, stdin=subprocess.PIPE, start_new_session=True)
-        with self.log.open("wb") as log:
-            self._child = subprocess.Popen(
-                self.command.arguments,
-                cwd=self.directory,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        try:
+            self._child = self._popen(environment)
+        except OSError as error:
+            self.end(grace=0)
+            raise LocalError(
+                f"{self.command.arguments[0]} cannot be started: {error.strerror}; "
+                "`python3 -m local engine` installs vLLM anew"
+            ) from None
 
     def has_ended(self) -> bool:
         """Return whether the first process has ended by itself."""
@@ -134,6 +135,18 @@ class EngineServer:
                 raise LocalError(f"the engine {problem}; the end of {self.log}:\n{files.tail(self.log)}")
             step.note = _message(self.log) or step.note
             time.sleep(INTERVAL)
+
+    def _popen(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        with self.log.open("wb") as log:
+            return subprocess.Popen(
+                self.command.arguments,
+                cwd=self.directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def _process(self) -> subprocess.Popen[bytes]:
         if self._child is None:

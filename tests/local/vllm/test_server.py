@@ -242,6 +242,26 @@ def test_a_home_that_cannot_be_made_is_an_error(tmp_path, arguments):
     end_marked(tmp_path)
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_program_that_does_not_exist_is_an_error_and_nothing_stays_behind(tmp_path, tied, monkeypatch):
+    guards = []
+    popen = subprocess.Popen
+
+    def recorded(*arguments, **options):
+        guards.append(popen(*arguments, **options))
+        return guards[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", recorded)
+    command = EngineCommand((str(tmp_path / "vllm"), "serve"), {}, (), Path())
+    engine = EngineServer(command, tmp_path / "engine", tie_to_parent=tied)
+    with pytest.raises(
+        LocalError, match=r"/vllm cannot be started: No such file .*; `python3 -m local engine` installs"
+    ):
+        engine.start()
+    assert [guard.returncode for guard in guards] == [0] * tied
+    assert not (engine.directory / "temporary").is_symlink()
+
+
 def test_an_engine_that_was_not_started_has_no_process(engine):
     with pytest.raises(LocalError, match="was not started"):
         engine.has_ended()

@@ -13,7 +13,9 @@ POD = {
     "status": {"podIP": "127.0.0.5"},
 }
 OBJECTS = {
-    "/api/v1/namespaces/models/secrets/hub": {"data": {"token": base64.b64encode(b"secret").decode()}},
+    "/api/v1/namespaces/models/secrets/hub": {
+        "data": {"token": base64.b64encode(b"secret").decode(), "binary": "gIE="}
+    },
     "/api/v1/namespaces/models/configmaps/settings": {"data": {"level": "debug"}},
 }
 
@@ -50,9 +52,16 @@ def test_keys_of_secrets_and_config_maps_are_read():
 
 @pytest.mark.parametrize("ref", [{"name": "hub", "key": "other"}, {"name": "other", "key": "token"}])
 def test_a_key_that_does_not_exist_is_an_error_unless_it_is_optional(ref):
-    assert value(secretKeyRef={**ref, "optional": True}) == ""
+    assert value(secretKeyRef={**ref, "optional": True}) is None
     with pytest.raises(LocalError, match=rf"secrets/{ref['name']} has no key {ref['key']}, which an engine needs"):
         value(secretKeyRef=ref)
+
+
+def test_a_value_of_bytes_is_an_error():
+    with pytest.raises(
+        LocalError, match=r"secrets/hub has bytes at key binary that are no UTF-8; a variable is a text$"
+    ):
+        value(secretKeyRef={"name": "hub", "key": "binary"})
 
 
 def test_other_kinds_of_values_are_errors():

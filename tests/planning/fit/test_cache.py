@@ -168,7 +168,7 @@ def test_a_window_is_for_as_many_layers_as_kvfit_says(keys):
     ],
 )
 def test_layers_below_max_window_layers_cache_all_tokens(below, groups):
-    """The judge gives the window to these layers; vLLM 0.30.0 gives it to all layers for 0, and to none for `LAYERS`."""
+    """The judge gives the window to these layers; vLLM 0.30.0 gives it to all layers for 0, to none for `LAYERS`."""
     keys = {"sliding_window": 512, "use_sliding_window": True, "max_window_layers": below}
     config = {"model_type": "qwen2", "num_hidden_layers": LAYERS, **WIDTHS, **keys}
     assert configs.architecture(config).cache == tuple(CacheLayers.default(**group) for group in groups)
