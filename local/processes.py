@@ -66,6 +66,18 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
+    def megabytes(self) -> float:
+        """Return the memory that is free after the end of the process; 0 if it has ended.
+
+        Memory that it shares with other processes counts by its part.
+        """
+        try:
+            text = (PROC / str(self.pid) / "smaps_rollup").read_text(encoding="ascii")
+        except OSError:
+            return 0.0
+        rows = (line.split() for line in text.splitlines() if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+        return sum(int(row[1]) for row in rows) / 1000
+
     def started_at(self) -> float:
         """Return the start time in seconds since the epoch, accurate to about a second."""
         stat = (PROC / "stat").read_text(encoding="ascii")

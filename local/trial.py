@@ -40,6 +40,7 @@ FIRST = (
 )
 SIMULATED = "The model servers are simulated"
 ENGINES = "The model servers are {engines} for CPUs with small models of random numbers, and keep their images"
+REMAINING = "Engines that were started go on running; `make down` ends them."
 VLLM = "vllm"
 """Name of the engine that can be run."""
 GATEWAY_SECONDS = 6.0
@@ -153,9 +154,12 @@ class Trial:
 
     def start_engines(self, report: Report) -> None:
         """Start the engines at the addresses of their pods, and return when their probes succeed."""
-        for engine in self._selection.engines:
-            self._servers.start(engine, self._pods(engine), self._plane.api(), report)
-        self._servers.wait(report)
+        try:
+            for engine in self._selection.engines:
+                self._servers.start(engine, self._pods(engine), self._plane.api(), report)
+            self._servers.wait(report)
+        except LocalError as error:
+            raise LocalError(f"{error}\n{REMAINING}") from None
 
     def ask(self, manifests: Sequence[Mapping[str, Any]]) -> str:
         """Send a request through the first route, and return the command, the answer and the answer's explanation.
@@ -236,12 +240,15 @@ class Trial:
         )
 
     def _pods(self, engine: EngineDeployment) -> list[addresses.Tree]:
-        """Return the pods of a Deployment as soon as all of them are ready. Raises LocalError after a timeout."""
+        """Return the pods of a Deployment as soon as all of them are ready. Raises LocalError after a timeout.
+
+        An autoscaler may have made more pods than the fewest.
+        """
         deadline = time.monotonic() + REQUEST_SECONDS
         while True:
             listing = addresses.read(self._plane.api())
             pods = listing.ready_pods(engine.namespace, engine.labels) if listing else []
-            if len(pods) == engine.replicas:
+            if len(pods) == engine.replicas or (engine.is_autoscaled and len(pods) > engine.replicas):
                 return pods
             if time.monotonic() > deadline:
                 place = f"{engine.namespace}/{engine.name}"
@@ -273,8 +280,9 @@ def _prepare_engines(description: Mapping[str, Any], state: Path, report: Report
     Raises LocalError if a version cannot be installed, or if the machine has too little memory.
     """
     selection = select(description["objects"])
-    ModelServers(state / up.MODEL_SERVERS).end()
-    check_memory(selection)
+    servers = ModelServers(state / up.MODEL_SERVERS)
+    check_memory(selection, freed=servers.megabytes())
+    servers.end()
     for name, reason in selection.simulated.items():
         report.say(f"{name} stays simulated: {reason}")
     for version in selection.versions:

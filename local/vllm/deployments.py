@@ -23,6 +23,7 @@ ENGINE_MEGABYTES = 3000
 """Memory of an engine with a small model: a gigabyte of KV cache, and three processes that import torch."""
 MEMORY = Path("/proc/meminfo")
 KINDS = ("Deployment", "LeaderWorkerSet")
+AUTOSCALER = "HorizontalPodAutoscaler"
 COMMAND = ["vllm", "serve"]
 IMAGE_VERSION = re.compile(r"/[^/:]*vllm[^/:]*:v?(\d+\.\d+\.\d+)\b")
 """Image of vLLM, and the version in its tag."""
@@ -39,11 +40,13 @@ class EngineDeployment:
     labels: Mapping[str, str]
     """Labels that select the pods."""
     replicas: int
+    """Number of pods; if they are autoscaled, the fewest."""
     image: str
     version: Version
     family: Family
     setting: str
     """Key of the stack that sets the image, such as `services.chat.engine.image`."""
+    is_autoscaled: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,11 @@ def select(manifests: Iterable[Mapping[str, Any]]) -> EngineSelection:
 
     Raises LocalError if none can, or if a version of vLLM cannot be installed.
     """
+    objects = [*manifests]
+    autoscalers = _autoscalers(objects)
     engines = list[EngineDeployment]()
     simulated = dict[str, str]()
-    for manifest in manifests:
+    for manifest in objects:
         if manifest["kind"] not in KINDS or SELECTED not in manifest["metadata"].get("labels", {}).items():
             continue
         reason = _reason(manifest)
@@ -75,7 +80,7 @@ def select(manifests: Iterable[Mapping[str, Any]]) -> EngineSelection:
             metadata = manifest["metadata"]
             simulated[f"{manifest['kind']} {metadata['namespace']}/{metadata['name']}"] = reason
         else:
-            engines.append(_engine(manifest))
+            engines.append(_engine(manifest, autoscalers))
     if not engines:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in simulated.items())
         raise LocalError(f"vLLM can stand for no pod of this stack ({reasons or 'it has none'}); leave ENGINE=vllm out")
@@ -87,11 +92,14 @@ def image_settings(selection: EngineSelection) -> dict[str, str]:
     return {engine.setting: engine.image for engine in selection.engines}
 
 
-def check_memory(selection: EngineSelection, memory: Path = MEMORY) -> None:
-    """Raise LocalError if the machine has too little free memory for the engines."""
+def check_memory(selection: EngineSelection, memory: Path = MEMORY, *, freed: float = 0.0) -> None:
+    """Raise LocalError if the machine has too little free memory for the engines.
+
+    `freed` is memory, in megabytes, that will be free before they start.
+    """
     number = sum(engine.replicas for engine in selection.engines)
     lines = memory.read_text(encoding="ascii").splitlines()
-    available = next(int(line.split()[1]) / 1000 for line in lines if line.startswith("MemAvailable:"))
+    available = freed + next(int(line.split()[1]) / 1000 for line in lines if line.startswith("MemAvailable:"))
     if number * ENGINE_MEGABYTES > available:
         raise LocalError(
             f"{number} engines need {number * ENGINE_MEGABYTES / 1000:.0f} GB of memory; this machine has "
@@ -149,7 +157,20 @@ def _family(template: Mapping[str, Any]) -> Family:
     return families.family(next(known, next(iter(names), "a model without a name")))
 
 
-def _engine(manifest: Mapping[str, Any]) -> EngineDeployment:
+def _autoscalers(manifests: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+    """Return `minReplicas` of the HorizontalPodAutoscalers of Deployments, by namespace and name of the Deployment.
+
+    ScaledObjects have no effect here, because KEDA does not run.
+    """
+    minimums = dict[tuple[str, str], int]()
+    for manifest in manifests:
+        if manifest["kind"] == AUTOSCALER and manifest["spec"]["scaleTargetRef"]["kind"] == "Deployment":
+            place = (manifest["metadata"]["namespace"], manifest["spec"]["scaleTargetRef"]["name"])
+            minimums[place] = manifest["spec"].get("minReplicas", 1)
+    return minimums
+
+
+def _engine(manifest: Mapping[str, Any], autoscalers: Mapping[tuple[str, str], int]) -> EngineDeployment:
     """Return what runs for a Deployment. Raises LocalError if its version of vLLM cannot be installed."""
     metadata = manifest["metadata"]
     spec = manifest["spec"]
@@ -167,13 +188,14 @@ def _engine(manifest: Mapping[str, Any]) -> EngineDeployment:
             f"{metadata['name']} runs vLLM {name}, which cannot be installed here; set {setting} to an image of one "
             f"of {known}, or leave ENGINE=vllm out"
         )
+    place = (metadata["namespace"], metadata["name"])
     return EngineDeployment(
-        metadata["namespace"],
-        metadata["name"],
+        *place,
         spec["selector"]["matchLabels"],
-        spec.get("replicas", 1),
+        spec.get("replicas", max(1, autoscalers.get(place, 1))),
         image,
         installation.version(name),
         _family(template),
         setting,
+        is_autoscaled=place in autoscalers,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from local import files
 from local.vllm import families, variables
 from local.vllm.command import Adjustment, engine_command
-from local.vllm.server import MARK, EngineServer, end_marked
+from local.vllm.server import MARK, EngineServer, end_marked, engine_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +39,10 @@ class ModelServers:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._running: list[_ModelServer] = []
+
+    def megabytes(self) -> float:
+        """Return the memory of the engines of an earlier run."""
+        return sum(process.megabytes() for process in engine_processes(self._directory))
 
     def end(self) -> None:
         """End the engines of an earlier run."""

@@ -157,7 +157,8 @@ def _standard(values: _Config) -> Iterator[CacheLayers]:
     elif window is None or values.get("use_sliding_window") is False:
         sliding = 0
     elif values.get("use_sliding_window") is True and "max_window_layers" in values:
-        sliding = min(layers, next(_integers(values, ("max_window_layers",)), 0))
+        # Layers below this number cache all tokens (transformers 5.17, models/qwen2/configuration_qwen2.py).
+        sliding = max(0, layers - next(_integers(values, ("max_window_layers",)), 0))
     else:
         sliding = layers
     yield from _window_groups(layers, sliding, window)

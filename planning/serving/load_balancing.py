@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from models import flags
 from models.paths import Path
 from models.problems import Problem, warning
+from planning.fit import served
 from planning.ground import gateways
+from planning.ground.cluster_facts import Unknown
 from planning.ground.ports import MAX_TARGET_PORTS
 from planning.releases import engine_versions
 from planning.variant.context import RoleContext, VariantContext
@@ -82,7 +84,8 @@ def judge_variant(variant: VariantContext, roles: Mapping[str, RoleContext]) -> 
     if not several:
         return
     at = several[0].path / "parallelism" / "loadBalancing"
-    yield from _warnings(variant, several, at)
+    yield from _without_experts(variant, several, at)
+    yield from _warnings(variant, at)
     if not variant.has_picker:
         what = "uses only the first copy of the model in a pod: without an endpoint picker, all requests go to one port"
         depends_on = (variant.path / "endpointPicker",)
@@ -130,17 +133,25 @@ def _different_ports(variant: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(variant.path / "endpointPicker" / "failureMode", what, remedy, (at, prefill))
 
 
-def _warnings(variant: VariantContext, several: Sequence[RoleContext], at: Path) -> Iterator[Problem]:
-    """Warn of models that vLLM refuses to serve with external load balancing, and of a missing route.
+def _without_experts(variant: VariantContext, several: Sequence[RoleContext], at: Path) -> Iterator[Problem]:
+    """Reject a model without experts, and warn of a model that may have none.
 
-    Without a route, requests reach only the first copy of the model in each pod. `several` are the roles with several
-    copies.
+    `several` are the roles with several copies. Source: vllm 0.22.0 to 0.32.0, vllm/engine/arg_utils.py, which says
+    "Non-MoE models do not support external data parallel mode".
     """
-    # vllm 0.22.0, vllm/engine/arg_utils.py: "Non-MoE models do not support external data parallel mode".
-    if not all(role.layout.expert for role in several):
-        what = "works only for models that are a mixture of experts"
-        remedy = "set parallelism.expert for such a model; for any other, use replicas instead of copies"
-        yield warning(at, what, remedy)
+    source = served.source_of(variant.spec.model)
+    if isinstance(source, Unknown):
+        if not all(role.layout.expert for role in several):
+            what = "works only for models that are a mixture of experts"
+            remedy = "set parallelism.expert for such a model; for any other, use replicas instead of copies"
+            yield warning(at, what, remedy)
+    elif not source.architecture.experts:
+        what = "is refused by vLLM for this model, which has no experts"
+        yield Problem(at, what, "remove it, or use replicas instead of copies", (variant.path / "model",))
+
+
+def _warnings(variant: VariantContext, at: Path) -> Iterator[Problem]:
+    """Warn of a missing route: requests then reach only the first copy of the model in each pod."""
     if variant.gateway is None or not variant.service.route.enabled:
         what = "only a gateway with the pool's picker reaches every copy, and the service has no route"
         yield warning(at, what, "the Service reaches the first copy of each pod")

@@ -71,6 +71,17 @@ def test_a_process_is_found_by_its_program_and_by_its_libraries(tmp_path):
     assert processes.find_users(link) == []
 
 
+def test_the_memory_of_a_process_is_that_which_its_end_frees():
+    program = "text = bytearray(50_000_000); print('ready', flush=True); input()"
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout.readline() == b"ready\n"
+        process = Process.of(running.pid)
+        assert 45 < process.megabytes() < 100
+        running.communicate(b"\n")
+    assert process.megabytes() == 0
+
+
 def test_a_process_that_ignores_the_signal_is_killed():
     stubborn = subprocess.Popen(
         ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"], stdout=subprocess.PIPE

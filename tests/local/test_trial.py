@@ -2,6 +2,7 @@
 
 import http.client
 import io
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -93,10 +94,51 @@ def test_engines_are_installed_after_those_of_an_earlier_run_have_ended(tmp_path
     calls = []
     monkeypatch.setattr(trial, "select", lambda _: engines("1.0"))
     monkeypatch.setattr(trial.ModelServers, "end", lambda _: calls.append("end"))
-    monkeypatch.setattr(trial, "check_memory", lambda _: calls.append("memory"))
+    monkeypatch.setattr(trial.ModelServers, "megabytes", lambda _: 5000.0)
+    monkeypatch.setattr(trial, "check_memory", lambda _, freed: calls.append(freed))
     monkeypatch.setattr(trial.installation, "install", lambda name, _: calls.append(name))
     output = io.StringIO()
     selection = trial._prepare_engines({"objects": []}, tmp_path, Report(output))
-    assert calls == ["end", "memory", "1.0"]
+    assert calls == [5000.0, "end", "1.0"]
     assert output.getvalue() == "Deployment models/other stays simulated: its pods have the sidecar proxy\n"
     assert trial._servers(selection).startswith("The model servers are vLLM 1.0 for CPUs with small models")
+
+
+def test_engines_of_an_earlier_run_go_on_if_memory_is_too_little(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise LocalError("too little memory")
+
+    ended = []
+    monkeypatch.setattr(trial, "select", lambda _: engines("1.0"))
+    monkeypatch.setattr(trial.ModelServers, "end", ended.append)
+    monkeypatch.setattr(trial, "check_memory", refuse)
+    with pytest.raises(LocalError, match="too little memory"):
+        trial._prepare_engines({"objects": []}, tmp_path, Report(io.StringIO()))
+    assert ended == []
+
+
+def running_pods(trying, monkeypatch, number, **changes):
+    """Return a trial with a Deployment of two pods, of which a number is ready."""
+    row = SimpleNamespace(namespace="models", name="chat", labels={}, replicas=2, is_autoscaled=False, **changes)
+    running, _ = trying
+    running._selection = EngineSelection((row,))
+    listing = SimpleNamespace(ready_pods=lambda *_: ["pod"] * number)
+    monkeypatch.setattr(trial.addresses, "read", lambda _: listing)
+    monkeypatch.setattr(running._plane, "api", lambda: None)
+    return running, row
+
+
+def test_a_failed_start_says_how_the_engines_are_ended(trying, monkeypatch):
+    running, _ = running_pods(trying, monkeypatch, 1)
+    expected = f"models/chat has 1 ready pods instead of 2\n{trial.REMAINING}"
+    with pytest.raises(LocalError, match=f"^{re.escape(expected)}$"):
+        running.start_engines(Report(io.StringIO()))
+    assert "`make down` ends them" in trial.REMAINING
+
+
+def test_an_autoscaler_may_have_made_more_pods(trying, monkeypatch):
+    running, row = running_pods(trying, monkeypatch, 3)
+    with pytest.raises(LocalError, match="3 ready pods instead of 2"):
+        running._pods(row)
+    row.is_autoscaled = True
+    assert len(running._pods(row)) == 3

@@ -68,6 +68,27 @@ def test_an_engine_runs_for_each_pod_and_keeps_its_image():
     }
 
 
+def autoscaler(kind, **spec):
+    target = {"kind": "Deployment", "name": "chat-decode"}
+    metadata = {"name": "chat-decode", "namespace": "models", "labels": DEPLOYMENT["metadata"]["labels"]}
+    return {"kind": kind, "metadata": metadata, "spec": {"scaleTargetRef": target, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("scaler", "replicas", "is_autoscaled"),
+    [
+        (autoscaler("HorizontalPodAutoscaler", minReplicas=3), 3, True),
+        (autoscaler("HorizontalPodAutoscaler", minReplicas=0), 1, True),
+        (autoscaler("ScaledObject", minReplicaCount=3), 1, False),
+    ],
+)
+def test_pods_that_an_autoscaler_makes_are_counted_and_none_that_keda_would_make(scaler, replicas, is_autoscaled):
+    manifest = deployment()
+    del manifest["spec"]["replicas"]
+    (engine,) = select(iter([manifest, scaler])).engines
+    assert (engine.replicas, engine.is_autoscaled) == (replicas, is_autoscaled)
+
+
 def sidecar(kind):
     manifest = deployment()
     container = {"name": "routing-proxy", "restartPolicy": "Always"}
@@ -132,3 +153,4 @@ def test_engines_that_do_not_fit_into_memory_are_refused(tmp_path):
     memory.write_text(f"MemTotal: 9 kB\nMemAvailable: {2 * ENGINE_MEGABYTES * 1000 - 1000} kB\n")
     with pytest.raises(LocalError, match=r"^2 engines need 6 GB of memory; this machine has 6\.0 GB available; reduce"):
         check_memory(selection, memory)
+    check_memory(selection, memory, freed=1.0)

@@ -97,3 +97,9 @@ def test_an_engine_is_named_in_the_explanation_of_an_answer(tmp_path, started, q
     (line,) = servers.explanation("127.0.0.5")
     assert line == f"Engine       vLLM 0.30.0, pid 7, log {tmp_path}/models.chat-1/engine.log"
     assert servers.explanation("127.0.0.6") == []
+
+
+def test_the_memory_of_engines_of_an_earlier_run_is_that_of_their_processes(tmp_path, monkeypatch):
+    rows = {tmp_path: [SimpleNamespace(megabytes=lambda: 2000.0), SimpleNamespace(megabytes=lambda: 500.0)]}
+    monkeypatch.setattr(model_servers, "engine_processes", rows.__getitem__)
+    assert ModelServers(tmp_path).megabytes() == 2500.0

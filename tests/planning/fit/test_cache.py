@@ -7,6 +7,7 @@ import pytest
 from kvfit.architectures import STANDARD_ATTENTION_MODEL_TYPES, estimate_cache
 from kvfit.models import UnsupportedArchitecture
 
+from models.architecture import CacheLayers
 from planning.fit import cache, configs
 from planning.ground.cluster_facts import Unknown
 
@@ -146,7 +147,6 @@ WINDOWS = (
     {},
     {"max_window_layers": 4},
     {"use_sliding_window": True},
-    {"use_sliding_window": True, "max_window_layers": 4},
     {"use_sliding_window": False, "max_window_layers": 4},
 )
 
@@ -156,6 +156,23 @@ def test_a_window_is_for_as_many_layers_as_kvfit_says(keys):
     config = {"model_type": "qwen2", "num_hidden_layers": LAYERS, **WIDTHS, "sliding_window": 512, **keys}
     theirs, ours = figures(config)
     assert theirs == ours
+
+
+@pytest.mark.parametrize(
+    ("below", "groups"),
+    [
+        (0, [{"layers": LAYERS, "window": 512}]),
+        (4, [{"layers": 4}, {"layers": LAYERS - 4, "window": 512}]),
+        (LAYERS, []),
+        (28, []),
+    ],
+)
+def test_layers_below_max_window_layers_cache_all_tokens(below, groups):
+    """The judge gives the window to these layers; vLLM 0.30.0 gives it to all layers for 0, to none for `LAYERS`."""
+    keys = {"sliding_window": 512, "use_sliding_window": True, "max_window_layers": below}
+    config = {"model_type": "qwen2", "num_hidden_layers": LAYERS, **WIDTHS, **keys}
+    assert configs.architecture(config).cache == tuple(CacheLayers.default(**group) for group in groups)
+    assert not knows(config) or figures(config)[0] != figures(config)[1]
 
 
 def test_a_family_that_nobody_knows_stays_unknown():

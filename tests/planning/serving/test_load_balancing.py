@@ -4,8 +4,10 @@ import pytest
 
 from judging import transition
 from models.paths import Path
+from models.problems import ConfigError
 from planning.ground.cluster_facts import LiveObject, LiveObjects
 from tests.support.stacks import find, lines, plan, rendered, tree
+from tests.support.stacks.fragments import MIXTURE
 
 COPIES = {
     "accelerator": "nvidia-h100-80gb",
@@ -121,6 +123,24 @@ def test_a_model_that_may_have_no_experts_is_told():
     assert line.startswith(
         "services.qwen.parallelism.loadBalancing: works only for models that are a mixture of experts"
     )
+
+
+@pytest.mark.parametrize("expert", [True, False])
+def test_a_model_without_experts_is_refused(expert):
+    """A real vLLM ends with "Non-MoE models do not support external data parallel mode"."""
+    layout = {"data": 2, "loadBalancing": "external", "expert": expert}
+    with pytest.raises(ConfigError) as refusal:
+        plan(copies(parallelism=layout, model={"source": "hf://Qwen/Qwen3-32B"}))
+    assert str(refusal.value) == (
+        "services.qwen.parallelism.loadBalancing: is refused by vLLM for this model, which has no experts; remove it, "
+        "or use replicas instead of copies"
+    )
+
+
+def test_a_model_with_experts_is_not_told():
+    layout = {"data": 2, "loadBalancing": "external"}
+    model = {"source": "hf://org/model", "size": "1Gi", "architecture": MIXTURE}
+    assert about_copies(copies(parallelism=layout, model=model)) == []
 
 
 def test_copies_behind_a_service_alone_are_told():

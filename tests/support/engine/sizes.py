@@ -47,8 +47,8 @@ def table() -> Mapping[str, Any]:
 
 
 def models() -> dict[str, SizedModel]:
-    """Return the models that an engine of this machine can load, by family."""
-    return {name: _model(name, row) for name, row in table()["families"].items() if "cannot" not in row}
+    """Return the models that are measured, by family."""
+    return {name: _model(name, row) for name, row in table()["families"].items()}
 
 
 def _model(name: str, row: Mapping[str, Any]) -> SizedModel:
