@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from local.vllm.server import limit_seconds
+from tests.support.engine.commands import PROBES
 from tests.support.engine.engines import eventually
 
 pytestmark = pytest.mark.engine
 
-PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 PATHS = ("/v1/models", "/health")
 REFUSED = "ConnectionRefusedError"
 REQUESTS = 32
