@@ -37,7 +37,7 @@ NUMBERS = re.compile(
 
 @dataclass(frozen=True)
 class Trial:
-    """What an engine on a CPU gets in the place of a container."""
+    """Command of an engine on a CPU in the place of a container."""
 
     key: str
     """Beginning of a check sum of all that decides about a start: commands with the same key are started once."""
@@ -78,7 +78,7 @@ class Command:
 
     @cached_property
     def trial(self) -> Trial:
-        """What the engine gets. Raises LocalError if no build of the version can be installed."""
+        """Command that the engine gets. Raises LocalError if no build of the version can be installed."""
         process = self.process(installation.version(self.version), ROOT, ADDRESS)
         places = [f" for {mount['mountPath']}" for mount in self.container.get("volumeMounts", ())]
         texts = (adjustment.text for adjustment in process.adjustments)

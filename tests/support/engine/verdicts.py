@@ -46,7 +46,7 @@ class Verdict:
     """Names of the first stacks, and the number of the others."""
     reason: str = ""
     trial: Trial | None = None
-    """What the engine got to make a configuration or to start; None if it did neither."""
+    """Command that the engine made a configuration of or started with; None if it did neither."""
     refusals: tuple[str, ...] = ()
     date: str = field(default_factory=lambda: dt.datetime.now(tz=dt.UTC).date().isoformat())
 
@@ -110,9 +110,9 @@ def outdated(command: Command, verdict: Verdict) -> str | None:
     if obstacle is not None:
         same = (verdict.verdict, verdict.reason) == (PARSED, obstacle)
         return None if same else f"the verdict is not: {PARSED}, {obstacle}"
-    wanted = {STARTED} if command.version == VERSION.name else {STARTED, CONFIGURED}
-    if verdict.verdict not in wanted:
-        return f"the verdict {verdict.verdict} is not: {' or '.join(sorted(wanted))}"
+    allowed = {STARTED} if command.version == VERSION.name else {STARTED, CONFIGURED}
+    if verdict.verdict not in allowed:
+        return f"the verdict {verdict.verdict} is not: {' or '.join(sorted(allowed))}"
     if verdict.trial is None or verdict.trial.key != command.trial.key:
         return "vLLM would get something else, or another small model"
     if verdict.trial.adjustments != command.trial.adjustments:
