@@ -83,7 +83,10 @@ def select(manifests: Iterable[Mapping[str, Any]]) -> EngineSelection:
             engines.append(_engine(manifest, autoscalers))
     if not engines:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in simulated.items())
-        raise LocalError(f"vLLM can stand for no pod of this stack ({reasons or 'it has none'}); leave ENGINE=vllm out")
+        raise LocalError(
+            f"vLLM can stand for no pod of this stack ({reasons or 'it has none'}); `make try` without ENGINE=vllm "
+            "simulates them"
+        )
     return EngineSelection(tuple(engines), simulated)
 
 
@@ -186,7 +189,7 @@ def _engine(manifest: Mapping[str, Any], autoscalers: Mapping[tuple[str, str], i
         known = ", ".join(installation.versions())
         raise LocalError(
             f"{metadata['name']} runs vLLM {name}, which cannot be installed here; set {setting} to an image of one "
-            f"of {known}, or leave ENGINE=vllm out"
+            f"of {known}, or run `make try` without ENGINE=vllm"
         )
     place = (metadata["namespace"], metadata["name"])
     return EngineDeployment(

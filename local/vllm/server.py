@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -75,12 +76,9 @@ class EngineServer:
         """
         files.private_directory(self.directory)
         end_marked(self.directory)
-        temporary = tempfile.mkdtemp(prefix="engine-")
-        _temporary_link(self.directory).symlink_to(temporary)
         environment = {"PATH": f"{Path(self.command.arguments[0]).parent}:{os.defpath}", "HOME": str(self.directory)}
         environment |= self.command.environment
-        # The engine's processes speak over sockets in TMPDIR. The path of a socket has at most 107 characters.
-        environment |= KEEP_ENVIRONMENT | {"TMPDIR": temporary, MARK: str(self.directory)}
+        environment |= mark(self.directory)
         _make_directory(environment["HOME"])
         if self._tie:
             # The kernel could kill the first process only; the others would wait for it for ever.
@@ -169,8 +167,14 @@ def succeeds(container: Container, name: str, address: str) -> bool:
     if "httpGet" not in probe:
         raise LocalError(f"the {name} of container {container['name']} has no httpGet; no other kind is asked here")
     request = probe["httpGet"]
-    port = _port(container, request["port"])
-    connection = http.client.HTTPConnection(address, port, timeout=probe.get("timeoutSeconds", TIMEOUT_SECONDS))
+    port = port_number(container, request["port"])
+    timeout = probe.get("timeoutSeconds", TIMEOUT_SECONDS)
+    connection = http.client.HTTPConnection(address, port, timeout=timeout)
+    if request.get("scheme") == "HTTPS":
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE  # kubelet verifies no certificate either
+        connection = http.client.HTTPSConnection(address, port, timeout=timeout, context=context)
     headers = {item["name"]: item["value"] for item in request.get("httpHeaders", ())}
     with contextlib.closing(connection):
         try:
@@ -179,6 +183,24 @@ def succeeds(container: Container, name: str, address: str) -> bool:
         except (OSError, http.client.HTTPException):
             return False
     return http.client.OK <= status < http.client.BAD_REQUEST
+
+
+def port_number(container: Container, port: int | str) -> int:
+    """Return the number of a port. Raises LocalError for a name that no port of the container has."""
+    if isinstance(port, int):
+        return port
+    for row in container.get("ports", ()):
+        if row.get("name") == port:
+            return row["containerPort"]
+    raise LocalError(f"container {container['name']} has no port with the name {port}")
+
+
+def mark(directory: Path) -> dict[str, str]:
+    """Return the variables of processes that `end_marked` ends in a directory, with a new TMPDIR that it removes."""
+    # The engine's processes speak over sockets in TMPDIR. The path of a socket has at most 107 characters.
+    temporary = tempfile.mkdtemp(prefix="engine-")
+    _temporary_link(directory).symlink_to(temporary)
+    return KEEP_ENVIRONMENT | {"TMPDIR": temporary, MARK: str(directory.resolve())}
 
 
 def end_marked(directory: Path, grace: float = processes.GRACE) -> None:
@@ -194,7 +216,7 @@ def end_marked(directory: Path, grace: float = processes.GRACE) -> None:
     while any(process.alive() for process in first) and time.monotonic() < deadline:
         time.sleep(0.05)
     while remaining := engine_processes(directory):
-        _kill(remaining)
+        kill(remaining)
     for place in (directory, *directory.glob("*")):
         link = _temporary_link(place)
         if link.is_symlink():
@@ -209,7 +231,7 @@ def engine_processes(directory: Path) -> list[Process]:
     return [process for process, mark in marks.items() if mark == root or mark.startswith(f"{root}/")]
 
 
-def _kill(remaining: Iterable[Process]) -> None:
+def kill(remaining: Iterable[Process]) -> None:
     """Kill processes, and let Python's trackers of shared memory remove the memory of the others before they end."""
     trackers = [process for process in remaining if TRACKER in _arguments(process)]
     processes.end((process for process in remaining if process not in trackers), grace=0)
@@ -244,16 +266,6 @@ def _make_directory(path: str) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LocalError(f"the HOME of the engine, {path}: {error.strerror}") from None
-
-
-def _port(container: Container, port: int | str) -> int:
-    """Return the number of a port. Raises LocalError for a name that no port of the container has."""
-    if isinstance(port, int):
-        return port
-    for row in container.get("ports", ()):
-        if row.get("name") == port:
-            return row["containerPort"]
-    raise LocalError(f"container {container['name']} has no port with the name {port}")
 
 
 def _message(log: Path) -> str:

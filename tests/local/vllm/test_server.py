@@ -3,7 +3,9 @@
 import signal
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from local.ports import free_ports
 from local.vllm import server
 from local.vllm.command import EngineCommand
 from local.vllm.server import EngineServer, end_marked, limit_seconds, succeeds
+from tests.support.cluster import certificates
 
 ADDRESS = "127.0.0.1"
 ENGINE = """
@@ -50,6 +53,17 @@ EngineServer(EngineCommand(tuple(sys.argv[2:]), {}, (), Path()), Path(sys.argv[1
 print("started", flush=True)
 sys.stdin.read()
 """
+
+
+class HealthyHandler(BaseHTTPRequestHandler):
+    """Answer each request with 200."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Write no log."""
 
 
 @pytest.fixture
@@ -126,6 +140,16 @@ def test_a_probe_succeeds_as_for_kubelet(engine, container, tmp_path, status, su
     wait_until(lambda: succeeds(container, "livenessProbe", ADDRESS))
     (tmp_path / "up").write_text(status)
     assert succeeds(container, "livenessProbe", ADDRESS) == success
+
+
+def test_a_probe_over_https_verifies_no_certificate_as_kubelet(tmp_path, container, port):
+    with ThreadingHTTPServer((ADDRESS, port), HealthyHandler) as listener:
+        listener.socket = certificates.make(tmp_path).server_context().wrap_socket(listener.socket, server_side=True)
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        assert not succeeds(container, "readinessProbe", ADDRESS)
+        container["readinessProbe"]["httpGet"]["scheme"] = "HTTPS"
+        assert succeeds(container, "readinessProbe", ADDRESS)
+        listener.shutdown()
 
 
 def test_a_probe_that_gets_no_answer_in_time_fails(engine, container, tmp_path):

@@ -9,11 +9,17 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from local.vllm import installation
 from local.vllm.command import EngineCommand, command_and_environment, engine_command
 from local.vllm.families import Family, family
 from local.vllm.installation import Version
 from tests.support.engine.shipped import ShippedContainer, containers, served_name
 
+ADDRESS = "127.0.86.1"
+"""Loopback address of the engines, which keeps the ports of the containers free for them."""
+KEY_LENGTH = 12
+ROOT = Path("/root")
+"""Directory of the mounts in check sums; the judge has another one on each machine."""
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 GROUP = {"LWS_WORKER_INDEX": "0", "LWS_GROUP_SIZE": "2", "LWS_LEADER_ADDRESS": "leader.group.models"}
 """Variables that the controller of LeaderWorkerSets adds to the containers of a group."""
@@ -30,6 +36,16 @@ NUMBERS = re.compile(
 
 
 @dataclass(frozen=True)
+class Trial:
+    """Command of an engine on a CPU in the place of a container."""
+
+    key: str
+    """Beginning of a check sum of all that decides about a start: commands with the same key are started once."""
+    adjustments: tuple[str, ...]
+    """Arguments and variables that differ from those of the container."""
+
+
+@dataclass(frozen=True)
 class Command:
     """A command that a version of vLLM gets, and the stacks that it is rendered from."""
 
@@ -39,7 +55,7 @@ class Command:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the canonical JSON of arguments, environment, ports and probes."""
+        """SHA-256 of the canonical JSON of arguments, environment, mounts, ports and probes."""
         return _digest(identity(self.container))
 
     @property
@@ -59,6 +75,15 @@ class Command:
         if "--data-parallel-multi-port-external-lb" in self.container["args"]:
             return "each copy of the model is an engine; tests/real/engine/test_ranks.py starts fewer of them"
         return self.family.obstacle(self.container["args"], self.version)
+
+    @cached_property
+    def trial(self) -> Trial:
+        """Command that the engine gets. Raises LocalError if no build of the version can be installed."""
+        process = self.process(installation.version(self.version), ROOT, ADDRESS)
+        places = [f" for {mount['mountPath']}" for mount in self.container.get("volumeMounts", ())]
+        texts = (adjustment.text for adjustment in process.adjustments)
+        adjustments = sorted(text for text in texts if not text.endswith(tuple(places)))
+        return Trial(_start_key(self, process)[:KEY_LENGTH], tuple(adjustments))
 
     def process(self, version: Version, root: Path, address: str) -> EngineCommand:
         """Return the process that stands for the container, with the adjustments to CPUs."""
@@ -100,18 +125,25 @@ def identity(container: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "arguments": [*container["command"], *container["args"]],
         "environment": {item["name"]: item.get("value", item.get("valueFrom")) for item in container.get("env", ())},
+        "mounts": [
+            {key: mount[key] for key in sorted(mount) if key != "name"} for mount in container.get("volumeMounts", ())
+        ],
         "ports": container.get("ports", []),
         "probes": {name: container[name] for name in PROBES if name in container},
     }
 
 
-def start_key(command: Command, process: EngineCommand) -> str:
-    """Return what decides about a start: two commands with the same key are started once."""
+def _start_key(command: Command, process: EngineCommand) -> str:
+    """Return the check sum of a process, of the probes and of the small model with its requests."""
     model = command.model
     texts = [text.replace(model, "MODEL") for text in process.arguments[1:] if not NUMBERS.fullmatch(text)]
     environment = {name: text for name, text in process.environment.items() if not SAME_START.search(name)}
-    probes = {name: probe for name, probe in identity(command.container)["probes"].items() if name != "startupProbe"}
-    return _digest([command.family.name, texts, environment, probes])
+    probes = identity(command.container)["probes"]
+    if "startupProbe" in probes:
+        startup = probes["startupProbe"]
+        probes["startupProbe"] = {name: value for name, value in startup.items() if not isinstance(value, int)}
+    row = command.family
+    return _digest([row.architecture, row.config, row.requests, texts, environment, probes])
 
 
 def _digest(value: object) -> str:

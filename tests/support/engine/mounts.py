@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from local.vllm import families
+from local.vllm.command import EngineCommand
 from local.vllm.families import Family
 from local.vllm.installation import Version
 from tests.support.cluster import certificates
@@ -23,6 +24,17 @@ def fill(arguments: Sequence[str], family: Family, version: Version) -> None:
     _write_certificate(arguments)
 
 
+def outside(process: EngineCommand, root: Path) -> list[str]:
+    """Return the paths of files and of HOME that a process names and that no mount of its container has.
+
+    The directories of the mounts are below `root`.
+    """
+    arguments = process.arguments[2:]
+    paths = [arguments[0], *adapters(arguments).values(), *_certificate(arguments).values()]
+    paths += [text for name, text in process.environment.items() if name == "HOME"]
+    return [path for path in paths if not Path(path).is_relative_to(root)]
+
+
 def adapters(arguments: Sequence[str]) -> dict[str, str]:
     """Return the directories of the adapters by their names."""
     if MODULES not in arguments:
@@ -32,10 +44,13 @@ def adapters(arguments: Sequence[str]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in rest[:end])
 
 
+def _certificate(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the paths of certificate and key by their flags."""
+    return {flag: text.removeprefix(flag) for text in arguments for flag in (CERTIFICATE, KEY) if text.startswith(flag)}
+
+
 def _write_certificate(arguments: Sequence[str]) -> None:
-    places = {
-        flag: text.removeprefix(flag) for text in arguments for flag in (CERTIFICATE, KEY) if text.startswith(flag)
-    }
+    places = _certificate(arguments)
     if not places:
         return
     folder = Path(places[CERTIFICATE]).parent

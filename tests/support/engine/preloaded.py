@@ -1,9 +1,7 @@
 """A process of the engine's Python that has imported vLLM, and answers requests of the judge."""
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -13,6 +11,7 @@ from typing import Any, Self
 
 from local import files, processes
 from local.errors import LocalError
+from local.vllm import server
 from local.vllm.installation import Version
 
 PROGRAM = Path(__file__).with_name("vllm_program.py")
@@ -25,12 +24,16 @@ class Preloaded:
     def __init__(self, version: Version, directory: Path) -> None:
         self.version = version
         self.log = directory / "preloaded.log"
+        self.mark: Mapping[str, str] = {}
+        """Variables that mark all processes, and name the directory of their temporary files."""
         self._directory = directory
         self._started = set[int]()
 
     def __enter__(self) -> Self:
         files.private_directory(self._directory)
-        environment = {"PATH": os.defpath, "HOME": str(self._directory), "HF_HUB_OFFLINE": "1"}
+        server.end_marked(self._directory, grace=0)
+        self.mark = server.mark(self._directory)
+        environment = {"PATH": os.defpath, "HOME": str(self._directory), "HF_HUB_OFFLINE": "1", **self.mark}
         with self.log.open("wb") as log:
             self._child = subprocess.Popen(
                 processes.tied_command([str(self.version.python), str(PROGRAM)]),
@@ -47,6 +50,7 @@ class Preloaded:
         for pid in set(self._started):
             self.kill(pid)
         self._child.communicate()
+        server.end_marked(self._directory, grace=0)
 
     def parse(self, arguments: list[str], environment: Mapping[str, str]) -> dict[str, Any]:
         """Return vLLM's refusals of a command, and the ports that it would listen on."""
@@ -58,7 +62,8 @@ class Preloaded:
 
     def start(self, arguments: list[str], environment: Mapping[str, str], directory: Path, log: Path) -> int:
         """Start an engine, and return its pid."""
-        request = {"start": arguments, "environment": environment, "directory": str(directory), "log": str(log)}
+        variables = {**environment, **self.mark}
+        request = {"start": arguments, "environment": variables, "directory": str(directory), "log": str(log)}
         pid = self._ask(request)["pid"]
         self._started.add(pid)
         return pid
@@ -72,8 +77,8 @@ class Preloaded:
 
     def kill(self, pid: int) -> None:
         """Kill an engine with all its processes, which are one group, and wait until it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+        while group := [row for row in server.engine_processes(self._directory) if _group(row) == pid]:
+            server.kill(group)
         if pid in self._started:
             while self.poll(pid) is None:
                 time.sleep(INTERVAL)
@@ -89,3 +94,11 @@ class Preloaded:
                 f"vLLM {self.version.name} cannot be asked; the end of {self.log}:\n{files.tail(self.log)}"
             )
         return json.loads(line)
+
+
+def _group(process: processes.Process) -> int | None:
+    """Return the process group of a process; None if it has ended."""
+    try:
+        return os.getpgid(process.pid)
+    except ProcessLookupError:
+        return None

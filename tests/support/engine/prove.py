@@ -5,7 +5,7 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 from local import files, processes
@@ -16,15 +16,13 @@ from local.vllm import installation
 from local.vllm.command import EngineCommand
 from local.vllm.installation import Version
 from tests.support.engine import mounts, starting, verdicts
-from tests.support.engine.commands import Command, commands, start_key
+from tests.support.engine.commands import ADDRESS, KEY_LENGTH, Command, commands
+from tests.support.engine.listing import VERSION
 from tests.support.engine.preloaded import Preloaded
 from tests.support.engine.verdicts import Verdict
 
-ADDRESS = "127.0.86.1"
-"""Loopback address of the engines, which keeps the ports of the containers free for them."""
-KEY_LENGTH = 12
-WHOLE = "0.30.0"
-"""Version that starts all commands: that of the default channel. Others start one of each family."""
+Key = tuple[str, str]
+"""Version and SHA-256 of a command."""
 SECONDS = 10
 """Expected duration of a start, on two cores."""
 
@@ -34,14 +32,18 @@ class Judge:
 
     def __init__(self, preloaded: Preloaded, directory: Path) -> None:
         self._families = set[str]()
-        self.starts = dict[str, list[str]]()
         self._refusals = dict[str, str]()
         self._preloaded = preloaded
         self._directory = directory
 
     def verdict(self, command: Command) -> Verdict:
         """Return the verdict on a command; a command that differs in nothing that a start sees is started once."""
-        process = self._process(command)
+        root = self._directory / command.family.name
+        process = command.process(self._preloaded.version, root, ADDRESS)
+        outside = mounts.outside(process, root)
+        if outside:
+            refusals = tuple(f"the container has no mount with {path}" for path in outside)
+            return verdicts.of(command, verdicts.REFUSED, refusals=refusals)
         mounts.fill(process.arguments[2:], command.family, self._preloaded.version)
         refusals = self._parse(command, process.model)
         if not refusals and not command.obstacle():
@@ -50,25 +52,20 @@ class Judge:
             return verdicts.of(command, verdicts.REFUSED, refusals=tuple(refusals))
         if command.obstacle():
             return verdicts.of(command, verdicts.PARSED, reason=command.obstacle())
-        key = start_key(command, process)[:KEY_LENGTH]
-        if key not in self._refusals and self._is_spared(command):
-            reason = f"the family was started with another command; vLLM {WHOLE} starts all"
-            return verdicts.of(command, verdicts.CONFIGURED, reason=reason)
-        if key not in self._refusals:
-            self._refusals[key] = self._start(command, process)
-            self.starts[key] = _adjustments(process, self._directory)
-        if self._refusals[key]:
-            return verdicts.of(command, verdicts.REFUSED, start=key, refusals=(self._refusals[key],))
+        trial = command.trial
+        if trial.key not in self._refusals and self._is_spared(command):
+            reason = f"the family was started with another command; vLLM {VERSION.name} starts all"
+            return verdicts.of(command, verdicts.CONFIGURED, reason=reason, trial=trial)
+        if trial.key not in self._refusals:
+            self._refusals[trial.key] = self._start(command, process)
+        if self._refusals[trial.key]:
+            return verdicts.of(command, verdicts.REFUSED, trial=trial, refusals=(self._refusals[trial.key],))
         self._families.add(command.family.name)
-        return verdicts.of(command, verdicts.STARTED, start=key)
+        return verdicts.of(command, verdicts.STARTED, trial=trial)
 
     def _is_spared(self, command: Command) -> bool:
         """Return whether a command needs no start, because another version starts all and this one the family."""
-        return command.version != WHOLE and command.family.name in self._families
-
-    def _process(self, command: Command) -> EngineCommand:
-        root = self._directory / command.family.name
-        return command.process(self._preloaded.version, root, ADDRESS)
+        return command.version != VERSION.name and command.family.name in self._families
 
     def _parse(self, command: Command, model: Path) -> list[str]:
         """Return vLLM's refusals of the container's own command, and probes that ask another port than vLLM's.
@@ -104,9 +101,7 @@ def loaded(version: Version, refusal: str | None = None) -> Generator[Judge]:
         yield Judge(preloaded, directory)
 
 
-def judge(
-    version: Version, rows: Sequence[Command], report: Report, note: Callable[[Verdict, dict[str, list[str]]], None]
-) -> None:
+def judge(version: Version, rows: Sequence[Command], report: Report, note: Callable[[Verdict], None]) -> None:
     """Let a version judge commands one after the other, and note each verdict at once."""
     with (
         loaded(version, refusal="another run lets vLLM judge") as engine,
@@ -117,13 +112,8 @@ def judge(
             verdict = engine.verdict(command)
             for text in verdict.refusals:
                 report.say(f"{command.origins[0]}, {command.sha256[:KEY_LENGTH]}: {text}")
-            note(verdict, engine.starts)
+            note(verdict)
         step.note = ""
-
-
-def _adjustments(process: EngineCommand, directory: Path) -> list[str]:
-    texts = (adjustment.text.replace(str(directory), "") for adjustment in process.adjustments)
-    return sorted(text for text in texts if " for /" not in text)
 
 
 def _environment(process: EngineCommand) -> dict[str, str]:
@@ -131,7 +121,7 @@ def _environment(process: EngineCommand) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge what has no verdict, write the table, and return 1 if a command is refused."""
+    """Judge what has no verdict of today's tables, write the table, and return 1 if a command is refused."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.engine.prove", description=__doc__)
     parser.add_argument("--again", action="store_true", help="judge commands that have a verdict, too")
     parser.add_argument("--versions", nargs="*", choices=installation.versions(), help="judge with these versions only")
@@ -139,47 +129,60 @@ def main(arguments: Sequence[str]) -> int:
     processes.heed_interrupts()
     report = Report()
     began = time.monotonic()
+    versions = options.versions or [*installation.versions()]
     try:
-        recorded = prove(report, options.versions or [*installation.versions()], again=options.again)
+        recorded = prove(report, versions, again=options.again)
     except LocalError as error:
         report.say(f"error: {error}")
         return 1
     counts = Counter(row.verdict for row in recorded)
     texts = (f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     report.say(f"{len(recorded)} commands: {', '.join(texts)} ({(time.monotonic() - began) / 60:.0f} minutes)")
+    others = [name for name in installation.versions() if name not in versions]
+    if others:
+        report.say(f"not asked: vLLM {', '.join(others)}")
     return min(counts[verdicts.REFUSED], 1)
 
 
 def prove(report: Report, versions: Sequence[str], *, again: bool) -> list[Verdict]:
-    """Let each version judge its commands that have no verdict, and return all verdicts."""
+    """Install versions, let each judge its commands that have no verdict of today's tables, and return all verdicts."""
     rows = {(command.version, command.sha256): command for command in commands()}
     table = {key: verdict for key, verdict in verdicts.read().items() if key in rows}
-    starts = verdicts.adjustments()
 
-    def note(verdict: Verdict, adjustments: dict[str, list[str]]) -> None:
+    def note(verdict: Verdict) -> None:
         table[verdict.version, verdict.sha256] = verdict
-        starts.update(adjustments)
-        verdicts.write(_ordered(table.values(), rows), starts)
+        write()
 
+    def write() -> None:
+        verdicts.write(verdicts.renewed(table[key], rows[key]) for key in rows if key in table)
+
+    for name in versions:
+        installation.install(name, report)
     for key, command in rows.items():
-        if command.version not in installation.versions():
+        has_verdict = key in table and table[key].verdict == verdicts.UNJUDGED
+        if command.version not in installation.versions() and not has_verdict:
             reason = f"versions.toml has no build of vLLM {command.version}"
-            table[key] = table.get(key) or verdicts.of(command, verdicts.UNJUDGED, reason=reason)
+            table[key] = verdicts.of(command, verdicts.UNJUDGED, reason=reason)
+    write()
     for name in versions:
         keys = [key for key in rows if key[0] == name]
         if not again:
-            keys = [key for key in keys if key not in table or table[key].verdict == verdicts.REFUSED]
+            spared = _spared(table, rows)
+            keys = [key for key in keys if key not in spared]
         if keys:
-            version = installation.install(name, report)
-            judge(version, [rows[key] for key in keys], report, note)
-    verdicts.write(_ordered(table.values(), rows), starts)
+            judge(installation.version(name), [rows[key] for key in keys], report, note)
     return [*table.values()]
 
 
-def _ordered(table: Iterable[Verdict], rows: dict[tuple[str, str], Command]) -> list[Verdict]:
-    """Return verdicts in the order in which their commands are rendered."""
-    order = {key: index for index, key in enumerate(rows)}
-    return sorted(table, key=lambda verdict: order[verdict.version, verdict.sha256])
+def _spared(table: Mapping[Key, Verdict], rows: Mapping[Key, Command]) -> set[Key]:
+    """Return the commands whose verdicts are of today's tables; those that need a start of their family have one."""
+    current = {key: table[key] for key, row in rows.items() if key in table and not verdicts.outdated(row, table[key])}
+    started = {(key[0], rows[key].family.name) for key, row in current.items() if row.verdict == verdicts.STARTED}
+    return {
+        key
+        for key, row in current.items()
+        if row.verdict != verdicts.CONFIGURED or (key[0], rows[key].family.name) in started
+    }
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from local import files
+from local.vllm import server
 from local.vllm.command import EngineCommand
 from planning.releases import channel, offered_channels
 from tests.support.engine import mounts
@@ -48,11 +49,11 @@ class Start:
         """Arguments of `vllm serve`."""
         return [*self.process.arguments[2:]]
 
-    def ask(self, port: int, path: str, body: object = None, scheme: str | None = None) -> tuple[int, str]:
+    def ask(self, port: int, path: str, body: object = None) -> tuple[int, str]:
         """Return status and text of an answer. Raises OSError or HTTPException if there is none."""
         connection = http.client.HTTPConnection(self.address, port, timeout=ANSWER_SECONDS)
-        if (scheme or self._scheme()) == "HTTPS":
-            context = ssl._create_unverified_context()  # kubelet verifies no certificate either
+        if any(text.startswith(mounts.CERTIFICATE) for text in self.arguments):
+            context = ssl._create_unverified_context()  # the authority of the certificate was made here
             connection = http.client.HTTPSConnection(self.address, port, timeout=ANSWER_SECONDS, context=context)
         headers = {"Content-Type": "application/json"}
         if "VLLM_API_KEY" in self.process.environment:
@@ -62,9 +63,6 @@ class Start:
             connection.request("GET" if body is None else "POST", path, text, headers)
             response = connection.getresponse()
             return response.status, response.read().decode()
-
-    def _scheme(self) -> str:
-        return "HTTPS" if any(text.startswith(mounts.CERTIFICATE) for text in self.arguments) else "HTTP"
 
 
 def run(command: Command, process: EngineCommand, preloaded: Preloaded, address: str, directory: Path) -> None:
@@ -86,36 +84,22 @@ def run(command: Command, process: EngineCommand, preloaded: Preloaded, address:
 
 def probe_ports(container: Mapping[str, Any]) -> dict[str, int]:
     """Return the ports that the probes of a container ask."""
-    names = {row.get("name"): row["containerPort"] for row in container.get("ports", ())}
-    ports = dict[str, int]()
-    for name in PROBES:
-        if name in container:
-            port = container[name]["httpGet"]["port"]
-            ports[name] = names.get(port, port)
-    return ports
+    return {
+        name: server.port_number(container, container[name]["httpGet"]["port"]) for name in PROBES if name in container
+    }
 
 
 def _wait_until_ready(start: Start) -> None:
     deadline = time.monotonic() + START_SECONDS
-    for name in probe_ports(start.command.container):
-        while not _succeeds(start, name):
+    container = start.command.container
+    for name in probe_ports(container):
+        while not server.succeeds(container, name, start.address):
             code = start.preloaded.poll(start.pid)
             if code is not None:
                 raise Refused(f"vLLM ends with {code} before it is ready: {_cause(start.log)}")
             if time.monotonic() > deadline:
                 raise Refused(f"the {name} fails after {START_SECONDS:.0f} s: {_cause(start.log)}")
             time.sleep(INTERVAL)
-
-
-def _succeeds(start: Start, name: str) -> bool:
-    container = start.command.container
-    request = container[name]["httpGet"]
-    port = probe_ports(container)[name]
-    try:
-        status, _ = start.ask(port, request["path"], scheme=request.get("scheme", "HTTP"))
-    except (OSError, http.client.HTTPException):
-        return False
-    return http.client.OK <= status < http.client.BAD_REQUEST
 
 
 def _check_answers(start: Start) -> None:
