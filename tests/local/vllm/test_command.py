@@ -76,7 +76,7 @@ def test_a_flag_is_replaced_and_not_added_unless_the_table_says_so(tmp_path):
         (["--kv-transfer-config.kv_connector=A", "--kv-transfer-config.kv_role", "b"],
          ["--host=127.0.0.5", "--enforce-eager"]),
         (["--kv-events-config.endpoint", "tcp://*:1"],
-         ["--kv-events-config.endpoint", "tcp://127.0.0.5:1", "--host=127.0.0.5", "--enforce-eager"]),
+         ["--kv-events-config.endpoint", "tcp://[::ffff:127.0.0.5]:1", "--host=127.0.0.5", "--enforce-eager"]),
         (["--load_format", "mistral"], ["--host=127.0.0.5", "--enforce-eager"]),
         (["--enforce-eager"], ["--enforce-eager", "--host=127.0.0.5"]),
     ],
@@ -100,7 +100,7 @@ def test_events_of_the_cache_are_published_at_the_address_of_the_pod(tmp_path):
     argument = '--kv-events-config={"endpoint":"tcp://*:5556"}'
     container = CONTAINER | {"args": ["/models", argument]}
     engine = engine_command(container, VERSION, tmp_path, address="127.0.0.5", read_variable=str)
-    expected = '--kv-events-config={"endpoint":"tcp://127.0.0.5:5556"}'
+    expected = '--kv-events-config={"endpoint":"tcp://[::ffff:127.0.0.5]:5556"}'
     assert expected in engine.arguments
     assert expected in [row.text for row in engine.adjustments]
 
