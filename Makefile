@@ -51,7 +51,7 @@ prove: tools ## Compare capacity with the real scheduler in 200 random clusters 
 	@MUTANTS=10000 $(VENV)/python -m pytest tests/contracts/test_mutations.py
 	@$(VENV)/python -m pytest -m prove
 
-prove-engine: tools ## Let vLLM judge every command that is rendered and has no verdict (three versions of 5.2 GB, each for ten minutes), then run the tests with a real vLLM
+prove-engine: tools ## Let vLLM judge every command that is rendered and has no verdict (three versions of 5.3 GB, each for ten minutes), then run the tests with a real vLLM
 	@$(VENV)/python -m tests.support.engine.prove $(PROVE)
 	@$(VENV)/python -m pytest -m engine tests/real/engine
 

@@ -7,8 +7,9 @@ import math
 import pytest
 
 from tests.support.stacks import tree
-from tests.support.traffic.data_path import eventually, named
+from tests.support.traffic.data_path import named
 from tests.support.traffic.vllm_api import WORDS
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

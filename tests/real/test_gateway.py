@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.stacks import rendered
 from tests.support.stacks.shapes import every_stack
-from tests.support.traffic.data_path import eventually
 from tests.support.traffic.envoy import Envoy
 from tests.support.traffic.gateway import Translation
 from tests.support.traffic.model_servers import ModelServer
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

@@ -18,10 +18,11 @@ from tests.support.cluster.server import read
 from tests.support.stacks import tree
 from tests.support.stacks.varied_metering import LABEL_IMAGE
 from tests.support.traffic.billing import ROW, shapes
-from tests.support.traffic.data_path import DataPath, eventually
+from tests.support.traffic.data_path import DataPath
 from tests.support.traffic.interceptors import StandIn
 from tests.support.traffic.lookups import Cache, Memory, lookup, pod_of
 from tests.support.traffic.translated import Translated
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

@@ -11,8 +11,9 @@ import pytest
 
 from local.gateway import objects
 from tests.support.stacks import GATEWAY, rendered, tree
-from tests.support.traffic.data_path import DataPath, eventually, named
+from tests.support.traffic.data_path import DataPath, named
 from tests.support.traffic.istio import Istio
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

@@ -11,9 +11,9 @@ import pytest
 from local.gateway import addresses, objects
 from models.routing import MAX_HEADERS
 from tests.support.stacks import exactly, rendered, tree
-from tests.support.traffic.data_path import eventually
 from tests.support.traffic.istio import Istio
 from tests.support.traffic.model_servers import ModelServer
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.stacks import tree
 from tests.support.traffic import llm_d
-from tests.support.traffic.data_path import eventually
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 __test__ = llm_d.found() is not None

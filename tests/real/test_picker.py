@@ -9,8 +9,9 @@ import yaml
 
 from tests.support.cluster.deployments import in_namespace
 from tests.support.stacks import tree
-from tests.support.traffic.data_path import eventually, named
+from tests.support.traffic.data_path import named
 from tests.support.traffic.pickers import picker
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

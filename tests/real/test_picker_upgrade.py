@@ -13,8 +13,9 @@ import pytest
 
 from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.leader import READY, WAITING, is_ready, pods
-from tests.support.traffic.data_path import data_path, eventually
+from tests.support.traffic.data_path import data_path
 from tests.support.traffic.pickers import picker
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

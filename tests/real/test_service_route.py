@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.cluster.server import read
 from tests.support.stacks import GATEWAY, shipped
-from tests.support.traffic.data_path import data_path, eventually
+from tests.support.traffic.data_path import data_path
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

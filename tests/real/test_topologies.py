@@ -11,7 +11,7 @@ from tests.support.cluster.deployments import volume
 from tests.support.cluster.plane import serve_moved_kinds
 from tests.support.cluster.server import read
 from tests.support.stacks import rendered, shipped
-from tests.support.traffic.data_path import eventually
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 

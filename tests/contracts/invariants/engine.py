@@ -9,6 +9,7 @@ from tests.contracts.invariants.facts import (
     CONNECTORS,
     ENGINE_IMAGES,
     GATED,
+    GATED_SINCE,
     GI,
     IDLE,
     IDLE_OF_SIDECAR,
@@ -81,8 +82,9 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
 
 def _tokenizes(world: World, role: Role) -> bool:
     """Say whether the picker asks a role for tokens at a path that the role's image serves only with a flag."""
-    image = role.say("engine", "image", default="")
-    gated = world.variant.release in GATED and not image.endswith(":v0.23.0")
+    version = re.search(r":v(\d+)\.(\d+)", role.say("engine", "image", default=""))
+    is_older = version is not None and (int(version[1]), int(version[2])) < GATED_SINCE
+    gated = world.variant.release in GATED and not is_older
     return gated and world.variant.precise and role.name == "decode"
 
 

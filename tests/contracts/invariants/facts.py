@@ -123,7 +123,9 @@ IDLE_OF_SIDECAR = 90
 WAITING = {"llm-d-0.10", "llm-d-0.9"}
 """Channels whose vLLM can be told how long the engines of a replica wait for each other."""
 GATED = {"llm-d-0.10"}
-"""Releases whose engines answer `/render` only with a flag: vLLM 0.30."""
+"""Releases whose engines answer `/render` only with a flag."""
+GATED_SINCE = (0, 30)
+"""First version of vLLM that answers `/render` only with a flag."""
 
 API_OF_KIND = {"Deployment": "apps/v1", "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1"}
 METRICS = {

@@ -7,9 +7,9 @@ import pytest
 
 from planning.interceptor.resolution import Unresolved
 from tests.support.traffic.billing import cases, engine, observed
-from tests.support.traffic.data_path import eventually
 from tests.support.traffic.interceptors import StandIn
 from tests.support.traffic.lookups import Cache, Memory
+from tests.support.waits import eventually
 
 URL = "http://model.models.svc.cluster.local:8000"
 CASES = cases()

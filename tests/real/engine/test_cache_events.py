@@ -5,19 +5,23 @@ that the program renders for the picker, and it names pods as the picker does.
 """
 
 import contextlib
+import itertools
 
 import pytest
 import yaml
 
 from local.report import Report
 from local.tools import ensure
+from planning.releases import channel, offered_channels
 from tests.support.engine.cache_index import CacheIndex
-from tests.support.engine.engines import MODEL, eventually
+from tests.support.engine.engines import MODEL
 from tests.support.stacks import find, rendered, tree
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.engine
 
-SERVICE = {"endpointPicker": {"preset": "precise-prefix-cache"}}
+PRESET = "precise-prefix-cache"
+SERVICE = {"endpointPicker": {"preset": PRESET}}
 RELEASE_OF_LIBRARY = "llm-d-0.8"
 BLOCK = 64
 EVENTS = 5556
@@ -62,15 +66,20 @@ def new_index(engine, tmp_path_factory):
 def index(engine, new_index):
     """Return an index that has seen an event: the first events may come before it has subscribed."""
     index = new_index()
-    numbers = iter(range(1000))
+    wait_until_it_hits(engine, index)
+    return index
 
-    def sees():
-        tokens = [next(numbers)] * (BLOCK + 1)
+
+def wait_until_it_hits(engine, index, length=BLOCK, first=0):
+    """Ask for prompts, each of `length` times a token from `first` on and one more, until the index has one of them."""
+    numbers = itertools.count(first)
+
+    def hits():
+        tokens = [next(numbers)] * (length + 1)
         engine.complete(tokens)
         return index.scores(MODEL, tokens)
 
-    eventually(sees, 60)
-    return index
+    eventually(hits, 60)
 
 
 def tokens_of(engine, prompt):
@@ -87,7 +96,11 @@ def pod_of(engine):
 
 
 def test_the_library_gets_the_parameters_that_every_release_renders():
-    assert parameters() == parameters(release=RELEASE_OF_LIBRARY)
+    releases = [name for name in offered_channels() if PRESET in channel(name).picker.presets]
+    assert len(releases) > 1
+    assert RELEASE_OF_LIBRARY in releases
+    for release in releases:
+        assert parameters(release=release) == parameters(), release
     assert parameters()["tokenProcessorConfig"] == {"blockSizeTokens": BLOCK}
     assert parameters()["kvEventsConfig"]["podDiscoveryConfig"] == {"socketPort": EVENTS}
 
@@ -128,23 +141,19 @@ def test_another_name_of_the_model_hits_nothing(engine, index):
 
 
 def test_another_topic_hits_nothing(engine, index, new_index):
+    """An index with the right topic that was started later has events, so the other one had time to subscribe."""
     other = new_index({"kvEventsConfig": parameters()["kvEventsConfig"] | {"topicFilter": "events@"}})
+    later = new_index()
+    wait_until_it_hits(engine, later, first=200)
     tokens = [15] * (2 * BLOCK)
     engine.complete(tokens)
-    eventually(lambda: index.scores(MODEL, tokens), 30)
+    eventually(lambda: index.scores(MODEL, tokens) and later.scores(MODEL, tokens), 30)
     assert other.scores(MODEL, tokens) == {}
 
 
 def test_another_size_of_blocks_hits_nothing_until_a_prompt_fills_such_a_block(engine, index, new_index):
     other = new_index({"tokenProcessorConfig": {"blockSizeTokens": LONGER}})
-    numbers = iter(range(20, 200))
-
-    def fills():
-        tokens = [next(numbers)] * (LONGER + 1)
-        engine.complete(tokens)
-        return other.scores(MODEL, tokens)
-
-    eventually(fills, 60)
+    wait_until_it_hits(engine, other, LONGER, first=20)
     tokens = [17] * (2 * BLOCK)
     engine.complete(tokens)
     eventually(lambda: index.scores(MODEL, tokens), 30)

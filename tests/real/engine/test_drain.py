@@ -6,16 +6,14 @@ import time
 import pytest
 
 from local import processes
-from tests.support.engine.engines import MODEL, USAGE, Stream, eventually
+from tests.support.engine.engines import KILLED, MODEL, SHUTDOWN, USAGE, Stream
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.engine
 
 DRAIN = "45s"
-SHUTDOWN = "--shutdown-timeout=45"
 TOKENS = 500
 """Length of a stream. It ends within the drain if the engine makes 12 tokens a second."""
-KILLED = 60.0
-"""Seconds from SIGTERM to SIGKILL: `terminationGracePeriodSeconds` without the preStop hook."""
 LONG = {"model": MODEL, "prompt": "The quick", "max_tokens": TOKENS, "ignore_eos": True} | USAGE
 
 

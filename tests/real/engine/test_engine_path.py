@@ -7,22 +7,19 @@ import time
 import pytest
 
 from local.gateway import objects
-from tests.support.engine.engines import MODEL, USAGE, Stream, make_model
+from tests.support.engine.engines import KILLED, MODEL, SHUTDOWN, USAGE, Stream, make_model
 from tests.support.engine.listing import VERSION
 from tests.support.engine.path import EnginePath
 from tests.support.stacks import rendered, tree
-from tests.support.traffic.data_path import eventually
 from tests.support.traffic.istio import Istio
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.engine
 
 NAMESPACE = "engines"
 ALIAS = "old/model"
-SHUTDOWN = "--shutdown-timeout=45"
 TOKENS = 300
 """Length of a stream. It ends within the drain if the engine makes seven tokens a second."""
-KILLED = 60.0
-"""Seconds from SIGTERM to SIGKILL: `terminationGracePeriodSeconds` without the preStop hook."""
 CHAT = {
     "engine": {"image": f"vllm/vllm-openai:v{VERSION.name}"},
     "rewrites": [{"model": ALIAS, "targets": [{"model": MODEL}]}],

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.support.engine.engines import MODEL, QWEN, eventually, make_model
+from tests.support.engine.engines import MODEL, make_model
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.engine
 
 COPIES = 2
 PROMPT = {"model": MODEL, "prompt": "The quick", "max_tokens": 3}
-EXPERTS = {"num_experts": 2}
 SERVICE = {
     "accelerator": "nvidia-h100-80gb",
     "parallelism": {"data": COPIES, "loadBalancing": "external", "expert": True},
@@ -21,7 +21,7 @@ def engine(new_engine, tmp_path_factory):
 
     vLLM takes no other model so, and CPUs cannot exchange tokens among experts (`all_gatherv` of vLLM 0.30.0).
     """
-    return new_engine(SERVICE, weights=make_model(tmp_path_factory.mktemp("experts") / "model", QWEN | EXPERTS))
+    return new_engine(SERVICE, weights=make_model(tmp_path_factory.mktemp("experts") / "model", num_experts=2))
 
 
 def requests_of(engine, rank):
@@ -58,7 +58,7 @@ def test_no_copy_answers_on_the_ports_after_the_last_one(engine):
 
 
 def test_an_engine_refuses_copies_of_a_model_without_experts(new_engine):
-    """The program warns of them, unless `parallelism.expert` is set."""
+    """The program refuses such a model if it knows its configuration, and warns of a model that it does not know."""
     other = new_engine(SERVICE, wait=False)
     eventually(other.server.has_ended)
     assert "Non-MoE models do not support external data parallel mode" in other.log()

@@ -11,8 +11,11 @@ SCALE = 2.0
 """Size of the numbers. It is large enough that an adapter changes what the model answers."""
 
 
-def make_adapter(directory: Path, fields: Mapping[str, Any], rank: int = 8) -> Path:
-    """Write an adapter for the attention of a model with these fields of its configuration; return its directory."""
+def make_adapter(directory: Path, fields: Mapping[str, Any], *, seed: int, rank: int = 8) -> Path:
+    """Write an adapter for the attention of a model with these fields of its configuration; return its directory.
+
+    Adapters with different seeds have different numbers.
+    """
     directory.mkdir(parents=True)
     settings = {
         "peft_type": "LORA",
@@ -36,13 +39,12 @@ def make_adapter(directory: Path, fields: Mapping[str, Any], rank: int = 8) -> P
             name = f"base_model.model.model.layers.{layer}.self_attn.{module}"
             shapes[f"{name}.lora_A.weight"] = (rank, hidden)
             shapes[f"{name}.lora_B.weight"] = (size, rank)
-    (directory / "adapter_model.safetensors").write_bytes(_safetensors(shapes))
+    (directory / "adapter_model.safetensors").write_bytes(_safetensors(shapes, random.Random(seed)))
     return directory
 
 
-def _safetensors(shapes: Mapping[str, tuple[int, int]]) -> bytes:
+def _safetensors(shapes: Mapping[str, tuple[int, int]], numbers: random.Random) -> bytes:
     """Return tensors of random numbers: the length of the header, the header, and the numbers."""
-    numbers = random.Random(7)
     header = dict[str, Any]()
     data = b""
     for name, (rows, columns) in shapes.items():

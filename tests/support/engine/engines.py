@@ -5,18 +5,17 @@ import http.client
 import ipaddress
 import json
 import random
-import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from local import processes
 from local.report import Report
+from local.vllm import families
 from local.vllm.command import EngineCommand, engine_command
-from local.vllm.families import PROGRAM
+from local.vllm.families import Family
 from local.vllm.server import MARK, EngineServer, succeeds
 from tests.support.engine.listing import VERSION
 
@@ -24,21 +23,11 @@ Tree = dict[str, Any]
 MODEL = "org/model"
 """Served name of the model in `tests.support.stacks`."""
 CONTEXT = 16384
-"""Positions of the small model."""
-QWEN = {
-    "model_type": "qwen3",
-    "vocab_size": 512,
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 32,
-    "max_position_embeddings": CONTEXT,
-}
-"""Fields of the small model's configuration."""
-DEADLINE = 400.0
-"""Seconds that an engine may take to be ready on a busy machine."""
+"""Positions of the small model: fewer than its family has, so that the longest prompt takes seconds."""
+KILLED = 60.0
+"""Seconds from SIGTERM to SIGKILL: `terminationGracePeriodSeconds` without the preStop hook."""
+SHUTDOWN = "--shutdown-timeout=45"
+"""Argument of an engine for which requests have 45 seconds after SIGTERM."""
 ANSWER_SECONDS = 120.0
 CORE = "VLLM::EngineCore"
 """Beginning of the title of the engine core's process."""
@@ -95,7 +84,7 @@ class Engine:
         self.command: EngineCommand = engine_command(
             self.container, VERSION, root, address=pod.address, read_variable=pod.variable
         )
-        self.server = EngineServer(self.command, directory / "engine", tie_to_parent=False)
+        self.server = EngineServer(self.command, directory / "engine", tie_to_parent=True)
 
     def start(self) -> None:
         self.server.start()
@@ -229,19 +218,16 @@ def free_address(port: int = 8000) -> str:
             return address
 
 
-def make_model(directory: Path, fields: Mapping[str, Any] = QWEN) -> Path:
-    """Write a small model of random numbers, and return its directory."""
-    command = [str(VERSION.python), str(PROGRAM), str(directory), "Qwen3ForCausalLM", json.dumps(fields)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+def qwen(**fields: Any) -> Family:
+    """Return the family of the small model; the fields add to its configuration."""
+    row = families.family("Qwen/Qwen3-0.6B")
+    return replace(row, config={**row.config, "max_position_embeddings": CONTEXT, **fields})
+
+
+def make_model(directory: Path, **fields: Any) -> Path:
+    """Write a small model of random numbers, and return its directory. The fields add to its configuration."""
+    families.write_model(directory, qwen(**fields), VERSION)
     return directory
-
-
-def eventually(condition: Callable[[], Any], deadline: float = DEADLINE, pause: float = 0.2) -> None:
-    """Return as soon as a condition holds, which is checked after each pause of so many seconds."""
-    until = time.monotonic() + deadline
-    while not condition():
-        assert time.monotonic() < until, "the condition did not come true"
-        time.sleep(pause)
 
 
 def _command_line(pid: int) -> str:

@@ -2,8 +2,6 @@
 
 import functools
 import json
-import os
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,13 +16,13 @@ from local.vllm.installation import Version
 from planning.fit import cache, configs, memory
 from planning.fit.cache import CacheSetting, Precision
 from planning.ground.cluster_facts import Unknown
+from tests.support.engine import scripts
 from tests.support.engine.listing import VERSION
 
 FOLDER = Path(__file__).parent
 SCRIPT = FOLDER / "sizes_script.py"
 SETTINGS = FOLDER / "size_settings.yaml"
 RECORD = FOLDER / "sizes.yaml"
-ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
 TOLERANCE = 0.05
 _HEAD = "# Written by `python -m tests.support.engine.sizes`. Do not edit.\n"
 
@@ -36,8 +34,6 @@ class SizedModel:
     family: Family
     arguments: Mapping[str, Any]
     """Fields of vLLM's `EngineArgs`."""
-    differs: Mapping[str, str]
-    """Reasons for which a figure of the engine is not that of planning/fit, by figure."""
 
 
 @functools.cache
@@ -59,7 +55,7 @@ def _model(name: str, row: Mapping[str, Any]) -> SizedModel:
     else:
         assert family is not None, name
         family = replace(family, config={**family.config, **config})
-    return SizedModel(family, table()["arguments"] | row.get("arguments", {}), row.get("differs", {}))
+    return SizedModel(family, table()["arguments"] | row.get("arguments", {}))
 
 
 def measured_in(version: str) -> tuple[str, ...]:
@@ -76,10 +72,7 @@ def measure(version: Version, names: Iterable[str], directory: Path) -> dict[str
         model = models()[name]
         families.write_model(directory / name, model.family, version)
         arguments[name] = {**model.arguments, "model": str(directory / name)}
-    command = [str(version.python), str(SCRIPT), json.dumps(arguments)]
-    result = subprocess.run(command, env=os.environ | ENVIRONMENT, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr + result.stdout
-    figures: dict[str, dict[str, Any]] = json.loads(result.stdout.splitlines()[-1])
+    figures: dict[str, dict[str, Any]] = scripts.run(version, SCRIPT, [json.dumps(arguments)])
     for name, row in figures.items():
         row["files"] = sum(path.stat().st_size for path in (directory / name).glob("*.safetensors"))
         row["config"] = json.loads((directory / name / "config.json").read_text(encoding="utf-8"))

@@ -26,8 +26,8 @@ from tests.support.traffic.gateway import Tree, is_ready
 from tests.support.traffic.model_servers import ModelServer
 from tests.support.traffic.pickers import Picker, picker
 from tests.support.traffic.translated import Translated
+from tests.support.waits import DEADLINE, eventually
 
-DEADLINE = 240.0
 SERVER = "model-server"
 POOLS = "inferencepools.inference.networking.k8s.io"
 COPIES = "--data-parallel-multi-port-external-lb"
@@ -239,14 +239,6 @@ class DataPath:
         what = ("pod", pod, "-n", self.namespace, "--subresource=status", "-p", json.dumps({"status": status}))
         self.plane.kubectl("patch", *what)
         self.sync()
-
-
-def eventually(condition: Callable[[], object], deadline: float = DEADLINE) -> None:
-    """Wait until something is so; an assertion fails where it does not come before the deadline."""
-    until = time.monotonic() + deadline
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
