@@ -11,12 +11,13 @@ from planning.serving import engine_arguments
 from planning.variant import engine_environment
 from tests.support.engine import mounts, prove, verdicts
 from tests.support.engine.commands import distinct
-from tests.support.engine.engines import eventually, free_address
+from tests.support.engine.engines import free_address
 from tests.support.engine.listing import VERSION
 from tests.support.engine.preloaded import Preloaded
 from tests.support.engine.shipped import ShippedContainer
 from tests.support.known_flags import engines
 from tests.support.stacks import rendered, tree
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.engine
 SERVICE = {"model": {"name": "Qwen/Qwen3-0.6B", "source": "kit://registry.example/qwen3:0.6b"}, "prefill": {}}
