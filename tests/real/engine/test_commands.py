@@ -1,16 +1,23 @@
 """Mistakes in the renderer, each of which vLLM finds."""
 
+import os
+from pathlib import Path
+
 import pytest
 
+from local.vllm import server
 from planning.releases.engine_versions import EngineVersion
 from planning.serving import engine_arguments
 from planning.variant import engine_environment
-from tests.support.engine import prove, verdicts
+from tests.support.engine import mounts, prove, verdicts
 from tests.support.engine.commands import distinct
+from tests.support.engine.engines import free_address
 from tests.support.engine.listing import VERSION
+from tests.support.engine.preloaded import Preloaded
 from tests.support.engine.shipped import ShippedContainer
 from tests.support.known_flags import engines
 from tests.support.stacks import rendered, tree
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.engine
 SERVICE = {"model": {"name": "Qwen/Qwen3-0.6B", "source": "kit://registry.example/qwen3:0.6b"}, "prefill": {}}
@@ -27,6 +34,31 @@ def prefill():
     container = engines(rendered(tree(qwen=SERVICE)))[-1]
     (command,) = distinct([ShippedContainer("stack", container)])
     return command
+
+
+def shared_memory(directory):
+    """Return the paths of the memory that the processes of a judge share."""
+    maps = [Path(f"/proc/{process.pid}/maps") for process in server.engine_processes(directory)]
+    lines = [line for path in maps if path.exists() for line in path.read_text().splitlines()]
+    return {Path(line.split()[-1]) for line in lines if "/dev/shm/psm_" in line and "(deleted)" not in line}
+
+
+def test_nothing_of_a_killed_engine_stays_behind(tmp_path):
+    command = prefill()
+    process = command.process(VERSION, tmp_path / "root", free_address(8200))
+    mounts.fill(process.arguments[2:], command.family, VERSION)
+    environment = {"PATH": f"{VERSION.program.parent}:{os.defpath}", **process.environment}
+    Path(environment["HOME"]).mkdir(parents=True)
+    directory = tmp_path / "judge"
+    with Preloaded(VERSION, directory) as preloaded:
+        temporary = Path(preloaded.mark["TMPDIR"])
+        pid = preloaded.start([*process.arguments[2:]], environment, tmp_path, tmp_path / "engine.log")
+        eventually(lambda: shared_memory(directory) and [*temporary.iterdir()], pause=0.05)
+        memory = shared_memory(directory)
+        preloaded.kill(pid)
+        assert [path for path in memory if path.exists()] == []
+    assert not temporary.exists()
+    assert server.engine_processes(directory) == []
 
 
 def trust_renderer(monkeypatch):
