@@ -17,7 +17,11 @@ SECONDS = 60
 """Time after which a registry counts as silent."""
 _RELEASE = re.compile(r"v\d+\.\d+\.\d+")
 """A release of a Go module. Versions before a release have a further part after a hyphen."""
-_PLATFORM = ("--python-version", "3.12", "--python-platform", "x86_64-manylinux_2_35")
+# Without a path of Python, uv starts each Python of the machine, which takes ten seconds.
+_PLATFORM = (
+    *("--python-version", "3.12", "--python-platform", "x86_64-manylinux_2_35"),
+    *("--python", sys.executable),
+)
 
 
 @dataclass(frozen=True, slots=True)

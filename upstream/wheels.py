@@ -17,7 +17,11 @@ from typing import Any, cast
 
 _BLOCK = 2**19
 _SECONDS = 120
-_PLATFORM = ("--python-version", "3.12", "--python-platform", "x86_64-manylinux_2_35")
+# Without a path of Python, uv starts each Python of the machine, which takes ten seconds.
+_PLATFORM = (
+    *("--python-version", "3.12", "--python-platform", "x86_64-manylinux_2_35"),
+    *("--python", sys.executable),
+)
 
 
 @dataclass(frozen=True, slots=True)
