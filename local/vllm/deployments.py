@@ -139,7 +139,7 @@ def _version(image: str) -> str | None:
 
 
 def _model_reason(template: Mapping[str, Any]) -> str:
-    """Return why no small model stands for that of a pod; "" if one does."""
+    """Return why no small model stands for the model of a pod; "" if a small model does."""
     container = template["spec"]["containers"][0]
     try:
         return _family(template).obstacle(container.get("args", ()), _version(container["image"])) or ""

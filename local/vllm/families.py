@@ -69,7 +69,7 @@ def _numbers(version: str) -> list[int]:
 
 @cache
 def families() -> tuple[Family, ...]:
-    """Return all families; the first one with a pattern that a name has is that of the name."""
+    """Return all families. A name belongs to the first family whose pattern it has."""
     rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["family"]
     for row in rows:
         row["config"] |= dict.fromkeys(row.pop("nulls", ()))
@@ -95,7 +95,7 @@ def write_model(directory: Path, row: Family, version: Version) -> None:
     if files.text(directory / STAMP) == stamp:
         return
     command = [str(version.python), str(PROGRAM), str(directory), *arguments]
-    # Torch writes a directory of its own next to other temporary files.
+    # Torch makes a directory beside other temporary files.
     with tempfile.TemporaryDirectory() as temporary:
         environment = os.environ | {"TMPDIR": temporary}
         run = subprocess.run(

@@ -47,7 +47,7 @@ PROBLEMS = {
     ),
     r"No matching distribution": ("the package index does not answer, or lacks a package for this machine"),
 }
-"""Explanations of failures, by patterns of pip's output; the first one that is there counts."""
+"""Explanations of failures, by patterns of pip's output; the first pattern that matches counts."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ SPECIAL = (
     "<|call|>",
     "<|return|>",
 )
-"""Tokens of their own, those that vLLM's parsers of tool calls and reasoning look for included."""
+"""Special tokens, with those that vLLM's parsers of tool calls and reasoning look for."""
 VOCABULARY = 512
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"

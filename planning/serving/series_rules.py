@@ -17,7 +17,7 @@ from planning.releases.engine_series import EngineSetting
 from planning.serving.context import EngineContext
 
 _CLOSE = 0.8
-"""Similarity from which on a name counts as a misspelt one."""
+"""Similarity from which on a name counts as misspelt."""
 
 
 def judge(engine: EngineContext) -> Iterator[Problem]:
