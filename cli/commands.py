@@ -26,6 +26,7 @@ from cli import (
     render,
     rights,
     schema,
+    status,
     summarize,
     upgrade,
 )
@@ -57,6 +58,7 @@ _COMMANDS: Mapping[str, Command] = {
     "lock": lock,
     "fit": fit,
     "explain": explain,
+    "status": status,
     "rights": rights,
     "upgrade": upgrade,
     "lint": lint,

@@ -1,0 +1,85 @@
+"""Reader of the objects from which the status of stacks is made: one list for each kind, within one deadline."""
+
+import http
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from facts import live_objects
+from facts.connection import Connection, RefusedError
+from facts.kubeconfig import KubeAccess
+from facts.reading import Reader, item, items, read_within
+from models.trees import mapping, sequence
+from planning.ground import labels
+from planning.ground.api_groups import GATEWAY_GROUP
+from planning.ground.cluster_facts import Unknown
+from planning.ground.snapshot import EVENT, GATEWAY, KINDS, LEASE, NODE, ROUTE, Manifest, Snapshot
+
+_DEADLINE_SECONDS = 15
+_UNMARKED = frozenset({EVENT, LEASE, NODE})
+"""Kinds whose objects do not have the labels of this program's objects, because others make them."""
+_FIELDS = {EVENT: "type=Warning"}
+"""Field selectors by kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The objects that are read."""
+
+    stack: str | None = None
+    """Mark of the stack (`planning.ground.marks`); None for the objects of all stacks."""
+    namespaces: tuple[str, ...] | None = None
+    """Namespaces; None for all namespaces, which needs rights in the whole cluster."""
+
+
+def read(access: KubeAccess, scope: Scope) -> Snapshot:
+    """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
+    lists = dict[str, Sequence[Manifest]]()
+    readers: dict[str, Reader] = {
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind != GATEWAY
+    }
+    readers[GATEWAY] = partial(_gateways, lists=lists)
+    moment = datetime.now(UTC).replace(microsecond=0)
+    results = read_within(_DEADLINE_SECONDS, access, readers)
+    return Snapshot(moment, results)
+
+
+def _objects(
+    api: Connection, kind: str, scope: Scope, lists: dict[str, Sequence[Manifest]]
+) -> Sequence[Manifest] | Unknown:
+    """List the objects of a kind, and put them into `lists`, too. A kind that is not served has no objects."""
+    selector = dict(labels.PART_OF)
+    if kind in _UNMARKED:
+        selector = {}
+    namespaces = scope.namespaces or ("",)
+    if kind == NODE:
+        namespaces = ("",)
+    try:
+        lists[kind] = [
+            listed
+            for namespace in namespaces
+            for listed in items(
+                api, live_objects.path(kind, namespace), selector=selector, fields=_FIELDS.get(kind, "")
+            )
+        ]
+    except RefusedError as error:
+        if error.status != http.HTTPStatus.NOT_FOUND:
+            raise
+        lists[kind] = ()
+    return lists[kind]
+
+
+def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence[Manifest]:
+    """Read the Gateways that are parents of the routes in `lists`, one by one. Missing Gateways are left out."""
+    places = sorted({place for route in lists.get(ROUTE, ()) for place in _parents(route)})
+    paths = (f"{live_objects.path(GATEWAY, namespace)}/{name}" for namespace, name in places)
+    return [gateway for path in paths if (gateway := item(api, path)) is not None]
+
+
+def _parents(route: Manifest) -> Iterator[tuple[str, str]]:
+    """Yield namespace and name of the Gateways that are parents of a route."""
+    own = str(mapping(route.get("metadata")).get("namespace", ""))
+    for parent in map(mapping, sequence(mapping(route.get("spec")).get("parentRefs"))):
+        if (parent.get("group", GATEWAY_GROUP), parent.get("kind", "Gateway")) == (GATEWAY_GROUP, "Gateway"):
+            yield str(parent.get("namespace") or own), str(parent.get("name"))

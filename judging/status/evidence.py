@@ -1,0 +1,68 @@
+"""What all links are judged with: the time, events by object, nodes, unread kinds, and what the plan expects."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from judging.status.records import time
+from judging.status.topology import name_of
+from models.trees import mapping
+from planning.ground.snapshot import EVENT, NODE, Manifest, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the plan of a stack says of a workload. Without a stack file nothing is expected."""
+
+    replicas: int | None
+    """Configured number of replicas; None if an autoscaler decides it."""
+    weights: int | None
+    """Size of the weights in bytes; None if it is unknown."""
+    fetch_seconds: int | None
+    """Time in which a pod usually fetches its weights; None if it fetches none or the size is unknown."""
+    load_seconds: int | None
+    """Time from the start of the engine in which it usually becomes ready; None if the size is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A snapshot, by what the judges of links look for."""
+
+    now: datetime
+    """Time of the snapshot, in UTC."""
+    events: Mapping[tuple[str, str, str], Sequence[Manifest]]
+    """Warnings by kind, namespace and name of the object that they are about; the latest is the last."""
+    nodes: Mapping[str, Manifest]
+    """Nodes by name."""
+    unread: Mapping[str, str]
+    """Reasons of the kinds that could not be read, by kind (`apiVersion/Kind`)."""
+    expected: Mapping[tuple[str, str], Expectation] = field(default_factory=dict[tuple[str, str], Expectation])
+    """Expectations by namespace and name of the workload."""
+
+    def events_of(self, kind: str, item: Manifest) -> Sequence[Manifest]:
+        """Return the warnings about an object of a kind, such as `Pod`; the latest is the last."""
+        return self.events.get((kind, *name_of(item)), ())
+
+
+def of(snapshot: Snapshot, expected: Mapping[tuple[str, str], Expectation]) -> Evidence:
+    """Return the evidence of a snapshot."""
+    events = defaultdict[tuple[str, str, str], list[Manifest]](list)
+    for event in sorted(snapshot.of(EVENT), key=last_seen):
+        about = mapping(event.get("involvedObject"))
+        key = tuple(str(about.get(name, "")) for name in ("kind", "namespace", "name"))
+        events[key[0], key[1], key[2]].append(event)
+    nodes = {name_of(node)[1]: node for node in snapshot.of(NODE)}
+    return Evidence(snapshot.read_at, events, nodes, snapshot.unread(), expected)
+
+
+def last_seen(event: Manifest) -> str:
+    """Return the time of an event's last occurrence, as text that sorts by time; empty if the event has none."""
+    series = mapping(event.get("series"))
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return next((str(moment) for moment in times if moment), "")
+
+
+def first_seen(event: Manifest) -> datetime | None:
+    """Return the time of an event's first occurrence."""
+    return time(event.get("firstTimestamp")) or time(event.get("eventTime"))

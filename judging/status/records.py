@@ -1,0 +1,132 @@
+"""Records of a status: findings about objects, components of a service, and the status of the service itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from judging.status import states
+from judging.status.states import Level, State
+from models.printable import printable
+from models.trees import mapping
+from planning.ground.snapshot import Manifest
+
+
+class Link(StrEnum):
+    """A link of the chain from the client to the pods, in this order."""
+
+    GATEWAY = "gateway"
+    ROUTE = "route"
+    INTERCEPTOR = "interceptor"
+    POOL = "pool"
+    PICKER = "picker"
+    SCALING = "scaling"
+    WORKLOAD = "workload"
+    CLAIM = "claim"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectRef:
+    """Reference to an object of the cluster."""
+
+    kind: str
+    namespace: str
+    """Namespace; empty for a cluster-scoped object."""
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}".replace(" /", " ")
+
+    @classmethod
+    def of(cls, manifest: Manifest, kind: str) -> "ObjectRef":
+        """Return the reference to an object of a kind, such as `Pod`. Items of lists do not have their kind."""
+        metadata = mapping(manifest.get("metadata"))
+        return cls(kind, str(metadata.get("namespace", "")), str(metadata.get("name", "")))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The state of an object, or of several objects that are in it for the same reason."""
+
+    state: State
+    object: ObjectRef
+    """The object, or one of the objects: the first by name."""
+    since: datetime | None = None
+    """Time since when the object has been in this state; None if the API server does not tell."""
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Values of the fields in the state's words and remedy."""
+    count: int = 1
+    """Number of objects."""
+    role: str = ""
+    """Role of the pods to which the object belongs: `decode` or `prefill`; empty if it belongs to no role."""
+
+    @property
+    def level(self) -> Level:
+        """What the state means for the object's task."""
+        return self.state.level
+
+    @property
+    def words(self) -> str:
+        """What is wrong, in one sentence without the object's name."""
+        return printable(self.state.words.format_map(self.values))
+
+    @property
+    def remedy(self) -> str:
+        """What to do; empty if there is nothing to do but to wait."""
+        return printable(self.state.remedy.format_map(self.values))
+
+
+def finding(
+    state: str, at: ObjectRef, since: datetime | None = None, *, count: int = 1, role: str = "", **values: object
+) -> Finding:
+    """Return a finding of the state with this id. `values` are the fields of the state's words and remedy."""
+    texts = {name: str(value) for name, value in values.items()}
+    return Finding(states.by_id()[state], at, since, texts, count, role)
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A link of one variant of a service, and the states of its objects."""
+
+    link: Link
+    object: ObjectRef
+    """The link's main object, such as the Deployment of a role. It need not exist."""
+    findings: tuple[Finding, ...] = ()
+    is_broken: bool | None = False
+    """Whether no request gets past this link. None if it cannot be told, because a read failed."""
+    variant: str = ""
+    """`primary` or `canary`; empty for the links that all variants share."""
+    role: str = ""
+    """`decode` or `prefill`; empty for other links than `Link.WORKLOAD` and `Link.SCALING`."""
+    ready: int | None = None
+    """Number of ready replicas; None for links without replicas."""
+    desired: int | None = None
+    note: str = ""
+    """What is worth knowing about a link in order, such as its address."""
+
+    @property
+    def level(self) -> Level:
+        """The worst level of the findings; broken if the link is."""
+        if self.is_broken:
+            return Level.BROKEN
+        return max((finding.level for finding in self.findings), default=Level.NORMAL, key=list(Level).index)
+
+
+def time(text: object) -> datetime | None:
+    """Return a time as the API server writes it, with or without a fraction of a second; None for anything else."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def condition(manifest: Manifest, name: str) -> Mapping[str, Any]:
+    """Return the condition with this type in an object's status; empty if there is none."""
+    for entry in mapping(manifest.get("status")).get("conditions") or ():
+        if mapping(entry).get("type") == name:
+            return mapping(entry)
+    return {}

@@ -1,0 +1,52 @@
+"""Reader of the tables of states, one for each link in the folder `tables`."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+
+from pydantic import Field
+
+from models.base import Spec
+from planning.ground import tables
+
+LINKS = ("claims", "pickers", "pods", "pools", "routes", "scaling", "workloads")
+"""Names of the tables."""
+
+
+class Level(StrEnum):
+    """What a state means for the task of its object, from harmless to worst."""
+
+    NORMAL = "normal"
+    """Nothing is wrong, for example while a rollout makes progress."""
+    DEGRADED = "degraded"
+    """Something is wrong, but requests may be answered."""
+    BROKEN = "broken"
+    """The object cannot do its task. A service may serve nevertheless, by other objects."""
+
+
+class State(Spec):
+    """A row: a state that an object may be in."""
+
+    id: str = Field(pattern="^[a-z]+(-[a-z]+)*$")
+    level: Level = Field(strict=False)
+    words: str
+    """What is wrong, as the predicate of a sentence about the object; with fields in braces."""
+    remedy: str = ""
+    """What to do, as a sentence; with the same fields. Empty if there is nothing to do but to wait."""
+    caused_by: list[str] = Field(default_factory=list)
+    """Links (`records.Link`) and ids of the states of deeper links that may be the cause of this state."""
+    source: str
+    """Where upstream writes the state: repository, version and file."""
+    judge: str
+    """The real part that makes the state in the tests."""
+
+
+class _Table(Spec):
+    states: list[State]
+
+
+@cache
+def by_id() -> Mapping[str, State]:
+    """Return the states of all links by id."""
+    read = (tables.read(_Table, f"status/tables/{name}.yaml", "judging") for name in LINKS)
+    return {state.id: state for table in read for state in table.states}

@@ -1,0 +1,310 @@
+"""The services of a cluster and the objects of each, as the objects themselves say it.
+
+Nothing here knows a configuration, so that a status can be made without one. Objects are joined by what they do: a
+pool and a workload by their selectors, a route by its backends, and everything else by labels.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from models.trees import at, mapping, sequence
+from planning.ground import labels, marks
+from planning.ground.names import CANARY, PRIMARY
+from planning.ground.snapshot import (
+    AUTOSCALER,
+    CLAIM,
+    DEPLOYMENT,
+    GATEWAY,
+    JOB,
+    LEADER_WORKER_SET,
+    POD,
+    POOL,
+    ROUTE,
+    SCALED_OBJECT,
+    Manifest,
+    Snapshot,
+)
+
+_COMPONENT = "app.kubernetes.io/component"
+_NAME = "app.kubernetes.io/name"
+_CANARY_SUFFIX = f"-{CANARY}"
+_Place = tuple[str, str, str]
+"""Stack, namespace and base of a variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleView:
+    """The workload of a role in one generation of a variant, with its pods."""
+
+    role: str
+    """`decode` or `prefill`."""
+    kind: str
+    """`Deployment` or `LeaderWorkerSet`."""
+    workload: Manifest
+    pods: tuple[Manifest, ...]
+    """Pods that get requests, by name: all pods of a Deployment, and the leaders of a LeaderWorkerSet."""
+    workers: tuple[Manifest, ...]
+    """The other pods of a LeaderWorkerSet, by name."""
+    autoscaler: Manifest | None
+    """The HorizontalPodAutoscaler that scales the workload, whoever made it."""
+    scaled_object: Manifest | None
+    """The ScaledObject of KEDA that scales the workload."""
+
+    @property
+    def selector(self) -> Mapping[str, str]:
+        """Return the labels by which the workload's pods are found."""
+        return _pod_selector(self.kind, self.workload)
+
+    @property
+    def generation(self) -> str | None:
+        """Return the generation of the KV cache; None if the pods have none."""
+        return self.selector.get(labels.GENERATION)
+
+
+@dataclass(frozen=True, slots=True)
+class PickerView:
+    """The Deployment of an endpoint picker, with its pods."""
+
+    deployment: Manifest
+    pods: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantView:
+    """The primary or the canary of a service."""
+
+    name: str
+    """`primary` or `canary`."""
+    base: str
+    """Beginning of the names of the variant's objects; the name of its Service."""
+    roles: tuple[RoleView, ...]
+    """Workloads, of all generations that exist, by name."""
+    pools: tuple[Manifest, ...]
+    """InferencePools, of all generations that exist, by name."""
+    pickers: tuple[PickerView, ...]
+    """Endpoint pickers, of all generations that exist, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """A service of a stack."""
+
+    namespace: str
+    name: str
+    """Name of the service in selectors, in routes and in its objects' names."""
+    stack: str
+    """Mark of the stack, `project.stack`; empty for objects without a mark."""
+    variants: tuple[VariantView, ...]
+    """The variants that have objects, the primary first."""
+    routes: tuple[Manifest, ...]
+    """HTTPRoutes of the service, by name."""
+    claims: tuple[Manifest, ...] = ()
+    """PersistentVolumeClaims that the service's pods mount, by name."""
+    fills: tuple[Manifest, ...] = ()
+    """Jobs that fill those claims, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The services of a cluster."""
+
+    services: tuple[ServiceView, ...]
+    """Services by stack, namespace and name."""
+    gateways: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
+    """Gateways by namespace and name."""
+
+
+def of(snapshot: Snapshot) -> Topology:
+    """Return the services of a snapshot."""
+    parts = _Parts(snapshot)
+    bases = parts.bases()
+    names = sorted(
+        {(stack, namespace, _service_name(stack, namespace, base, bases)) for stack, namespace, base in bases}
+    )
+    return Topology(
+        tuple(parts.service(*name) for name in names),
+        {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
+    )
+
+
+def name_of(item: Manifest) -> tuple[str, str]:
+    """Return namespace and name of an object."""
+    metadata = mapping(item.get("metadata"))
+    return str(metadata.get("namespace", "")), str(metadata.get("name", ""))
+
+
+def labels_of(item: Manifest) -> Mapping[str, str]:
+    """Return the labels of an object."""
+    return mapping(at(item, "metadata", "labels"))
+
+
+def stack_of(item: Manifest) -> str:
+    """Return the mark of the stack to which an object belongs; empty if it has none."""
+    return marks.read(mapping(item.get("metadata"))).label or ""
+
+
+def is_selected(selector: Mapping[str, str], item: Manifest) -> bool:
+    """Tell whether a selector, which must not be empty, selects an object."""
+    return bool(selector) and selector.items() <= labels_of(item).items()
+
+
+def pool_selector(pool: Manifest) -> Mapping[str, str]:
+    """Return the labels of the pods that an InferencePool selects."""
+    return mapping(at(pool, "spec", "selector", "matchLabels"))
+
+
+def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
+    """Yield the `backendRefs` of all rules of a route."""
+    for rule in sequence(at(route, "spec", "rules")):
+        yield from map(mapping, sequence(mapping(rule).get("backendRefs")))
+
+
+def _place(item: Manifest) -> _Place:
+    """Return the stack and namespace of an object, and the base of the variant that it belongs to."""
+    return stack_of(item), name_of(item)[0], str(labels_of(item).get(_NAME, ""))
+
+
+def _service_name(stack: str, namespace: str, base: str, bases: Collection[_Place]) -> str:
+    """Return the name of the service to which a variant's base belongs. The base of a canary has a suffix."""
+    primary = base.removesuffix(_CANARY_SUFFIX)
+    if (stack, namespace, primary) in bases:
+        return primary
+    return base
+
+
+def _pod_selector(kind: str, workload: Manifest) -> Mapping[str, str]:
+    if kind == "Deployment":
+        return mapping(at(workload, "spec", "selector", "matchLabels"))
+    template = at(workload, "spec", "leaderWorkerTemplate", "leaderTemplate", "metadata", "labels")
+    identity = (labels.SERVICE, labels.VARIANT, labels.GENERATION, labels.ROLE)
+    return {key: value for key, value in mapping(template).items() if key in identity}
+
+
+class _Parts:
+    """The objects of a snapshot, by what joins them to a service. Objects with the same key are in order of names."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        deployments = snapshot.of(DEPLOYMENT)
+        self._workloads = {
+            "Deployment": _grouped(item for item in deployments if _is(item, "model-server")),
+            "LeaderWorkerSet": _grouped(item for item in snapshot.of(LEADER_WORKER_SET) if _is(item, "model-server")),
+        }
+        self._pickers = _grouped(item for item in deployments if _is(item, "endpoint-picker"))
+        self._pools = _grouped(pool for pool in snapshot.of(POOL) if stack_of(pool))
+        self._routes = _grouped(route for route in snapshot.of(ROUTE) if stack_of(route))
+        self._pods = _by_identity(snapshot.of(POD))
+        self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
+        self._jobs = _by_name(snapshot.of(JOB))
+        self._scalers = {
+            kind: {_target(item): item for item in snapshot.of(kind)} for kind in (AUTOSCALER, SCALED_OBJECT)
+        }
+
+    def bases(self) -> Collection[_Place]:
+        """Return stack, namespace and base of all variants."""
+        return {*self._pickers, *self._pools, *self._routes, *chain.from_iterable(self._workloads.values())}
+
+    def service(self, stack: str, namespace: str, name: str) -> ServiceView:
+        """Return the service with this name."""
+        bases = {PRIMARY: name, CANARY: f"{name}{_CANARY_SUFFIX}"}
+        variants = [self._variant(variant, (stack, namespace, base)) for variant, base in bases.items()]
+        used = tuple(variant for variant in variants if variant.roles or variant.pools or variant.pickers)
+        claims = self._claims_of(namespace, used)
+        routes = tuple(self._routes[stack, namespace, name])
+        return ServiceView(namespace, name, stack, used, routes, claims, self._fills(namespace, claims))
+
+    def _variant(self, name: str, place: _Place) -> VariantView:
+        workloads = ((kind, item) for kind, items in self._workloads.items() for item in items[place])
+        return VariantView(
+            name,
+            place[2],
+            tuple(self._role(kind, item) for kind, item in workloads),
+            tuple(self._pools[place]),
+            tuple(self._picker(item) for item in self._pickers[place]),
+        )
+
+    def _role(self, kind: str, workload: Manifest) -> RoleView:
+        selector = _pod_selector(kind, workload)
+        namespace, name = name_of(workload)
+        workers = self._pods[namespace, labels.WORKER_OF, selector.get(labels.SERVICE, "")]
+        return RoleView(
+            role=selector.get(labels.ROLE, labels.DECODE),
+            kind=kind,
+            workload=workload,
+            pods=self._selected(namespace, labels.SERVICE, selector),
+            workers=tuple(pod for pod in workers if labels_of(pod).get(labels.GROUP) == name),
+            autoscaler=self._scalers[AUTOSCALER].get((namespace, name, kind)),
+            scaled_object=self._scalers[SCALED_OBJECT].get((namespace, name, kind)),
+        )
+
+    def _picker(self, deployment: Manifest) -> PickerView:
+        selector = _pod_selector("Deployment", deployment)
+        return PickerView(deployment, self._selected(name_of(deployment)[0], labels.PICKER, selector))
+
+    def _selected(self, namespace: str, key: str, selector: Mapping[str, str]) -> tuple[Manifest, ...]:
+        """Return the pods that a selector selects, which has the label `key`."""
+        candidates = self._pods[namespace, key, selector.get(key, "")]
+        return tuple(pod for pod in candidates if is_selected(selector, pod))
+
+    def _claims_of(self, namespace: str, variants: Iterable[VariantView]) -> tuple[Manifest, ...]:
+        """Return the claims that the pod templates of workloads name."""
+        names = sorted({name for variant in variants for role in variant.roles for name in _claim_names(role)})
+        return tuple(self._claims[namespace, name] for name in names if (namespace, name) in self._claims)
+
+    def _fills(self, namespace: str, claims: Sequence[Manifest]) -> tuple[Manifest, ...]:
+        names = {name_of(claim)[1] for claim in claims}
+        jobs = (job for job in self._jobs if name_of(job)[0] == namespace)
+        return tuple(job for job in jobs if names & set(_volume_claims(at(job, "spec", "template"))))
+
+
+def _is(item: Manifest, component: str) -> bool:
+    return labels_of(item).get(_COMPONENT) == component and labels.PART_OF.items() <= labels_of(item).items()
+
+
+def _by_name(items: Iterable[Manifest]) -> list[Manifest]:
+    return sorted(items, key=name_of)
+
+
+def _grouped(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest]]:
+    """Return objects by the variant that they belong to; an empty list for other keys."""
+    groups = defaultdict[_Place, list[Manifest]](list)
+    for item in _by_name(items):
+        groups[_place(item)].append(item)
+    return groups
+
+
+def _by_identity(pods: Iterable[Manifest]) -> Mapping[tuple[str, str, str], list[Manifest]]:
+    """Return pods by namespace, and by key and value of the label that names their service."""
+    groups = defaultdict[tuple[str, str, str], list[Manifest]](list)
+    for pod in _by_name(pods):
+        for key in (labels.SERVICE, labels.PICKER, labels.WORKER_OF):
+            if key in labels_of(pod):
+                groups[name_of(pod)[0], key, labels_of(pod)[key]].append(pod)
+    return groups
+
+
+def _target(scaler: Manifest) -> tuple[str, str, str]:
+    """Return namespace, name and kind of the workload that an autoscaler or a ScaledObject scales.
+
+    The kind of a ScaledObject's target is a Deployment if it is not written (KEDA, ScaleTarget).
+    """
+    target = mapping(at(scaler, "spec", "scaleTargetRef"))
+    return name_of(scaler)[0], str(target.get("name", "")), str(target.get("kind", "Deployment"))
+
+
+def _claim_names(role: RoleView) -> Iterator[str]:
+    if role.kind == "Deployment":
+        yield from _volume_claims(at(role.workload, "spec", "template"))
+        return
+    templates = mapping(at(role.workload, "spec", "leaderWorkerTemplate"))
+    for name in ("leaderTemplate", "workerTemplate"):
+        yield from _volume_claims(templates.get(name))
+
+
+def _volume_claims(template: object) -> Iterator[str]:
+    """Yield the names of the claims that the pods of a template mount."""
+    for volume in sequence(at(template, "spec", "volumes")):
+        name = at(volume, "persistentVolumeClaim", "claimName")
+        if isinstance(name, str):
+            yield name

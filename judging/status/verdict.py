@@ -1,0 +1,174 @@
+"""The verdict on each service: whether it serves, and which object is to blame.
+
+The chain of a service is walked from the client. The first broken link is where requests end; its cause is the deepest
+broken state that the tables of states say causes it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import IntEnum
+
+from judging.status import evidence, pickers, pools, routes, scaling, topology, workloads
+from judging.status.evidence import Evidence, Expectation
+from judging.status.records import Component, Finding, Link
+from judging.status.states import Level
+from judging.status.topology import ServiceView, Topology, VariantView
+from planning.ground.names import PRIMARY
+from planning.ground.snapshot import Snapshot
+
+_DEPTH = {link: depth for depth, link in enumerate(Link)}
+
+
+class ExitCode(IntEnum):
+    """What the command says about all services."""
+
+    SERVES = 0
+    """Every service serves as configured."""
+    UNKNOWN = 1
+    """It cannot be told whether every service serves."""
+    DEGRADED = 4
+    """No service fails, but something is wrong or still in progress."""
+    FAILS = 5
+    """A service does not serve, and something is to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStatus:
+    """The status of a service."""
+
+    view: ServiceView
+    components: tuple[Component, ...]
+    """Links in the order from the client to the pods, those of the primary before those of the canary."""
+    serves: bool | None
+    """Whether requests to the service are answered; None if it cannot be told."""
+    culprit: Finding | None
+    """The state to blame; None if there is none. The state is a normal one if the service only waits."""
+
+    @property
+    def level(self) -> Level:
+        """Whether something is broken, degraded, or neither."""
+        if self.serves is False and self.culprit is not None:
+            return self.culprit.level
+        return max((component.level for component in self.components), default=Level.NORMAL, key=list(Level).index)
+
+    @property
+    def others(self) -> tuple[Finding, ...]:
+        """Return all findings but the culprit, in the order of the components."""
+        return tuple(
+            finding for component in self.components for finding in component.findings if finding != self.culprit
+        )
+
+    @property
+    def since(self) -> datetime | None:
+        """Return the time since when the culprit has been in its state."""
+        return None if self.culprit is None else self.culprit.since
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The status of all services that were asked for."""
+
+    services: tuple[ServiceStatus, ...]
+    read_at: datetime
+    unread: Mapping[str, str]
+    """Reasons of the kinds that could not be read, by kind (`apiVersion/Kind`)."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return the exit code of the command."""
+        if any(service.serves is False and service.level is not Level.NORMAL for service in self.services):
+            return ExitCode.FAILS
+        if self.unread or any(service.serves is None for service in self.services):
+            return ExitCode.UNKNOWN
+        if all(service.serves and service.level is Level.NORMAL and not service.culprit for service in self.services):
+            return ExitCode.SERVES
+        return ExitCode.DEGRADED
+
+    def only(self, stack: str | None, services: Collection[str]) -> "Status":
+        """Return the status of some services: those of a stack, or of all stacks, and with these names, or with any."""
+        wanted = (
+            service
+            for service in self.services
+            if stack in {None, service.view.stack} and (not services or service.view.name in services)
+        )
+        return replace(self, services=tuple(wanted))
+
+
+def of(snapshot: Snapshot, expected: Mapping[tuple[str, str], Expectation]) -> Status:
+    """Return the status of every service in a snapshot.
+
+    `expected` is what the plan of a stack says of workloads, by namespace and name; empty without a stack file.
+    """
+    found = topology.of(snapshot)
+    given = evidence.of(snapshot, expected)
+    services = tuple(_service(view, cluster, reading) for view in found.services)
+    return Status(services, snapshot.read_at, snapshot.unread())
+
+
+def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> ServiceStatus:
+    components = tuple(_components(view, cluster, reading))
+    asked = {variant.name for variant in view.variants if routes.gets_requests(view, variant)} | {PRIMARY, ""}
+    needed = [component for component in components if component.variant in asked and _is_needed(component)]
+    serves = _serves(needed)
+    return ServiceStatus(view, components, serves, _culprit(components, needed, serves=serves))
+
+
+def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
+    """Yield the links of the chain, from the client to the pods."""
+    yield from routes.components(view, cluster, reading)
+    for variant in view.variants:
+        yield from _of_variant(view, variant, reading)
+    yield from workloads.claims(view, reading)
+
+
+def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
+    yield from pools.components(view, variant, reading)
+    yield from pickers.components(variant, reading)
+    for role in variant.roles:
+        yield from scaling.components(variant, role, reading)
+        yield workloads.component(view, variant, role, reading)
+
+
+def _is_needed(component: Component) -> bool:
+    """Tell whether no request is answered while the link is broken. Pods count as endpoints of their pool."""
+    return component.link not in {Link.SCALING, Link.WORKLOAD, Link.CLAIM}
+
+
+def _serves(needed: Sequence[Component]) -> bool | None:
+    broken = {component.is_broken for component in needed}
+    if True in broken:
+        return False
+    if None in broken or not needed:
+        return None
+    return True
+
+
+def _culprit(components: Sequence[Component], needed: Iterable[Component], *, serves: bool | None) -> Finding | None:
+    """Return the state to blame for a broken link, or the worst state if the service serves."""
+    if serves is False:
+        first = next(component for component in needed if component.is_broken)
+        return _cause(_worst(first.findings), first, components)
+    wrong = [finding for component in components for finding in component.findings]
+    return _worst([finding for finding in wrong if finding.level is not Level.NORMAL])
+
+
+def _cause(effect: Finding | None, at: Component, components: Sequence[Component]) -> Finding | None:
+    """Return the deepest state that causes a state of a component; the state itself if nothing causes it."""
+    deeper = [component for component in components if _DEPTH[component.link] > _DEPTH[at.link]]
+    same = [component for component in deeper if component.variant in {at.variant, ""} or not at.variant]
+    for component in sorted(same, key=lambda component: _DEPTH[component.link]):
+        causes = [finding for finding in component.findings if _may_cause(finding, component, effect)]
+        cause = _worst(causes)
+        if cause is not None and (component.is_broken or cause.level is Level.BROKEN):
+            return _cause(cause, component, components)
+    return effect
+
+
+def _may_cause(finding: Finding, component: Component, effect: Finding | None) -> bool:
+    return effect is None or bool({component.link.value, finding.state.id} & {*effect.state.caused_by})
+
+
+def _worst(findings: Sequence[Finding]) -> Finding | None:
+    """Return the first of the worst findings; None if there is none."""
+    return max(findings, default=None, key=lambda finding: list(Level).index(finding.level))
