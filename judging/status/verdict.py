@@ -100,9 +100,9 @@ def of(snapshot: Snapshot, expected: Mapping[tuple[str, str], Expectation]) -> S
 
     `expected` is what the plan of a stack says of workloads, by namespace and name; empty without a stack file.
     """
-    found = topology.of(snapshot)
-    given = evidence.of(snapshot, expected)
-    services = tuple(_service(view, cluster, reading) for view in found.services)
+    cluster = topology.of(snapshot)
+    reading = evidence.of(snapshot, expected)
+    services = tuple(_service(view, cluster, reading) for view in cluster.services)
     return Status(services, snapshot.read_at, snapshot.unread())
 
 
