@@ -15,7 +15,7 @@ from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, VariantView
 from planning.ground.names import PRIMARY
-from planning.ground.snapshot import Snapshot
+from planning.ground.snapshot import Manifest, Snapshot
 
 _DEPTH = {link: depth for depth, link in enumerate(Link)}
 
@@ -44,6 +44,8 @@ class ServiceStatus:
     """Whether requests to the service are answered; None if it cannot be told."""
     culprit: Finding | None
     """The state to blame; None if there is none. The state is a normal one if the service only waits."""
+    gateways: tuple[Manifest, ...] = ()
+    """Gateways of the routes, by namespace and name."""
 
     @property
     def level(self) -> Level:
@@ -111,7 +113,8 @@ def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> Service
     asked = {variant.name for variant in view.variants if routes.gets_requests(view, variant)} | {PRIMARY, ""}
     needed = [component for component in components if component.variant in asked and _is_needed(component)]
     serves = _serves(needed)
-    return ServiceStatus(view, components, serves, _culprit(components, needed, serves=serves))
+    culprit = _culprit(components, needed, serves=serves)
+    return ServiceStatus(view, components, serves, culprit, topology.gateways_of(view, cluster))
 
 
 def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
