@@ -1,16 +1,20 @@
 """The status of deployed stacks, for the command `status` and for programs: functions that return a record."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from composition.results import Composition
+from facts import completions, pod_logs
 from facts import status as reader
 from facts.kubeconfig import KubeAccess
+from facts.pod_logs import LogPlace
 from facts.status import Scope
 from judging.report import words
 from judging.status import verdict
 from judging.status.evidence import Expectation
 from judging.status.verdict import Status
+from models import credentials
+from models.printable import printable
 from models.stack import Stack
 from models.vocabulary import amount
 from planning.ground import snapshot
@@ -34,6 +38,8 @@ class PlannedStack:
     """Kinds from which the status of the stack is made."""
     services: Mapping[str, _Place]
     """Namespace and name of each service, by its key."""
+    urls: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """A URL of each service and the model that it serves, by the service's key; without services that have no URL."""
     workloads: Mapping[_Place, Expectation] = field(default_factory=dict[_Place, Expectation])
     """Expectations by namespace and name of the workload."""
 
@@ -46,6 +52,11 @@ def planned(composition: Composition, name: StackName) -> PlannedStack:
         tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
         snapshot.kinds_for({rendered.api for rendered in composition.objects}),
         {service.key: _place(service) for service in services},
+        {
+            key: (service["urls"][0], service["model"]["name"])
+            for key, service in composition.contract["services"].items()
+            if service["urls"]
+        },
         {place: expected for service in services for place, expected in _expectations(service, composition.stack)},
     )
 
@@ -70,9 +81,38 @@ def of_stack(access: KubeAccess, stack: PlannedStack, keys: Collection[str] = ()
 
 
 def missing(stack: PlannedStack, status: Status) -> tuple[str, ...]:
-    """Return the keys of planned services of which the cluster has nothing."""
+    """Return the keys of planned services of which the cluster has nothing; none if the cluster was not read."""
+    if status.unread:
+        return ()
     live = {(service.view.namespace, service.view.name) for service in status.services}
     return tuple(sorted(key for key, place in stack.services.items() if place not in live))
+
+
+def logs(access: KubeAccess, status: Status) -> Mapping[str, Sequence[str]]:
+    """Return the last lines of the log of each culprit that is a pod, by name of the service.
+
+    Credentials in the lines are hidden. Reading logs needs a right of its own (`pods/log`).
+    """
+    culprits = {
+        service.view.name: service.culprit
+        for service in status.services
+        if service.culprit is not None and service.culprit.object.kind == "Pod"
+    }
+    places = {
+        name: LogPlace(finding.object.namespace, finding.object.name, finding.values.get("container", ""))
+        for name, finding in culprits.items()
+    }
+    texts = pod_logs.read(access, places)
+    return {name: [printable(credentials.hide(line)) for line in lines] for name, lines in texts.items()}
+
+
+def answers(stack: PlannedStack, keys: Collection[str] = ()) -> Mapping[str, str]:
+    """Send a request for one token to each service with a URL, and return what became of it, by key of the service.
+
+    Without `keys`, all services are asked.
+    """
+    asked = {key: url for key, url in stack.urls.items() if not keys or key in keys}
+    return {key: completions.ask(url, model) for key, (url, model) in sorted(asked.items())}
 
 
 def _place(service: ServicePlan) -> _Place:
