@@ -28,7 +28,7 @@ class _Target:
     access: KubeAccess
     title: str
     stack: PlannedStack | None
-    """What the file of the stack expects; None for all stacks of the cluster."""
+    """Expectations of the stack file; None for all stacks of the cluster."""
     services: Sequence[str]
 
     def read(self) -> tuple[Status, Sequence[str]]:
@@ -71,7 +71,7 @@ def _target(options: Namespace) -> _Target:
         return _Target(KubeAccess(None, options.context), "all stacks", None, ())
     named = named_stack.of(options)
     composition = named.compose()
-    stack = status.planned(composition, named.name)
+    stack = status.expectations(composition, named.name)
     unknown = [key for key in options.services if key not in stack.services]
     if unknown:
         what = f"names no service of the stack ({', '.join(unknown)})"

@@ -24,7 +24,7 @@ _NARROWEST = 40
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is printed beside the status itself."""
+    """Texts that are printed beside the status itself."""
 
     title: str
     """Name of the stack or of the cluster."""
@@ -33,34 +33,29 @@ class Page:
     logs: Mapping[str, Sequence[str]] | None = None
     """Last lines of the culprit's log, by name of the service; None if nobody asked for them."""
     answers: Mapping[str, str] | None = None
-    """What became of a request to each service, by name of the service; None if nobody asked for it."""
+    """Result of a request to each service, by name of the service; None if nobody asked for it."""
 
 
 def lines(status: Status, page: Page, width: int) -> Iterator[str]:
     """Yield the lines. No line is longer than `width`, unless one word is."""
     width = max(width, _NARROWEST)
-    yield from _wrapped(" · ".join((page.title, f"read {status.read_at:%H:%M:%S} UTC", *_totals(status))), "", width)
+    yield from _text_lines(" · ".join((page.title, f"read {status.read_at:%H:%M:%S} UTC", *_totals(status))), "", width)
     names = max((len(service.view.name) for service in status.services), default=0)
     for service in status.services:
         yield from _service(service, status.read_at, names, width)
         yield from _more(service, page, width)
     for key in page.missing:
-        yield from _wrapped(f"· {key}  is not deployed; run `pulumi preview`", "  ", width)
-    for kind, reason in sorted(status.unread.items()):
-        yield from _wrapped(f"{_UNKNOWN} {kind} is unknown: {reason}", "  ", width)
-    if status.unread:
-        yield from _wrapped(
-            "  do  bind the Roles that `python -m cli rights STACK --for status` prints", "      ", width
-        )
+        yield from _text_lines(f"· {key}  is not deployed; run `pulumi preview`", "  ", width)
+    yield from _unread(status.unread, width)
 
 
 def _unread(unread: Mapping[str, str], width: int) -> Iterator[str]:
     """Yield which kinds are unknown, by reason, and the remedy."""
     for reason in sorted(set(unread.values())):
         kinds = ", ".join(sorted(kind.rpartition("/")[2] for kind in unread if unread[kind] == reason))
-        yield from _wrapped(f"{_UNKNOWN} unknown, because {reason}: {kinds}", "  ", width)
+        yield from _text_lines(f"{_UNKNOWN} unknown, because {reason}: {kinds}", "  ", width)
     if any("403" in reason for reason in unread.values()):
-        yield from _wrapped(f"  {'do':{_NAMES}} {_RIGHTS}", " " * (_NAMES + 3), width)
+        yield from _text_lines(f"  {'do':{_NAMES}} {_RIGHTS}", " " * (_NAMES + 3), width)
 
 
 def _totals(status: Status) -> Iterator[str]:
@@ -88,13 +83,13 @@ def _service(service: ServiceStatus, now: datetime, names: int, width: int) -> I
     words = state(service)
     head = f"{sign} {service.view.name:{names}}  {words}{_since(service.since, now)}"
     if words == "serves" and service.culprit is None:
-        yield from _wrapped(f"{head} · {' · '.join(_counts(service.components))}", "  ", width)
+        yield from _text_lines(f"{head} · {' · '.join(_counts(service.components))}", "  ", width)
         return
-    yield from _wrapped(head, "  ", width)
+    yield from _text_lines(head, "  ", width)
     for component in service.components:
         yield from _component(component, service.culprit, width)
     if service.culprit is not None and service.culprit.remedy:
-        yield from _wrapped(f"  {'do':{_NAMES}} {service.culprit.remedy}", " " * (_NAMES + 3), width)
+        yield from _text_lines(f"  {'do':{_NAMES}} {service.culprit.remedy}", " " * (_NAMES + 3), width)
 
 
 def _counts(components: Iterable[Component]) -> Iterator[str]:
@@ -113,7 +108,7 @@ def _component(component: Component, culprit: Finding | None, width: int) -> Ite
     head = f"  {name:{_NAMES}} {_replicas(component):{_COUNTS}}{sign} "
     texts = [_words(finding, culprit) for finding in component.findings] or [component.note or str(component.object)]
     for text in texts:
-        yield from _wrapped(f"{head}{text}", " " * (_NAMES + _COUNTS + 5), width)
+        yield from _text_lines(f"{head}{text}", " " * (_NAMES + _COUNTS + 5), width)
         head = " " * (_NAMES + _COUNTS + 5)
 
 
@@ -136,10 +131,10 @@ def _more(service: ServiceStatus, page: Page, width: int) -> Iterator[str]:
     for line in (page.logs or {}).get(name, ()):
         yield f"  | {line}"[:width]
     if name in (page.answers or {}):
-        yield from _wrapped(f"  {'asked':{_NAMES}} {(page.answers or {})[name]}", " " * (_NAMES + 3), width)
+        yield from _text_lines(f"  {'asked':{_NAMES}} {(page.answers or {})[name]}", " " * (_NAMES + 3), width)
 
 
-def _wrapped(text: str, indent: str, width: int) -> list[str]:
+def _text_lines(text: str, indent: str, width: int) -> list[str]:
     """Return a text as lines. Names are never divided."""
     return textwrap.wrap(
         text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True

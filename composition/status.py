@@ -29,7 +29,7 @@ _Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PlannedStack:
-    """What the file of a stack expects of the cluster."""
+    """Expectations of a stack file of the cluster."""
 
     name: StackName
     namespaces: tuple[str, ...]
@@ -44,7 +44,7 @@ class PlannedStack:
     """Expectations by namespace and name of the workload."""
 
 
-def planned(composition: Composition, name: StackName) -> PlannedStack:
+def expectations(composition: Composition, name: StackName) -> PlannedStack:
     """Return what a composed stack expects of the cluster."""
     services = composition.plan.services
     return PlannedStack(

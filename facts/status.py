@@ -79,7 +79,7 @@ def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence
 
 def _parents(route: Manifest) -> Iterator[tuple[str, str]]:
     """Yield namespace and name of the Gateways that are parents of a route."""
-    own = str(mapping(route.get("metadata")).get("namespace", ""))
+    namespace = str(mapping(route.get("metadata")).get("namespace", ""))
     for parent in map(mapping, sequence(mapping(route.get("spec")).get("parentRefs"))):
         if (parent.get("group", GATEWAY_GROUP), parent.get("kind", "Gateway")) == (GATEWAY_GROUP, "Gateway"):
-            yield str(parent.get("namespace") or own), str(parent.get("name"))
+            yield str(parent.get("namespace") or namespace), str(parent.get("name"))
