@@ -1,62 +1,115 @@
 """Command `status`: says whether each service serves, which object is to blame, since when, and what to do."""
 
+import shutil
 import sys
+import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from cli import named_stack, status_text
+from cli.status_text import Page
 from composition import status
+from composition.status import PlannedStack
 from facts.kubeconfig import KubeAccess
-from judging.status.records import Component, Finding
-from judging.status.states import Level
-from judging.status.verdict import ServiceStatus, Status
+from judging.status.verdict import ExitCode, Status
+from models.paths import Path as ConfigPath
+from models.problems import ConfigError, Problem
 
 HELP = "print whether deployed services serve, and which object is to blame"
-_SIGNS = {Level.NORMAL: "✓", Level.DEGRADED: "!", Level.BROKEN: "✗"}
+_PAUSE_SECONDS = 2.0
+"""Time between two readings of `--watch`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The cluster and the services that are asked for."""
+
+    access: KubeAccess
+    title: str
+    stack: PlannedStack | None
+    """Expectations of the stack file; None for all stacks of the cluster."""
+    services: Sequence[str]
+
+    def read(self) -> tuple[Status, Sequence[str]]:
+        """Return the status, and the keys of planned services of which the cluster has nothing."""
+        if self.stack is None:
+            return status.read(self.access), ()
+        result = status.of_stack(self.access, self.stack, self.services)
+        missing = status.missing(self.stack, result)
+        return result, [key for key in missing if not self.services or key in self.services]
 
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("services", nargs="*", metavar="SERVICE", help="names of services; all services if absent")
-    parser.add_argument("--context", help="context of the kubeconfig; its current one if absent")
+    named_stack.add_stack(parser, nargs="?")
+    parser.add_argument("services", nargs="*", metavar="SERVICE", help="keys of services; all services if absent")
+    parser.add_argument("--context", help="context of the kubeconfig; absent: that of the stack, or the current one")
+    named_stack.add_name(parser)
+    named_stack.add_facts(parser)
+    parser.add_argument("--watch", action="store_true", help="read again every two seconds, and print what changes")
+    parser.add_argument("--logs", action="store_true", help="add the last lines of the culprit's log")
+    parser.add_argument("--ask", action="store_true", help="send a request to each service at its URL")
 
 
 def run(options: Namespace) -> int:
-    """Print the status of services and return its exit code (`judging.status.verdict.ExitCode`)."""
-    result = status.read(KubeAccess(None, options.context), services=options.services)
-    sys.stdout.writelines(f"{line}\n" for line in _lines(result))
-    return result.exit_code
+    """Print the status of services and return its exit code (`judging.status.verdict.ExitCode`).
+
+    Raises `ConfigError` if the stack cannot be read, or does not have a service.
+    """
+    target = _target(options)
+    if options.watch:
+        return _watch(target, options)
+    code, text = _report(target, options)
+    sys.stdout.write(text)
+    return code
 
 
-def _lines(result: Status) -> Iterator[str]:
-    for service in result.services:
-        yield from _service(service, result.read_at)
-    for kind, reason in result.unread.items():
-        yield f"? {kind}: {reason}"
+def _target(options: Namespace) -> _Target:
+    """Return what the options name. Raises `ConfigError` for a stack that is refused, and for unknown services."""
+    if options.stack is None:
+        return _Target(KubeAccess(None, options.context), "all stacks", None, ())
+    named = named_stack.of(options)
+    composition = named.compose()
+    stack = status.expectations(composition, named.name)
+    unknown = [key for key in options.services if key not in stack.services]
+    if unknown:
+        what = f"names no service of the stack ({', '.join(unknown)})"
+        raise ConfigError([Problem(ConfigPath("status"), what, f"known: {', '.join(sorted(stack.services))}")])
+    context = options.context or composition.stack.cluster.context
+    return _Target(KubeAccess(None, context), named.name.label, stack, options.services)
 
 
-def _service(service: ServiceStatus, now: datetime) -> Iterator[str]:
-    state = {True: "serves", False: "does not serve", None: "cannot be told"}[service.serves]
-    yield f"{_SIGNS[service.level]} {service.view.name}  {state}{_since(service.since, now)}"
-    for component in service.components:
-        yield f"    {_component(component)}"
-    if service.culprit is not None:
-        yield f"    culprit  {_words(service.culprit)}"
-        yield f"    do       {service.culprit.remedy or 'wait'}"
+def _report(target: _Target, options: Namespace) -> tuple[int, str]:
+    """Read the cluster, and return the exit code and the text."""
+    result, missing = target.read()
+    logs = answers = None
+    if options.logs:
+        logs = status.logs(target.access, result)
+    if options.ask and target.stack is not None:
+        answers = status.answers(target.stack, target.services)
+    page = Page(target.title, missing, logs, answers)
+    width = shutil.get_terminal_size().columns
+    text = "".join(f"{line}\n" for line in status_text.lines(result, page, width))
+    code = result.exit_code
+    if missing and code is ExitCode.SERVES:
+        code = ExitCode.DEGRADED
+    return code, text
 
 
-def _component(component: Component) -> str:
-    counts = "" if component.ready is None else f"{component.ready}/{component.desired or component.ready}"
-    words = "; ".join(map(_words, component.findings)) or component.note
-    return f"{component.link:9} {component.role:8} {counts:5} {_SIGNS[component.level]} {words}"
-
-
-def _words(finding: Finding) -> str:
-    return f"{finding.object} {finding.words} [{finding.state.id}]"
-
-
-def _since(moment: datetime | None, now: datetime) -> str:
-    if moment is None:
-        return ""
-    minutes = int((now - moment).total_seconds()) // 60
-    return f" since {moment:%H:%M} ({minutes} min)"
+def _watch(target: _Target, options: Namespace) -> int:
+    """Print the status again whenever it changes, until the user interrupts; return the last exit code."""
+    code = ExitCode.UNKNOWN
+    shown = ""
+    try:
+        while True:
+            code, text = _report(target, options)
+            # The first line has the time of the reading.
+            content = text.partition("\n")[2]
+            if content != shown or not shown:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+                shown = content
+            time.sleep(_PAUSE_SECONDS)
+    except KeyboardInterrupt:
+        return code

@@ -1,20 +1,146 @@
-"""The status of deployed stacks, for the command `status` and for programs."""
+"""The status of deployed stacks, for the command `status` and for programs: functions that return a record."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from composition.results import Composition
+from facts import completions, pod_logs
 from facts import status as reader
 from facts.kubeconfig import KubeAccess
+from facts.pod_logs import LogPlace
 from facts.status import Scope
+from judging.report import words
 from judging.status import verdict
+from judging.status.evidence import Expectation
 from judging.status.verdict import Status
+from models import credentials
+from models.printable import printable
+from models.stack import Stack
+from models.vocabulary import amount
+from planning.ground import snapshot
+from planning.ground.marks import StackName
+from planning.ground.names import CANARY
+from planning.plans import ServicePlan, VariantPlan
+from planning.serving.workload import Workload
+
+_Place = tuple[str, str]
+"""Namespace and name of an object."""
 
 
-def read(access: KubeAccess, *, stack: str | None = None, services: Collection[str] = ()) -> Status:
-    """Read a cluster and return the status of its services.
+@dataclass(frozen=True, slots=True)
+class PlannedStack:
+    """Expectations of a stack file of the cluster."""
 
-    `stack` is the mark of a stack (`project.stack`); None for all stacks of the cluster. `services` are names of
-    services; empty for all.
+    name: StackName
+    namespaces: tuple[str, ...]
+    """Namespaces of the stack's objects, sorted."""
+    kinds: tuple[str, ...]
+    """Kinds from which the status of the stack is made."""
+    services: Mapping[str, _Place]
+    """Namespace and name of each service, by its key."""
+    urls: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """A URL of each service and the model that it serves, by the service's key; without services that have no URL."""
+    workloads: Mapping[_Place, Expectation] = field(default_factory=dict[_Place, Expectation])
+    """Expectations by namespace and name of the workload."""
+
+
+def expectations(composition: Composition, name: StackName) -> PlannedStack:
+    """Return what a composed stack expects of the cluster."""
+    services = composition.plan.services
+    return PlannedStack(
+        name,
+        tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
+        snapshot.kinds_for({rendered.api for rendered in composition.objects}),
+        {service.key: _place(service) for service in services},
+        {
+            key: (service["urls"][0], service["model"]["name"])
+            for key, service in composition.contract["services"].items()
+            if service["urls"]
+        },
+        {place: expected for service in services for place, expected in _expectations(service, composition.stack)},
+    )
+
+
+def read(access: KubeAccess, services: Collection[str] = ()) -> Status:
+    """Read a cluster and return the status of the services of all stacks, or of those with the names in `services`.
+
+    A cluster that cannot be read does not raise; `Status.unread` says what is unknown. Reading all namespaces needs
+    rights in the whole cluster.
     """
-    snapshot = reader.read(access, Scope(stack))
-    status = verdict.of(snapshot, {})
-    return status.only(stack, services)
+    return verdict.of(reader.read(access, Scope()), {}).only(None, services)
+
+
+def of_stack(access: KubeAccess, stack: PlannedStack, keys: Collection[str] = ()) -> Status:
+    """Read a cluster and return the status of the services of a stack, or of those with the keys in `keys`.
+
+    A service of the plan that the cluster lacks has no status; see `missing`.
+    """
+    live = reader.read(access, Scope(stack.namespaces, stack.kinds))
+    names = [stack.services[key][1] for key in keys]
+    return verdict.of(live, stack.workloads).only(stack.name.label, names)
+
+
+def missing(stack: PlannedStack, status: Status) -> tuple[str, ...]:
+    """Return the keys of planned services of which the cluster has nothing; none if the cluster was not read."""
+    if status.unread:
+        return ()
+    live = {(service.view.namespace, service.view.name) for service in status.services}
+    return tuple(sorted(key for key, place in stack.services.items() if place not in live))
+
+
+def logs(access: KubeAccess, status: Status) -> Mapping[str, Sequence[str]]:
+    """Return the last lines of the log of each culprit that is a pod, by name of the service.
+
+    Credentials in the lines are hidden. Reading logs needs a right of its own (`pods/log`).
+    """
+    culprits = {
+        service.view.name: service.culprit
+        for service in status.services
+        if service.culprit is not None and service.culprit.object.kind == "Pod"
+    }
+    places = {
+        name: LogPlace(finding.object.namespace, finding.object.name, finding.values.get("container", ""))
+        for name, finding in culprits.items()
+    }
+    texts = pod_logs.read(access, places)
+    return {name: [printable(credentials.hide(line)) for line in lines] for name, lines in texts.items()}
+
+
+def answers(stack: PlannedStack, keys: Collection[str] = ()) -> Mapping[str, str]:
+    """Send a request for one token to each service with a URL, and return what became of it, by key of the service.
+
+    Without `keys`, all services are asked.
+    """
+    asked = {key: url for key, url in stack.urls.items() if not keys or key in keys}
+    return {key: completions.ask(url, model) for key, (url, model) in sorted(asked.items())}
+
+
+def _place(service: ServicePlan) -> _Place:
+    return service.primary.names.namespace, service.primary.names.service
+
+
+def _expectations(service: ServicePlan, stack: Stack) -> Iterator[tuple[_Place, Expectation]]:
+    """Yield what is expected of each workload of a service."""
+    for variant in service.variants:
+        size = _weights_size(variant, stack)
+        for workload in variant.workloads:
+            yield (variant.names.namespace, workload.name), _expectation(workload, size)
+
+
+def _weights_size(variant: VariantPlan, stack: Stack) -> int | None:
+    """Return the bytes of a variant's weights; None if they are unknown."""
+    spec = stack.services[variant.key]
+    model = spec.model
+    if spec.canary is not None and variant.names.variant_name == CANARY:
+        model = spec.canary.model
+    return None if model.size is None else int(amount(model.size))
+
+
+def _expectation(workload: Workload, size: int | None) -> Expectation:
+    rates = words.rates()
+    fetch_seconds = load_seconds = None
+    if size is not None:
+        load_seconds = rates.begin + size // rates.load
+        if workload.weights.fetches:
+            fetch_seconds = size // rates.fetch
+    return Expectation(workload.replicas, size, fetch_seconds, load_seconds)

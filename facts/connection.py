@@ -60,6 +60,11 @@ class Connection:
         self._connection.request("GET", target, headers={**self._headers, "Accept": accepted})
         return self._answer(http.HTTPStatus.OK)
 
+    def text(self, path: str, query: Mapping[str, str] = EMPTY) -> str:
+        """Return the text at a path, such as the log of a pod. Raises RefusedError as `get` does."""
+        self._connection.request("GET", f"{self._prefix}{path}?{urlencode(query)}", headers=self._headers)
+        return self._content(http.HTTPStatus.OK).decode(errors="replace")
+
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Create a review, such as a SelfSubjectRulesReview, and return the answer. The server does not store reviews.
 
@@ -71,11 +76,14 @@ class Connection:
         return self._answer(http.HTTPStatus.CREATED)
 
     def _answer(self, expected: http.HTTPStatus) -> Mapping[str, Any]:
+        return json.loads(self._content(expected))
+
+    def _content(self, expected: http.HTTPStatus) -> bytes:
         response = self._connection.getresponse()
         content = response.read()
         if response.status != expected:
             raise RefusedError(response.status)
-        return json.loads(content)
+        return content
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from models.trees import mapping, sequence
 from planning.ground import labels
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import EVENT, GATEWAY, KINDS, LEASE, NODE, ROUTE, Manifest, Snapshot
+from planning.ground.snapshot import CLUSTER_SCOPED, EVENT, GATEWAY, KINDS, LEASE, NODE, ROUTE, Manifest, Snapshot
 
 _DEADLINE_SECONDS = 15
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
@@ -27,17 +27,17 @@ _FIELDS = {EVENT: "type=Warning"}
 class Scope:
     """The objects that are read."""
 
-    stack: str | None = None
-    """Mark of the stack (`planning.ground.marks`); None for the objects of all stacks."""
     namespaces: tuple[str, ...] | None = None
     """Namespaces; None for all namespaces, which needs rights in the whole cluster."""
+    kinds: tuple[str, ...] = KINDS
+    """Kinds of the objects (`planning.ground.snapshot`)."""
 
 
 def read(access: KubeAccess, scope: Scope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
     readers: dict[str, Reader] = {
-        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind != GATEWAY
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in scope.kinds if kind != GATEWAY
     }
     readers[GATEWAY] = partial(_gateways, lists=lists)
     moment = datetime.now(UTC).replace(microsecond=0)
@@ -53,7 +53,7 @@ def _objects(
     if kind in _UNMARKED:
         selector = {}
     namespaces = scope.namespaces or ("",)
-    if kind == NODE:
+    if kind in CLUSTER_SCOPED:
         namespaces = ("",)
     try:
         lists[kind] = [
@@ -79,7 +79,7 @@ def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence
 
 def _parents(route: Manifest) -> Iterator[tuple[str, str]]:
     """Yield namespace and name of the Gateways that are parents of a route."""
-    own = str(mapping(route.get("metadata")).get("namespace", ""))
+    namespace = str(mapping(route.get("metadata")).get("namespace", ""))
     for parent in map(mapping, sequence(mapping(route.get("spec")).get("parentRefs"))):
         if (parent.get("group", GATEWAY_GROUP), parent.get("kind", "Gateway")) == (GATEWAY_GROUP, "Gateway"):
-            yield str(parent.get("namespace") or own), str(parent.get("name"))
+            yield str(parent.get("namespace") or namespace), str(parent.get("name"))

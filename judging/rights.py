@@ -16,7 +16,7 @@ from judging import additions, ownership
 from manifests.assembly import Component, objects
 from models.paths import Path
 from models.problems import Problem, gap, warning
-from planning.ground import bundles
+from planning.ground import bundles, snapshot
 from planning.ground.api_groups import GATEWAY_GROUP, plural
 from planning.ground.cluster_facts import IDENTITY, Permissions, Unknown
 from planning.ground.needs import Needs
@@ -134,14 +134,15 @@ def rights(purpose: Purpose, stack_objects: StackObjects, needs: Needs, options:
     The rules of namespaces that the stack creates are in the ClusterRole, because no Role can exist before its
     namespace.
     """
+    if purpose is Purpose.STATUS:
+        return Rights(_rules_by_place(_Verbs.of(_status_reads(stack_objects, needs), ())))
     deploys = purpose is Purpose.DEPLOY
     reads_secrets = options.secrets or deploys
     writes = options.dry_run or deploys
     rules = [*_reads(needs, secrets=reads_secrets), *_comparisons(stack_objects)]
-    if purpose is not Purpose.STATUS:
-        rules += _object_rules(stack_objects, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
-        rules += _of_pods(stack_objects, _LIST)
-        rules += _grants(stack_objects) if writes else ()
+    rules += _object_rules(stack_objects, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
+    rules += _of_pods(stack_objects, _LIST)
+    rules += _grants(stack_objects) if writes else ()
     if deploys:
         rules += [*_object_rules(stack_objects, _DELETE, secrets=True), *_waits(stack_objects)]
     return Rights(_rules_by_place(_Verbs.of(rules, needs.created)))
@@ -192,13 +193,28 @@ def _has(values: Collection[str], value: str) -> bool:
     return "*" in values or value in values
 
 
+def _status_reads(stack_objects: StackObjects, needs: Needs) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for reading the status of a stack (`facts.status`)."""
+    namespaces = sorted({namespace for _, namespace in stack_objects.objects} - {_EVERYWHERE})
+    for kind in snapshot.kinds_for({api for api, _ in stack_objects.objects}):
+        if kind in snapshot.CLUSTER_SCOPED:
+            yield _EVERYWHERE, _rule(kind, _LIST)
+        elif kind != snapshot.GATEWAY:
+            yield from ((namespace, _rule(kind, _LIST)) for namespace in namespaces)
+    yield from _gateway_reads(needs)
+
+
+def _gateway_reads(needs: Needs) -> Iterator[tuple[str, Rule]]:
+    for gateway in sorted(needs.gateways):
+        if (gateway.group, gateway.kind) == (GATEWAY_GROUP, _GATEWAY_KIND):
+            yield gateway.namespace, Rule(GATEWAY_GROUP, ("gateways",), _READ, (gateway.name,))
+
+
 def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for reading cluster facts."""
     if needs.namespaces:
         yield _EVERYWHERE, Rule("", ("namespaces",), _READ, tuple(sorted({*needs.namespaces, IDENTITY})))
-    for gateway in sorted(needs.gateways):
-        if (gateway.group, gateway.kind) == (GATEWAY_GROUP, _GATEWAY_KIND):
-            yield gateway.namespace, Rule(GATEWAY_GROUP, ("gateways",), _READ, (gateway.name,))
+    yield from _gateway_reads(needs)
     if needs.gateways:
         yield _EVERYWHERE, Rule(GATEWAY_GROUP, ("httproutes",), _LIST)
         names = tuple(sorted(bundles.versioned_definitions()))

@@ -1,4 +1,4 @@
-"""What all links are judged with: the time, events by object, nodes, unread kinds, and what the plan expects."""
+"""The evidence for the judgement of all links: time, events, nodes, unread kinds, and expectations of the plan."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from planning.ground.snapshot import EVENT, NODE, Manifest, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the plan of a stack says of a workload. Without a stack file nothing is expected."""
+    """Expectations of the plan of a stack about a workload. Without a stack file there are none."""
 
     replicas: int | None
     """Configured number of replicas; None if an autoscaler decides it."""

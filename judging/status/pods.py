@@ -31,7 +31,7 @@ def findings(pods: Iterable[Manifest], role: str, reading: Evidence) -> tuple[Fi
         state = cause(pod, role, reading)
         if state is not None:
             groups[state.state.id, tuple(sorted(state.values.items()))].append(state)
-    return tuple(_counted(group) for group in groups.values())
+    return tuple(_representative(group) for group in groups.values())
 
 
 def cause(pod: Manifest, role: str, reading: Evidence) -> Finding | None:
@@ -42,7 +42,7 @@ def cause(pod: Manifest, role: str, reading: Evidence) -> Finding | None:
     return finding("not-ready", ObjectRef.of(pod, _KIND), time(ready.get("lastTransitionTime")), role=role)
 
 
-def _counted(group: list[Finding]) -> Finding:
+def _representative(group: list[Finding]) -> Finding:
     """Return the first of several equal findings, with the earliest time and their number."""
     times = [state.since for state in group if state.since is not None]
     first = min(group, key=lambda state: state.object)

@@ -63,17 +63,17 @@ class Finding:
 
     @property
     def level(self) -> Level:
-        """What the state means for the object's task."""
+        """Return the meaning of the state for the object's task."""
         return self.state.level
 
     @property
     def words(self) -> str:
-        """What is wrong, in one sentence without the object's name."""
+        """Return the mistake, as a predicate without the object's name."""
         return printable(self.state.words.format_map(self.values))
 
     @property
     def remedy(self) -> str:
-        """What to do; empty if there is nothing to do but to wait."""
+        """Return the advice; empty if there is nothing to do but to wait."""
         return printable(self.state.remedy.format_map(self.values))
 
 
@@ -103,7 +103,7 @@ class Component:
     """Number of ready replicas; None for links without replicas."""
     desired: int | None = None
     note: str = ""
-    """What is worth knowing about a link in order, such as its address."""
+    """Text about a link in order, such as its address."""
 
     @property
     def level(self) -> Level:

@@ -14,10 +14,10 @@ LINKS = ("claims", "pickers", "pods", "pools", "routes", "scaling", "workloads")
 
 
 class Level(StrEnum):
-    """What a state means for the task of its object, from harmless to worst."""
+    """Meaning of a state for the task of its object, from harmless to worst."""
 
     NORMAL = "normal"
-    """Nothing is wrong, for example while a rollout makes progress."""
+    """The object is in order, for example while a rollout makes progress."""
     DEGRADED = "degraded"
     """Something is wrong, but requests may be answered."""
     BROKEN = "broken"
@@ -30,13 +30,13 @@ class State(Spec):
     id: str = Field(pattern="^[a-z]+(-[a-z]+)*$")
     level: Level = Field(strict=False)
     words: str
-    """What is wrong, as the predicate of a sentence about the object; with fields in braces."""
+    """The predicate of a sentence about the object; with fields in braces."""
     remedy: str = ""
-    """What to do, as a sentence; with the same fields. Empty if there is nothing to do but to wait."""
+    """Advice, as a sentence; with the same fields. Empty if there is nothing to do but to wait."""
     caused_by: list[str] = Field(default_factory=list)
     """Links (`records.Link`) and ids of the states of deeper links that may be the cause of this state."""
     source: str
-    """Where upstream writes the state: repository, version and file."""
+    """Upstream's code that writes the state: repository, version and file."""
     judge: str
     """The real part that makes the state in the tests."""
 

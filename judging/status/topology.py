@@ -199,12 +199,14 @@ class _Parts:
     def __init__(self, snapshot: Snapshot) -> None:
         deployments = snapshot.of(DEPLOYMENT)
         self._workloads = {
-            "Deployment": _grouped(item for item in deployments if _is(item, "model-server")),
-            "LeaderWorkerSet": _grouped(item for item in snapshot.of(LEADER_WORKER_SET) if _is(item, "model-server")),
+            "Deployment": _variant_objects(item for item in deployments if _is(item, "model-server")),
+            "LeaderWorkerSet": _variant_objects(
+                item for item in snapshot.of(LEADER_WORKER_SET) if _is(item, "model-server")
+            ),
         }
-        self._pickers = _grouped(item for item in deployments if _is(item, "endpoint-picker"))
-        self._pools = _grouped(pool for pool in snapshot.of(POOL) if stack_of(pool))
-        self._routes = _grouped(route for route in snapshot.of(ROUTE) if stack_of(route))
+        self._pickers = _variant_objects(item for item in deployments if _is(item, "endpoint-picker"))
+        self._pools = _variant_objects(pool for pool in snapshot.of(POOL) if stack_of(pool))
+        self._routes = _variant_objects(route for route in snapshot.of(ROUTE) if stack_of(route))
         self._pods = _by_identity(snapshot.of(POD))
         self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
         self._jobs = _by_name(snapshot.of(JOB))
@@ -243,7 +245,7 @@ class _Parts:
             role=selector.get(labels.ROLE, labels.DECODE),
             kind=kind,
             workload=workload,
-            pods=self._selected(namespace, labels.SERVICE, selector),
+            pods=self._pods_of(namespace, labels.SERVICE, selector),
             workers=tuple(pod for pod in workers if labels_of(pod).get(labels.GROUP) == name),
             autoscaler=self._scalers[AUTOSCALER].get((namespace, name, kind)),
             scaled_object=self._scalers[SCALED_OBJECT].get((namespace, name, kind)),
@@ -251,9 +253,9 @@ class _Parts:
 
     def _picker(self, deployment: Manifest) -> PickerView:
         selector = _pod_selector("Deployment", deployment)
-        return PickerView(deployment, self._selected(name_of(deployment)[0], labels.PICKER, selector))
+        return PickerView(deployment, self._pods_of(name_of(deployment)[0], labels.PICKER, selector))
 
-    def _selected(self, namespace: str, key: str, selector: Mapping[str, str]) -> tuple[Manifest, ...]:
+    def _pods_of(self, namespace: str, key: str, selector: Mapping[str, str]) -> tuple[Manifest, ...]:
         """Return the pods that a selector selects, which has the label `key`."""
         candidates = self._pods[namespace, key, selector.get(key, "")]
         return tuple(pod for pod in candidates if is_selected(selector, pod))
@@ -277,7 +279,7 @@ def _by_name(items: Iterable[Manifest]) -> list[Manifest]:
     return sorted(items, key=name_of)
 
 
-def _grouped(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest]]:
+def _variant_objects(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest]]:
     """Return objects by the variant that they belong to; an empty list for other keys."""
     groups = defaultdict[_Place, list[Manifest]](list)
     for item in _by_name(items):

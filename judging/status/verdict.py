@@ -21,7 +21,7 @@ _DEPTH = {link: depth for depth, link in enumerate(Link)}
 
 
 class ExitCode(IntEnum):
-    """What the command says about all services."""
+    """Meaning of the exit code for all services."""
 
     SERVES = 0
     """Every service serves as configured."""
@@ -89,12 +89,12 @@ class Status:
 
     def only(self, stack: str | None, services: Collection[str]) -> "Status":
         """Return the status of some services: those of a stack, or of all stacks, and with these names, or with any."""
-        wanted = (
+        services_left = (
             service
             for service in self.services
             if stack in {None, service.view.stack} and (not services or service.view.name in services)
         )
-        return replace(self, services=tuple(wanted))
+        return replace(self, services=tuple(services_left))
 
 
 def of(snapshot: Snapshot, expected: Mapping[tuple[str, str], Expectation]) -> Status:

@@ -1,0 +1,158 @@
+"""The status of services as lines of text, for a terminal of any width."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from judging.status.records import Component, Finding
+from judging.status.states import Level
+from judging.status.verdict import ServiceStatus, Status
+
+_SIGNS: Mapping[Level, str] = {Level.NORMAL: "✓", Level.DEGRADED: "!", Level.BROKEN: "✗"}
+_UNKNOWN = "?"
+_NAMES = 10
+"""Width of the column with the names of links."""
+_COUNTS = 6
+_MINUTE = 60
+_HOUR = 60
+_DAY = 24
+_RIGHTS = "bind the Roles that `python -m cli rights STACK --for status` prints"
+_NARROWEST = 40
+"""Width of text in a terminal that is narrower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Texts that are printed beside the status itself."""
+
+    title: str
+    """Name of the stack or of the cluster."""
+    missing: Sequence[str] = ()
+    """Keys of planned services of which the cluster has nothing."""
+    logs: Mapping[str, Sequence[str]] | None = None
+    """Last lines of the culprit's log, by name of the service; None if nobody asked for them."""
+    answers: Mapping[str, str] | None = None
+    """Result of a request to each service, by name of the service; None if nobody asked for it."""
+
+
+def lines(status: Status, page: Page, width: int) -> Iterator[str]:
+    """Yield the lines. No line is longer than `width`, unless one word is."""
+    width = max(width, _NARROWEST)
+    yield from _text_lines(" · ".join((page.title, f"read {status.read_at:%H:%M:%S} UTC", *_totals(status))), "", width)
+    names = max((len(service.view.name) for service in status.services), default=0)
+    for service in status.services:
+        yield from _service(service, status.read_at, names, width)
+        yield from _more(service, page, width)
+    for key in page.missing:
+        yield from _text_lines(f"· {key}  is not deployed; run `pulumi preview`", "  ", width)
+    yield from _unread(status.unread, width)
+
+
+def _unread(unread: Mapping[str, str], width: int) -> Iterator[str]:
+    """Yield which kinds are unknown, by reason, and the remedy."""
+    for reason in sorted(set(unread.values())):
+        kinds = ", ".join(sorted(kind.rpartition("/")[2] for kind in unread if unread[kind] == reason))
+        yield from _text_lines(f"{_UNKNOWN} unknown, because {reason}: {kinds}", "  ", width)
+    if any("403" in reason for reason in unread.values()):
+        yield from _text_lines(f"  {'do':{_NAMES}} {_RIGHTS}", " " * (_NAMES + 3), width)
+
+
+def _totals(status: Status) -> Iterator[str]:
+    """Yield how many services are in each state."""
+    states = [state(service) for service in status.services]
+    for text in dict.fromkeys(("serves", "degraded", "starts", "does not serve", "cannot be told")):
+        if text in states:
+            yield f"{states.count(text)} {text}"
+    if not states:
+        yield "no services"
+
+
+def state(service: ServiceStatus) -> str:
+    """Return the state of a service in a word or three."""
+    if service.serves is None:
+        return "cannot be told"
+    if service.serves:
+        return "serves" if service.level is Level.NORMAL else "degraded"
+    return "starts" if service.level is Level.NORMAL else "does not serve"
+
+
+def _service(service: ServiceStatus, now: datetime, names: int, width: int) -> Iterator[str]:
+    """Yield the lines of a service: one if it serves as configured, or else one for each link."""
+    sign = _SIGNS[service.level] if service.serves is not None else _UNKNOWN
+    words = state(service)
+    head = f"{sign} {service.view.name:{names}}  {words}{_since(service.since, now)}"
+    if words == "serves" and service.culprit is None:
+        yield from _text_lines(f"{head} · {' · '.join(_counts(service.components))}", "  ", width)
+        return
+    yield from _text_lines(head, "  ", width)
+    for component in service.components:
+        yield from _component(component, service.culprit, width)
+    if service.culprit is not None and service.culprit.remedy:
+        yield from _text_lines(f"  {'do':{_NAMES}} {service.culprit.remedy}", " " * (_NAMES + 3), width)
+
+
+def _counts(components: Iterable[Component]) -> Iterator[str]:
+    """Yield the ready replicas of each role."""
+    for component in components:
+        if component.role:
+            name = component.role if component.variant != "canary" else f"canary {component.role}"
+            yield f"{name} {_replicas(component)}"
+
+
+def _component(component: Component, culprit: Finding | None, width: int) -> Iterator[str]:
+    name = component.role or component.link.value
+    if component.variant == "canary":
+        name = f"canary {name}"
+    sign = _UNKNOWN if component.is_broken is None else _SIGNS[component.level]
+    head = f"  {name:{_NAMES}} {_replicas(component):{_COUNTS}}{sign} "
+    texts = [_words(finding, culprit) for finding in component.findings] or [component.note or str(component.object)]
+    for text in texts:
+        yield from _text_lines(f"{head}{text}", " " * (_NAMES + _COUNTS + 5), width)
+        head = " " * (_NAMES + _COUNTS + 5)
+
+
+def _replicas(component: Component) -> str:
+    if component.ready is None:
+        return ""
+    if component.desired is None:
+        return str(component.ready)
+    return f"{component.ready}/{component.desired}"
+
+
+def _words(finding: Finding, culprit: Finding | None) -> str:
+    about = finding.object.name if finding.count == 1 else f"{finding.count} objects such as {finding.object.name}"
+    mark = "" if finding != culprit else f" [{finding.state.id}]"
+    return f"{about} {finding.words}{mark}"
+
+
+def _more(service: ServiceStatus, page: Page, width: int) -> Iterator[str]:
+    name = service.view.name
+    for line in (page.logs or {}).get(name, ()):
+        yield f"  | {line}"[:width]
+    if name in (page.answers or {}):
+        yield from _text_lines(f"  {'asked':{_NAMES}} {(page.answers or {})[name]}", " " * (_NAMES + 3), width)
+
+
+def _text_lines(text: str, indent: str, width: int) -> list[str]:
+    """Return a text as lines. Names are never divided."""
+    return textwrap.wrap(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
+
+
+def _since(moment: datetime | None, now: datetime) -> str:
+    if moment is None:
+        return ""
+    return f" since {moment:%Y-%m-%d %H:%M} ({duration(int((now - moment).total_seconds()))})"
+
+
+def duration(seconds: int) -> str:
+    """Return a duration in its largest unit."""
+    minutes = max(seconds, 0) // _MINUTE
+    if minutes < 1:
+        return f"{max(seconds, 0)} s"
+    if minutes < _HOUR:
+        return f"{minutes} min"
+    hours = minutes // _HOUR
+    return f"{hours} h" if hours < 2 * _DAY else f"{hours // _DAY} days"
