@@ -18,7 +18,7 @@ class Bounds(NamedTuple):
     most: int
 
 
-class Workload(NamedTuple):
+class LiveWorkload(NamedTuple):
     """A workload of a role, as it is live, and as a link of the chain."""
 
     variant: VariantView
@@ -26,7 +26,7 @@ class Workload(NamedTuple):
     component: Component
 
 
-def workloads(view: ServiceView, components: tuple[Component, ...]) -> Iterator[Workload]:
+def workloads(view: ServiceView, components: tuple[Component, ...]) -> Iterator[LiveWorkload]:
     """Yield the workloads of a service, in the order of the components."""
     roles = {
         (role.kind, *name_of(role.workload)): (variant, role) for variant in view.variants for role in variant.roles
@@ -34,7 +34,7 @@ def workloads(view: ServiceView, components: tuple[Component, ...]) -> Iterator[
     for component in components:
         place = (component.object.kind, component.object.namespace, component.object.name)
         if component.link is Link.WORKLOAD and place in roles:
-            yield Workload(*roles[place], component)
+            yield LiveWorkload(*roles[place], component)
 
 
 def bounds(role: RoleView) -> Bounds | None:

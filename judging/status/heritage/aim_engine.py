@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from judging.status import replicas
 from judging.status.contract import AimEngineDocument, ConditionDocument, ConditionStatus, RootStatus, RuntimeDocument
 from judging.status.heritage import aim_engine_table
-from judging.status.heritage.aim_engine_table import Reason, Wording
+from judging.status.heritage.aim_engine_table import ReasonRow, Wording
 from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
 from judging.status.verdict import ServiceStatus
@@ -142,7 +142,7 @@ def _worded(service: ServiceStatus, name: str, wording: Wording, finding: Findin
     state = wording.state
     if wording.category:
         state = table.categories[wording.category].state
-    if isinstance(wording, Reason) and wording.starting and not _is_running(_links(service, "InferenceService")):
+    if isinstance(wording, ReasonRow) and wording.starting and not _is_running(_links(service, "InferenceService")):
         reason = wording.starting
         state = table.components[name].waiting.state
     return _Health(name, state, reason.format_map(values), message.format_map(values), wording.category)

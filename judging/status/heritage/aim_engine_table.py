@@ -36,7 +36,7 @@ class Wording(Spec):
     """Category of the error; empty if it is none."""
 
 
-class Reason(Wording):
+class ReasonRow(Wording):
     """A reason, with our states that have it."""
 
     component: str
@@ -75,7 +75,7 @@ class AimEngineTable(Spec):
     """Categories of errors, the most important first."""
     components: dict[str, ComponentRow]
     """Components by name, in aim-engine's order."""
-    reasons: list[Reason] = Field(min_length=1)
+    reasons: list[ReasonRow] = Field(min_length=1)
     """Reasons. Those of a component are in the order in which aim-engine looks at them."""
 
     def owner(self, state: str, default: str) -> str:
