@@ -108,9 +108,12 @@ class Component:
     @property
     def level(self) -> Level:
         """The worst level of the findings; broken if the link is."""
-        if self.is_broken:
-            return Level.BROKEN
-        return max((finding.level for finding in self.findings), default=Level.NORMAL, key=list(Level).index)
+        worst = max((finding.level for finding in self.findings), default=None, key=list(Level).index)
+        if worst is None:
+            return Level.BROKEN if self.is_broken else Level.NORMAL
+        if worst is Level.BROKEN and self.is_broken is False:
+            return Level.DEGRADED
+        return worst
 
 
 def time(text: object) -> datetime | None:

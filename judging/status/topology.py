@@ -104,6 +104,8 @@ class ServiceView:
     """PersistentVolumeClaims that the service's pods mount, by name."""
     fills: tuple[Manifest, ...] = ()
     """Jobs that fill those claims, by name."""
+    fill_pods: tuple[Manifest, ...] = ()
+    """Pods of those Jobs, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,9 @@ class _Parts:
         used = tuple(variant for variant in variants if variant.roles or variant.pools or variant.pickers)
         claims = self._claims_of(namespace, used)
         routes = tuple(self._routes[stack, namespace, name])
-        return ServiceView(namespace, name, stack, used, routes, claims, self._fills(namespace, claims))
+        fills = self._fills(namespace, claims)
+        fill_pods = tuple(pod for job in fills for pod in self._pods[namespace, labels.JOB, name_of(job)[1]])
+        return ServiceView(namespace, name, stack, used, routes, claims, fills, fill_pods)
 
     def _variant(self, name: str, place: _Place) -> VariantView:
         workloads = ((kind, item) for kind, items in self._workloads.items() for item in items[place])
@@ -277,10 +281,10 @@ def _variant_objects(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest
 
 
 def _by_identity(pods: Iterable[Manifest]) -> Mapping[tuple[str, str, str], list[Manifest]]:
-    """Return pods by namespace, and by key and value of the label that names their service."""
+    """Return pods by namespace, and by key and value of the label that names their service or their Job."""
     groups = defaultdict[tuple[str, str, str], list[Manifest]](list)
     for pod in _by_name(pods):
-        for key in (labels.SERVICE, labels.PICKER, labels.WORKER_OF):
+        for key in (labels.SERVICE, labels.PICKER, labels.WORKER_OF, labels.JOB):
             if key in labels_of(pod):
                 groups[name_of(pod)[0], key, labels_of(pod)[key]].append(pod)
     return groups
