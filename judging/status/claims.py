@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 from judging.status import pods, rejections
 from judging.status.evidence import Evidence, first_seen
+from judging.status.history import writer
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
 from judging.status.states import Level
 from judging.status.texts import excerpt
 from judging.status.topology import ServiceView, labels_of, name_of
-from judging.status.writers import writer
 from models.trees import at, mapping, sequence
 from planning.ground import labels
 from planning.ground.snapshot import EVENT, JOB, Manifest
@@ -29,7 +29,7 @@ def components(view: ServiceView, reading: Evidence) -> Iterator[Component]:
     `is_broken` is None if the Jobs could not be read.
     """
     for claim in view.claims:
-        fills = [job for job in view.fills if name_of(claim)[1] in _mounted(job)]
+        fills = [job for job in view.fills if name_of(claim)[1] in _claim_names(job)]
         states = (*_of_claim(claim, reading), *(state for job in fills for state in _of_fill(job, view, reading)))
         is_bound = at(claim, "status", "phase") == "Bound"
         is_filled = all(_is_complete(job) for job in fills)
@@ -151,7 +151,7 @@ def _first_end(own_pods: Sequence[Manifest]) -> datetime | None:
     return min((end for end in ends if end is not None), default=None)
 
 
-def _mounted(job: Manifest) -> frozenset[str]:
+def _claim_names(job: Manifest) -> frozenset[str]:
     """Return the names of the claims that the pods of a Job mount."""
     volumes = sequence(at(job, "spec", "template", "spec", "volumes"))
     names = (at(volume, "persistentVolumeClaim", "claimName") for volume in volumes)

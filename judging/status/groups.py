@@ -26,13 +26,13 @@ def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     if role.kind != _KIND:
         return
     size = at(role.workload, "spec", "leaderWorkerTemplate", "size")
-    wanted = size if isinstance(size, int) else 1
+    total = size if isinstance(size, int) else 1
     members = _members(role)
-    for index in range(numbers.desired(role)):
+    for index in range(numbers.replicas_of(role)):
         group = members.get(str(index), ())
         leader = next((pod for pod in role.pods if pod in group), None)
-        if leader is not None and 0 < len(group) < wanted:
-            shortage = f"{len(group)} of {wanted} pods in group {index}"
+        if leader is not None and 0 < len(group) < total:
+            shortage = f"{len(group)} of {total} pods in group {index}"
             yield _incomplete(role, reading, shortage, leader)
 
 
@@ -44,7 +44,7 @@ def rejections(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     if role.kind != _KIND or not _lacks_pods(role):
         return
     namespace, name = name_of(role.workload)
-    sets = (name, *(f"{name}-{index}" for index in range(numbers.desired(role))))
+    sets = (name, *(f"{name}-{index}" for index in range(numbers.replicas_of(role))))
     events = [event for set_name in sets for event in reading.events.get(("StatefulSet", namespace, set_name), ())]
     failures = [event for event in events if event.get("reason") == "FailedCreate"]
     reference = ObjectRef.of(role.workload, role.kind)
@@ -54,8 +54,8 @@ def rejections(role: RoleView, reading: Evidence) -> Iterator[Finding]:
 
 def _lacks_pods(role: RoleView) -> bool:
     size = at(role.workload, "spec", "leaderWorkerTemplate", "size")
-    wanted = numbers.desired(role) * (size if isinstance(size, int) else 1)
-    return len(role.pods) + len(role.workers) < wanted
+    total = numbers.replicas_of(role) * (size if isinstance(size, int) else 1)
+    return len(role.pods) + len(role.workers) < total
 
 
 def _members(role: RoleView) -> Mapping[str, Sequence[Manifest]]:

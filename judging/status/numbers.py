@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from judging.status import pods, rollouts
 from judging.status.evidence import Evidence
+from judging.status.history import Writer, writer
 from judging.status.records import Finding, ObjectRef, finding, time
 from judging.status.states import Level
 from judging.status.topology import RoleView, name_of
-from judging.status.writers import Writer, writer
 from models.trees import at, mapping, sequence
 from planning.ground.snapshot import AUTOSCALER, SCALED_OBJECT
 
@@ -18,7 +18,7 @@ _AUTOSCALERS = frozenset({"kube-controller-manager", "keda", "keda-operator", "k
 server names KEDA's manager after its program."""
 
 
-def desired(role: RoleView) -> int:
+def replicas_of(role: RoleView) -> int:
     """Return the number of replicas that are wanted. It is 1 if nobody says it (kubernetes v1.36.3, apps/v1)."""
     replicas = at(role.workload, "spec", "replicas")
     return replicas if isinstance(replicas, int) else 1
@@ -29,7 +29,7 @@ def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     manual = _manual(role, reading)
     if manual is not None:
         yield manual
-    elif desired(role) == 0:
+    elif replicas_of(role) == 0:
         scaler = writer(role.workload, "spec", "replicas")
         since = None if scaler is None else scaler.at
         yield finding("asleep", ObjectRef.of(role.workload, role.kind), since, role=role.role)
@@ -38,7 +38,7 @@ def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
 def changes(role: RoleView, of_pods: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the states of a workload whose pods begin or end as wanted. `of_pods` are the states of its pods."""
     reference = ObjectRef.of(role.workload, role.kind)
-    replicas = desired(role)
+    replicas = replicas_of(role)
     is_down = not any(map(pods.is_ready, role.pods))
     if replicas > 0 and is_down and _sleeps(role) and all(state.level is Level.NORMAL for state in of_pods):
         begun = [moment for pod in role.pods if (moment := time(at(pod, "metadata", "creationTimestamp")))]
@@ -48,7 +48,7 @@ def changes(role: RoleView, of_pods: Sequence[Finding]) -> Iterator[Finding]:
 
 def _manual(role: RoleView, reading: Evidence) -> Finding | None:
     """Return the state of a workload whose number of replicas somebody else has set; None if nobody has."""
-    replicas = desired(role)
+    replicas = replicas_of(role)
     scaler = writer(role.workload, "spec", "replicas")
     if scaler is None or scaler.name.startswith(_OWN_MANAGER) or scaler.name in _AUTOSCALERS:
         return None
@@ -68,7 +68,7 @@ def _set_by(scaler: Writer, role: RoleView, configured: str) -> Finding:
         reference,
         scaler.at,
         role=role.role,
-        replicas=desired(role),
+        replicas=replicas_of(role),
         manager=scaler.name,
         configured=configured,
     )
@@ -96,7 +96,7 @@ def _ending(role: RoleView, reference: ObjectRef) -> Iterator[Finding]:
     """Yield the state of a workload whose surplus pods end. Pods that a rollout or a drain ends are no surplus."""
     ending = [pod for pod in role.pods if pods.is_ending(pod) and not _is_disrupted(pod)]
     active = [pod for pod in role.pods if not pods.is_ending(pod)]
-    replicas = desired(role)
+    replicas = replicas_of(role)
     kinds = {rollouts.template_hash(pod) for pod in active}
     surplus = [pod for pod in ending if not active or rollouts.template_hash(pod) in kinds]
     current = len(active) + len(surplus)

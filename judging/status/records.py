@@ -107,7 +107,11 @@ class Component:
 
     @property
     def level(self) -> Level:
-        """The worst level of the findings; broken if the link is."""
+        """Return the worst level of the findings.
+
+        The level of a link that requests get past is at most degraded. That of another link is normal while, for
+        example, its pods start.
+        """
         worst = max((finding.level for finding in self.findings), default=None, key=list(Level).index)
         if worst is None:
             return Level.BROKEN if self.is_broken else Level.NORMAL

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from judging.status import pods
+from judging.status import history, pods
 from judging.status.evidence import Evidence
+from judging.status.history import writer
 from judging.status.records import Finding, ObjectRef, condition, finding, time
 from judging.status.states import Level
 from judging.status.topology import RoleView, labels_of
-from judging.status.writers import spec_written, writer
 from models.trees import at, mapping, sequence
 from planning.ground.snapshot import POD, Manifest
 
@@ -47,8 +47,10 @@ def findings(role: RoleView, reading: Evidence, of_pods: Sequence[Finding]) -> I
         deadline = at(role.workload, "spec", "progressDeadlineSeconds")
         yield finding("stalled", reference, since, role=role.role, deadline=deadline, cause=_cause(of_pods))
     elif failure is None and is_rolling(role):
-        since = time(progress.get("lastUpdateTime")) or spec_written(role.workload)
-        yield finding("rolling", reference, since, role=role.role, updated=_updated(role), replicas=_replicas(role))
+        since = time(progress.get("lastUpdateTime")) or history.change_time(role.workload)
+        yield finding(
+            "rolling", reference, since, role=role.role, updated=_new_replicas(role), replicas=_replicas(role)
+        )
 
 
 def _paused_since(workload: Manifest) -> datetime | None:
@@ -76,12 +78,12 @@ def _failure(role: RoleView, reading: Evidence) -> Finding | None:
         since,
         role=role.role,
         cause=_cause(wrong),
-        updated=_updated(role),
+        updated=_new_replicas(role),
         replicas=_replicas(role),
     )
 
 
-def _updated(role: RoleView) -> object:
+def _new_replicas(role: RoleView) -> object:
     """Return the number of new replicas, which the API server leaves out if it is 0."""
     return at(role.workload, "status", "updatedReplicas") or 0
 

@@ -1,16 +1,16 @@
-"""Texts of other programs, such as messages of controllers, in the words of a state."""
+"""Texts of controllers and programs as findings quote them."""
 
 from models import credentials
 
-_LENGTH = 300
-"""Length beyond which a text is cut, so that a state stays a few lines on a terminal."""
+_LONGEST = 300
+"""Length at which a text is cut, in characters: a message of two or three sentences is shorter."""
 
 
 def excerpt(text: object) -> str:
-    """Return a text on one line, without credentials and cut to a readable length; empty if it is no text."""
+    """Return the beginning of a text without credentials; empty if the value is no text."""
     if not isinstance(text, str):
         return ""
-    line = " ".join(credentials.hide(text).split())
-    if len(line) <= _LENGTH:
-        return line
-    return f"{line[:_LENGTH].rstrip()}…"
+    line = credentials.hide(" ".join(text.split()))
+    if len(line) > _LONGEST:
+        return f"{line[:_LONGEST]}…"
+    return line

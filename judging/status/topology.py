@@ -101,7 +101,7 @@ class ServiceView:
     routes: tuple[Manifest, ...]
     """HTTPRoutes of the service, by name."""
     claims: tuple[Manifest, ...] = ()
-    """PersistentVolumeClaims that the service's pods mount, by name."""
+    """PersistentVolumeClaims for the weights of the service, by name."""
     fills: tuple[Manifest, ...] = ()
     """Jobs that fill those claims, by name."""
     fill_pods: tuple[Manifest, ...] = ()
@@ -200,6 +200,7 @@ class _Parts:
         self._routes = _variant_objects(route for route in snapshot.of(ROUTE) if stack_of(route))
         self._pods = _by_identity(snapshot.of(POD))
         self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
+        self._weights = _variant_objects(claim for claim in snapshot.of(CLAIM) if _is(claim, "weights"))
         self._jobs = _by_name(snapshot.of(JOB))
         self._scalers = {
             kind: {_target(item): item for item in snapshot.of(kind)} for kind in (AUTOSCALER, SCALED_OBJECT)
@@ -214,7 +215,7 @@ class _Parts:
         bases = {PRIMARY: name, CANARY: f"{name}{_CANARY_SUFFIX}"}
         variants = [self._variant(variant, (stack, namespace, base)) for variant, base in bases.items()]
         used = tuple(variant for variant in variants if variant.roles or variant.pools or variant.pickers)
-        claims = self._claims_of(namespace, used)
+        claims = self._claims_of(stack, namespace, used)
         routes = tuple(self._routes[stack, namespace, name])
         fills = self._fills(namespace, claims)
         fill_pods = tuple(pod for job in fills for pod in self._pods[namespace, labels.JOB, name_of(job)[1]])
@@ -253,10 +254,13 @@ class _Parts:
         candidates = self._pods[namespace, key, selector.get(key, "")]
         return tuple(pod for pod in candidates if is_selected(selector, pod))
 
-    def _claims_of(self, namespace: str, variants: Iterable[VariantView]) -> tuple[Manifest, ...]:
-        """Return the claims that the pod templates of workloads name."""
-        names = sorted({name for variant in variants for role in variant.roles for name in _claim_names(role)})
-        return tuple(self._claims[namespace, name] for name in names if (namespace, name) in self._claims)
+    def _claims_of(self, stack: str, namespace: str, variants: Iterable[VariantView]) -> tuple[Manifest, ...]:
+        """Return the claims that the pod templates of workloads name, and those that are made before a workload is."""
+        variants = tuple(variants)
+        mounted = {name for variant in variants for role in variant.roles for name in _claim_names(role)}
+        for variant in variants:
+            mounted |= {name_of(claim)[1] for claim in self._weights[stack, namespace, variant.base]}
+        return tuple(self._claims[namespace, name] for name in sorted(mounted) if (namespace, name) in self._claims)
 
     def _fills(self, namespace: str, claims: Sequence[Manifest]) -> tuple[Manifest, ...]:
         names = {name_of(claim)[1] for claim in claims}

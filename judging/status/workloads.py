@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from judging.status import groups, numbers, pods, rejections, rollouts
+from judging.status import groups, history, numbers, pods, rejections, rollouts
 from judging.status.evidence import Evidence
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
 from judging.status.topology import RoleView, VariantView
-from judging.status.writers import spec_written
 from models.trees import at
 from planning.ground.snapshot import POD, Manifest
 
@@ -22,7 +21,7 @@ def component(variant: VariantView, role: RoleView, reading: Evidence) -> Compon
     `is_broken` is None if the pods could not be read.
     """
     ready = sum(map(pods.is_ready, role.pods))
-    desired = numbers.desired(role)
+    desired = numbers.replicas_of(role)
     reference = ObjectRef.of(role.workload, role.kind)
     are_read = POD not in reading.unread
     return Component(
@@ -62,12 +61,12 @@ def _rejections(role: RoleView, reading: Evidence) -> Iterator[Finding]:
 
 def _absent(role: RoleView, reading: Evidence, *, is_rejected: bool) -> Iterator[Finding]:
     """Yield the state of a workload that lacks pods which nobody refuses: its controller has not made them."""
-    desired = numbers.desired(role)
+    desired = numbers.replicas_of(role)
     active = [pod for pod in role.pods if not pods.is_ending(pod)]
     missing = desired - len(active)
     if missing <= 0 or is_rejected or at(role.workload, "spec", "paused") is True:
         return
-    since = spec_written(role.workload)
+    since = history.change_time(role.workload)
     is_late = since is not None and reading.now - since > _CONTROLLER_GRACE and not _counts(role.workload, desired)
     state = "pods-not-made" if is_late else "pods-awaited"
     reference = ObjectRef.of(role.workload, role.kind)

@@ -1,4 +1,4 @@
-"""Who wrote a field of an object, and when, as the API server notes it in `metadata.managedFields`."""
+"""When an object was made, when somebody last changed what it asks for, and who wrote a field of it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +20,17 @@ class Writer:
     """Time at which the manager last changed any of its fields."""
 
 
+def creation_time(item: Manifest) -> datetime | None:
+    """Return the time at which an object was made."""
+    return time(at(item, "metadata", "creationTimestamp"))
+
+
+def change_time(item: Manifest) -> datetime | None:
+    """Return the time at which somebody last wrote an object, its status not counted."""
+    times = (time(entry.get("time")) for entry in _entries(item) if entry.get("subresource") != "status")
+    return max((moment for moment in times if moment is not None), default=creation_time(item))
+
+
 def writer(item: Manifest, *path: str) -> Writer | None:
     """Return the field manager that wrote a field last; None if nobody owns the field."""
     writers = [
@@ -28,17 +39,6 @@ def writer(item: Manifest, *path: str) -> Writer | None:
         if at(entry.get("fieldsV1"), *(f"f:{name}" for name in path)) is not None
     ]
     return max(writers, key=_moment, default=None)
-
-
-def spec_written(item: Manifest) -> datetime | None:
-    """Return the time at which the spec of an object was last written; else that of the object's creation."""
-    times = (
-        time(entry.get("time"))
-        for entry in _entries(item)
-        if entry.get("subresource") != "status" and "f:spec" in mapping(entry.get("fieldsV1"))
-    )
-    known = [moment for moment in times if moment is not None]
-    return max(known, default=time(at(item, "metadata", "creationTimestamp")))
 
 
 def _entries(item: Manifest) -> Iterator[Mapping[str, Any]]:
