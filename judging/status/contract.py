@@ -36,7 +36,7 @@ class FindingDocument(TypedDict):
     id: str
     """Id of the state."""
     level: Literal["normal", "degraded", "broken"]
-    """What the state means for the object's task."""
+    """Meaning of the state for the task of the object."""
     object: ObjectDocument
     """The object; of several the first by name."""
     count: int
@@ -46,9 +46,9 @@ class FindingDocument(TypedDict):
     since: str | None
     """Time since when the object has been in the state, in UTC; null if the cluster does not tell."""
     words: str
-    """What is wrong, as the predicate of a sentence about the object."""
+    """The fault, as the predicate of a sentence about the object."""
     do: str
-    """What to do; empty if there is nothing to do but to wait."""
+    """The remedy; empty if there is nothing to do but to wait."""
 
 
 class CauseDocument(TypedDict):
@@ -80,7 +80,7 @@ class ComponentDocument(TypedDict):
     desired: int | None
     """Number of replicas that are asked for; null if none are."""
     note: str
-    """What is worth knowing about a link in order, such as its address."""
+    """A remark on a link in order, such as its address."""
     states: list[str]
     """Ids of the states of the link's objects."""
     followsFrom: CauseDocument | None

@@ -14,8 +14,8 @@ _MAX_OF_KEDA = 100
 class Bounds(NamedTuple):
     """Smallest and largest number of replicas of an autoscaler."""
 
-    least: int
-    most: int
+    smallest: int
+    largest: int
 
 
 class LiveWorkload(NamedTuple):

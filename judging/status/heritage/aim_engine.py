@@ -89,15 +89,15 @@ def _health(service: ServiceStatus, name: str) -> _Health:
     if any(component.is_broken is None for component in links):
         return _Health(name, "", row.unread, "The cluster could not be read")
     if errors:
-        return _worded(service, name, *errors[0])
+        return _in_words(service, name, *errors[0])
     if _READINESS.get(name, _is_faultless)(links):
         return _Health(name, _READY, row.ready.reason, row.ready.message)
     if known:
-        return _worded(service, name, *known[0])
+        return _in_words(service, name, *known[0])
     wrong = next((finding for finding in findings if finding.level is not Level.NORMAL), None)
     if wrong is None:
-        return _worded(service, name, row.waiting, None)
-    return _worded(service, name, row.broken, wrong)
+        return _in_words(service, name, row.waiting, None)
+    return _in_words(service, name, row.broken, wrong)
 
 
 def _findings(links: Sequence[Component], name: str) -> Sequence[Finding]:
@@ -106,7 +106,7 @@ def _findings(links: Sequence[Component], name: str) -> Sequence[Finding]:
     if _LINKS.get(name) is not Link.WORKLOAD:
         return findings
     table = aim_engine_table.read()
-    return [finding for finding in findings if table.owner(finding.state.id, _PODS) == name]
+    return [finding for finding in findings if table.decisiveer(finding.state.id, _PODS) == name]
 
 
 def _has_ready_pod(workloads: Sequence[Component]) -> bool:
@@ -130,7 +130,7 @@ _READINESS: Mapping[str, Callable[[Sequence[Component]], bool]] = {
 """Tells whether a component is ready, by its links. Other components are ready if nothing is wrong."""
 
 
-def _worded(service: ServiceStatus, name: str, wording: Wording, finding: Finding | None) -> _Health:
+def _in_words(service: ServiceStatus, name: str, wording: Wording, finding: Finding | None) -> _Health:
     """Return the state of a component in the words of a row."""
     table = aim_engine_table.read()
     values = {"reason": "Unknown", "words": ""}
@@ -203,14 +203,14 @@ def _root(components: Sequence[_Health]) -> RootStatus | None:
             return category.root
     if any(not health.state for health in components):
         return None
-    worst = min(map(_counted, components), key=table.priorities.index)
+    worst = min(map(_effective_state, components), key=table.priorities.index)
     return table.root[worst]
 
 
-def _counted(health: _Health) -> str:
+def _effective_state(health: _Health) -> str:
     """Return the state for which a component counts."""
     table = aim_engine_table.read()
-    if health.state in {_READY, *table.own}:
+    if health.state in {_READY, *table.decisive}:
         return health.state
     return table.dependencies[table.components[health.component].dependency]
 
@@ -226,19 +226,19 @@ def _runtime(service: ServiceStatus) -> RuntimeDocument:
     desired = sum(workload.component.desired or 0 for workload in workloads)
     scaled = next((workload for workload in workloads if replicas.bounds(workload.role) is not None), None)
     bounds = None if scaled is None else replicas.bounds(scaled.role)
-    if scaled is None or bounds is None or bounds.least == bounds.most:
+    if scaled is None or bounds is None or bounds.smallest == bounds.largest:
         return _numbers(current, desired, replicas.Bounds(desired, desired), str(desired))
     autoscaler = scaled.role.autoscaler
     current = replicas.number(at(autoscaler, "status", "currentReplicas"), current)
     desired = replicas.number(at(autoscaler, "status", "desiredReplicas"), desired)
-    return _numbers(current, desired, bounds, f"{current}/{desired} ({bounds.least}-{bounds.most})")
+    return _numbers(current, desired, bounds, f"{current}/{desired} ({bounds.smallest}-{bounds.largest})")
 
 
 def _numbers(current: int, desired: int, bounds: replicas.Bounds, text: str) -> RuntimeDocument:
     return {
         "currentReplicas": current,
         "desiredReplicas": desired,
-        "minReplicas": bounds.least,
-        "maxReplicas": bounds.most,
+        "minReplicas": bounds.smallest,
+        "maxReplicas": bounds.largest,
         "replicas": text,
     }

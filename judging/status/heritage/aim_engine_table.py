@@ -24,7 +24,7 @@ class Category(Spec):
 
 
 class Wording(Spec):
-    """What is said of a component."""
+    """Words on a component."""
 
     reason: str
     """The reason, with fields of our state in braces."""
@@ -50,11 +50,11 @@ class ComponentRow(Spec):
 
     dependency: Literal["upstream", "downstream"]
     ready: Wording
-    """What is said if nothing is wrong."""
+    """Words if nothing is wrong."""
     waiting: Wording
-    """What is said if the component is not ready, and nothing wrong is known."""
+    """Words if the component is not ready, and nothing wrong is known."""
     broken: Wording
-    """What is said of a state that is wrong, and that no row has."""
+    """Words on a state that is wrong, and that no row has."""
     unread: str
     """Reason if the component could not be read."""
 
@@ -65,7 +65,7 @@ class AimEngineTable(Spec):
     source: str
     priorities: list[str]
     """States, from worst to best."""
-    own: list[str]
+    decisive: list[str]
     """States of a component that count for the service as they are."""
     dependencies: dict[str, str]
     """States for which other states count, by kind of dependency."""
