@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from judging.status import evidence, pickers, pools, routes, scaling, topology, workloads
+from judging.status import claims, evidence, pickers, pools, routes, scaling, topology, workloads
 from judging.status.evidence import Evidence, Expectation
 from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
@@ -119,7 +119,7 @@ def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iter
     yield from routes.components(view, cluster, reading)
     for variant in view.variants:
         yield from _of_variant(view, variant, reading)
-    yield from workloads.claims(view, reading)
+    yield from claims.components(view, reading)
 
 
 def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
@@ -127,7 +127,7 @@ def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> I
     yield from pickers.components(variant, reading)
     for role in variant.roles:
         yield from scaling.components(variant, role, reading)
-        yield workloads.component(view, variant, role, reading)
+        yield workloads.component(variant, role, reading)
 
 
 def _is_needed(component: Component) -> bool:
