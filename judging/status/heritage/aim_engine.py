@@ -106,7 +106,7 @@ def _findings(links: Sequence[Component], name: str) -> Sequence[Finding]:
     if _LINKS.get(name) is not Link.WORKLOAD:
         return findings
     table = aim_engine_table.read()
-    return [finding for finding in findings if table.decisiveer(finding.state.id, _PODS) == name]
+    return [finding for finding in findings if table.owner(finding.state.id, _PODS) == name]
 
 
 def _has_ready_pod(workloads: Sequence[Component]) -> bool:
