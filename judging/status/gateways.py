@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judging.status.evidence import Evidence
-from judging.status.history import changed, created, is_within
+from judging.status.history import change_time, creation_time, is_within
 from judging.status.quoted import quoted
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.topology import ServiceView, Topology, name_of
@@ -70,11 +70,11 @@ def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[
     at_object = ObjectRef.of(gateway, "Gateway")
     refused = _refusal(gateway)
     if refused is not None:
-        is_new = is_within(created(gateway), CONTROLLER_SECONDS, reading.now)
+        is_new = is_within(creation_time(gateway), CONTROLLER_SECONDS, reading.now)
         return True, (_off(at_object, refused, is_new=is_new),)
     if _is_forgotten(gateway, reading):
         # While the controller is away, its proxies serve what it said last.
-        state = finding("gateway-unseen", at_object, changed(gateway), gateway_class=_class_name(gateway))
+        state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
         return not _is_answered(gateway, route), (state,)
     states = [state for state in _listeners(gateway, route, at_object) if state is not None]
     used = len(_used_listeners(gateway, route))
@@ -102,7 +102,7 @@ def _off(at_object: ObjectRef, entry: Mapping[str, Any], *, is_new: bool) -> Fin
 def _is_forgotten(gateway: Manifest, reading: Evidence) -> bool:
     """Tell whether no controller has looked at the present generation of a Gateway for a while."""
     return is_old(gateway, condition(gateway, "Accepted")) and not is_within(
-        changed(gateway), CONTROLLER_SECONDS, reading.now
+        change_time(gateway), CONTROLLER_SECONDS, reading.now
     )
 
 

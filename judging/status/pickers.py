@@ -6,7 +6,7 @@ from datetime import datetime
 
 from judging.status import picker_pods, pods, pools, shares
 from judging.status.evidence import Evidence
-from judging.status.history import changed
+from judging.status.history import change_time
 from judging.status.pools import Backend
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
 from judging.status.states import Level
@@ -106,7 +106,7 @@ def _states(picker: PickerView, ready: Sequence[Manifest], reading: Evidence) ->
     """Return the states of a picker's Deployment and pods; None if they are unknown because a kind is unread."""
     at_object = ObjectRef.of(picker.deployment, "Deployment")
     if at(picker.deployment, "spec", "replicas") == 0:
-        return [finding("picker-stopped", at_object, changed(picker.deployment))]
+        return [finding("picker-stopped", at_object, change_time(picker.deployment))]
     elects = elects_leader(picker)
     states = [
         state
@@ -183,7 +183,7 @@ def _wrong_port(picker: PickerView, use: _Use | None) -> Finding | None:
     if asked is None or listening is None or str(asked) == listening:
         return None
     return finding(
-        "picker-port", ObjectRef.of(use.pool, shares.POOL), changed(use.pool), asked=asked, listening=listening
+        "picker-port", ObjectRef.of(use.pool, shares.POOL), change_time(use.pool), asked=asked, listening=listening
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from judging.status import pods, shares
 from judging.status.evidence import Evidence
-from judging.status.history import changed
+from judging.status.history import change_time
 from judging.status.quoted import quoted
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.shares import SERVICE
@@ -135,7 +135,7 @@ def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) 
     if selected or backend.pool is None:
         return _without_endpoints(variant, backend, selected or roles)
     selector = pool_selector(backend.pool)
-    since = changed(backend.pool)
+    since = change_time(backend.pool)
     wrong = {key: value for key, value in selector.items() if all(value != _label(role, key) for role in roles)}
     if wrong.keys() == {labels.GENERATION}:
         ready = sorted({str(role.generation) for role in roles if any(map(pods.is_ready, role.pods))})

@@ -107,10 +107,17 @@ class Component:
 
     @property
     def level(self) -> Level:
-        """The worst level of the findings; broken if the link is."""
-        if self.is_broken:
-            return Level.BROKEN
-        return max((finding.level for finding in self.findings), default=Level.NORMAL, key=list(Level).index)
+        """Return the worst level of the findings.
+
+        The level of a link that requests get past is at most degraded. That of another link is normal while, for
+        example, its pods start.
+        """
+        worst = max((finding.level for finding in self.findings), default=None, key=list(Level).index)
+        if worst is None:
+            return Level.BROKEN if self.is_broken else Level.NORMAL
+        if worst is Level.BROKEN and self.is_broken is False:
+            return Level.DEGRADED
+        return worst
 
 
 def time(text: object) -> datetime | None:

@@ -6,7 +6,7 @@ from typing import Any
 from judging.status import gateways, pods, shares
 from judging.status.evidence import Evidence, RouteExpectation
 from judging.status.gateways import CONTROLLER_SECONDS, Parent
-from judging.status.history import changed, created, is_within
+from judging.status.history import change_time, creation_time, is_within
 from judging.status.quoted import quoted
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.topology import ServiceView, Topology, VariantView, name_of
@@ -44,7 +44,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
         if state is not None:
             states.append(state)
     if not any(share.percent for share in shares.shares(view)):
-        states.append(finding("route-empty", at_object, changed(route)))
+        states.append(finding("route-empty", at_object, change_time(route)))
         broken = [True]
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
@@ -59,18 +59,18 @@ def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Find
     gateway = f"{parent.namespace}/{parent.name}"
     if not entries:
         state = "route-unseen"
-        if is_within(changed(route), CONTROLLER_SECONDS, reading.now):
+        if is_within(change_time(route), CONTROLLER_SECONDS, reading.now):
             state = "route-new"
-        return finding(state, at_object, changed(route), gateway=gateway), True
+        return finding(state, at_object, change_time(route), gateway=gateway), True
     accepted = next((entry for entry in entries if _is_true(entry, "Accepted")), None)
     if accepted is None:
         return _refused("route-refused", at_object, entries[0], "Accepted"), True
     unresolved = conditions(accepted).get("ResolvedRefs", {})
     if unresolved.get("status") == "False":
         return _refused("route-unresolved", at_object, accepted, "ResolvedRefs"), _stops(route, unresolved)
-    is_recent = is_within(changed(route), CONTROLLER_SECONDS, reading.now)
+    is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
     if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
-        return finding("route-stale", at_object, changed(route), controller=_controller(accepted)), False
+        return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False
 
 
@@ -125,7 +125,7 @@ def _is_being_made(view: ServiceView, reading: Evidence) -> bool:
     if not any(map(pods.is_ready, workloads)) or (pickers and not any(map(pods.is_ready, pickers))):
         return True
     moments = [time(condition(pod, "Ready").get("lastTransitionTime")) for pod in ready_pods]
-    made = [created(pool) for variant in view.variants for pool in variant.pools]
+    made = [creation_time(pool) for variant in view.variants for pool in variant.pools]
     return any(is_within(moment, _ROUTED_SECONDS, reading.now) for moment in (*moments, *made))
 
 
@@ -135,7 +135,7 @@ def _differences(view: ServiceView, route: Manifest, expectation: RouteExpectati
     live = {share.name: share.percent for share in shares.shares(view)}
     planned = expectation.percents
     if live.keys() <= planned.keys() and live != planned:
-        since = changed(route)
+        since = change_time(route)
         yield finding("weight-differs", at_object, since, live=_shares(live), planned=_shares(planned))
     if not expectation.asks_each_picker and sum(1 for percent in live.values() if percent) > 1:
         last = next(share.name for share in reversed(shares.shares(view)) if share.is_last)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from judging.status import evidence, interceptors, pickers, pools, routes, scaling, topology, workloads
+from judging.status import claims, evidence, interceptors, pickers, pools, routes, scaling, topology, workloads
 from judging.status.evidence import Evidence, Expectation, RouteExpectation
 from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, VariantView
-from planning.ground.snapshot import Snapshot
+from planning.ground.snapshot import Manifest, Snapshot
 
 _DEPTH = {link: depth for depth, link in enumerate(Link)}
 
@@ -43,6 +43,8 @@ class ServiceStatus:
     """Whether requests to the service are answered; None if it cannot be told."""
     culprit: Finding | None
     """The state to blame; None if there is none. The state is a normal one if the service only waits."""
+    gateways: tuple[Manifest, ...] = ()
+    """Gateways of the routes, by namespace and name."""
 
     @property
     def level(self) -> Level:
@@ -114,7 +116,8 @@ def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> Service
     components = tuple(_components(view, cluster, reading))
     needed = [component for component in components if _is_needed(component)]
     serves = _serves(needed)
-    return ServiceStatus(view, components, serves, _culprit(components, needed, serves=serves))
+    culprit = _culprit(components, needed, serves=serves)
+    return ServiceStatus(view, components, serves, culprit, topology.gateways_of(view, cluster))
 
 
 def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
@@ -124,7 +127,7 @@ def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iter
     yield from pools.strays(view, reading)
     for variant in view.variants:
         yield from _of_variant(view, variant, reading)
-    yield from workloads.claims(view, reading)
+    yield from claims.components(view, reading)
 
 
 def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
@@ -132,7 +135,7 @@ def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> I
     yield from pickers.components(view, variant, reading)
     for role in variant.roles:
         yield from scaling.components(variant, role, reading)
-        yield workloads.component(view, variant, role, reading)
+        yield workloads.component(variant, role, reading)
 
 
 def _is_needed(component: Component) -> bool:
@@ -156,8 +159,9 @@ def _culprit(components: Sequence[Component], needed: Iterable[Component], *, se
     """
     if serves is False:
         broken = [component for component in needed if component.is_broken]
-        causes = [_cause(_worst(component.findings), component, components) for component in broken]
-        return _worst([cause for cause in causes if cause is not None])
+        effects = (_cause(_worst(component.findings), component, components) for component in broken)
+        causes = [cause for cause in effects if cause is not None]
+        return next((cause for cause in causes if cause.level is not Level.NORMAL), next(iter(causes), None))
     wrong = [(finding, component) for component in components for finding in component.findings]
     worst = _worst([finding for finding, _ in wrong if finding.level is not Level.NORMAL])
     if worst is None:
