@@ -6,7 +6,7 @@ from typing import Any
 
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
-from judging.status.quoted import quoted
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
@@ -38,8 +38,8 @@ def parents(route: Manifest) -> Sequence[Parent]:
 def answers(route: Manifest, parent: Parent) -> Sequence[Mapping[str, Any]]:
     """Return what controllers say of a route and a parent: entries of `status.parents`, one for each controller."""
     entries = map(mapping, sequence(at(route, "status", "parents")))
-    own = name_of(route)[0]
-    return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), own) == parent]
+    route_namespace = name_of(route)[0]
+    return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), route_namespace) == parent]
 
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
@@ -96,7 +96,7 @@ def _off(at_object: ObjectRef, entry: Mapping[str, Any], *, is_new: bool) -> Fin
         state = "gateway-new"
     reason = entry.get("reason") or "no controller has looked at it"
     since = time(entry.get("lastTransitionTime"))
-    return finding(state, at_object, since, reason=quoted(reason), message=quoted(entry.get("message")))
+    return finding(state, at_object, since, reason=quote(reason), message=quote(entry.get("message")))
 
 
 def _is_forgotten(gateway: Manifest, reading: Evidence) -> bool:
@@ -148,18 +148,20 @@ def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Fin
         entry = conditions(status).get(kind, {})
         if entry.get("status") == "False":
             since = time(entry.get("lastTransitionTime"))
-            reason = quoted(entry.get("reason"))
-            message = quoted(entry.get("message"))
+            reason = quote(entry.get("reason"))
+            message = quote(entry.get("message"))
             return finding(state, at_object, since, listener=name, reason=reason, message=message)
     return None
 
 
-def _parent(ref: Mapping[str, Any], own: str) -> Parent:
-    """Return a reference in one form. `own` is the namespace of the route that it is in."""
+def _parent(ref: Mapping[str, Any], route_namespace: str) -> Parent:
+    """Return a reference in one form. `route_namespace` is the namespace of the route that it is in."""
     port = ref.get("port")
     if not isinstance(port, int):
         port = 0
-    return Parent(str(ref.get("namespace") or own), str(ref.get("name")), str(ref.get("sectionName") or ""), port)
+    return Parent(
+        str(ref.get("namespace") or route_namespace), str(ref.get("name")), str(ref.get("sectionName") or ""), port
+    )
 
 
 def _is_gateway(ref: Mapping[str, Any]) -> bool:
@@ -167,4 +169,4 @@ def _is_gateway(ref: Mapping[str, Any]) -> bool:
 
 
 def _class_name(gateway: Manifest) -> str:
-    return quoted(at(gateway, "spec", "gatewayClassName"))
+    return quote(at(gateway, "spec", "gatewayClassName"))

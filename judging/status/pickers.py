@@ -21,7 +21,7 @@ pkg/epp/server/options.go)."""
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """What a pool makes of a picker."""
+    """The use of a picker by a pool."""
 
     pool: Manifest
     is_needed: bool
@@ -89,7 +89,7 @@ def _component(variant: VariantView, picker: PickerView, use: _Use | None, readi
     findings = (*([wrong_port] if wrong_port else []), *(states or ()))
     if not ready and use is not None:
         findings = (*findings, *_open(use))
-    desired = _desired(picker)
+    desired = _desired_count(picker)
     note = _note(picker, ready, reading)
     return Component(
         Link.PICKER, at_object, findings, is_broken, variant.name, ready=len(ready), desired=desired, note=note
@@ -195,7 +195,7 @@ def _flags(deployment: Manifest) -> Mapping[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _desired(picker: PickerView) -> int:
+def _desired_count(picker: PickerView) -> int:
     """Return the number of pods that are ready if all is well: one of those that elect a leader."""
     replicas = at(picker.deployment, "spec", "replicas")
     if not isinstance(replicas, int):

@@ -7,7 +7,7 @@ from datetime import datetime
 from judging.status import pods, shares
 from judging.status.evidence import Evidence
 from judging.status.history import change_time
-from judging.status.quoted import quoted
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.shares import SERVICE
 from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
@@ -43,14 +43,14 @@ def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
 
     Without routes, clients within the cluster use the pools, or the Service of a variant that has no pools.
     """
-    asked = shares.asked(view)
+    asked = shares.percents(view)
     pools = {name_of(pool): pool for pool in variant.pools}
     keys = {(shares.POOL, *place) for place in pools}
     keys |= {
         (share.kind, share.namespace, share.name) for share in shares.shares(view) if share.variant == variant.name
     }
     service = (SERVICE, view.namespace, variant.base)
-    if shares.metered(view, variant):
+    if shares.is_metered(view, variant):
         keys.add(service)
         asked = {**asked, service: 100}
     if not keys:
@@ -144,7 +144,7 @@ def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) 
             "other-generation", backend.object, since, generation=wrong[labels.GENERATION], generations=generations
         )
     text = ", ".join(f"{key}={value}" for key, value in sorted((wrong or selector).items()))
-    return finding("selects-nothing", backend.object, since, selector=quoted(text))
+    return finding("selects-nothing", backend.object, since, selector=quote(text))
 
 
 def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
@@ -186,15 +186,15 @@ def _refusal(pool: Manifest) -> Finding | None:
         for name in ("Accepted", "ResolvedRefs"):
             verdict = conditions(entry).get(name, {})
             if verdict.get("status") == "False":
-                return _refused(pool, entry, verdict)
+                return _refusal_at(pool, entry, verdict)
     return None
 
 
-def _refused(pool: Manifest, entry: Mapping[str, object], verdict: Mapping[str, object]) -> Finding:
-    gateway = quoted(at(entry, "parentRef", "name"))
+def _refusal_at(pool: Manifest, entry: Mapping[str, object], verdict: Mapping[str, object]) -> Finding:
+    gateway = quote(at(entry, "parentRef", "name"))
     since = time(verdict.get("lastTransitionTime"))
-    reason = quoted(verdict.get("reason"))
-    message = quoted(verdict.get("message"))
+    reason = quote(verdict.get("reason"))
+    message = quote(verdict.get("message"))
     return finding(
         "pool-refused", ObjectRef.of(pool, shares.POOL), since, gateway=gateway, reason=reason, message=message
     )

@@ -7,7 +7,7 @@ from judging.status import gateways, pods, shares
 from judging.status.evidence import Evidence, RouteExpectation
 from judging.status.gateways import CONTROLLER_SECONDS, Parent
 from judging.status.history import change_time, creation_time, is_within
-from judging.status.quoted import quoted
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.topology import ServiceView, Topology, VariantView, name_of
 from models.trees import at, mapping, sequence
@@ -64,25 +64,25 @@ def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Find
         return finding(state, at_object, change_time(route), gateway=gateway), True
     accepted = next((entry for entry in entries if _is_true(entry, "Accepted")), None)
     if accepted is None:
-        return _refused("route-refused", at_object, entries[0], "Accepted"), True
+        return _refusal("route-refused", at_object, entries[0], "Accepted"), True
     unresolved = conditions(accepted).get("ResolvedRefs", {})
     if unresolved.get("status") == "False":
-        return _refused("route-unresolved", at_object, accepted, "ResolvedRefs"), _stops(route, unresolved)
+        return _refusal("route-unresolved", at_object, accepted, "ResolvedRefs"), _stops(route, unresolved)
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
     if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
         return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False
 
 
-def _refused(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: str) -> Finding:
+def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: str) -> Finding:
     refusal = conditions(entry).get(name, {})
     return finding(
         state,
         at_object,
         time(refusal.get("lastTransitionTime")),
         controller=_controller(entry),
-        reason=quoted(refusal.get("reason") or "Unknown"),
-        message=quoted(refusal.get("message")),
+        reason=quote(refusal.get("reason") or "Unknown"),
+        message=quote(refusal.get("message")),
     )
 
 
@@ -150,8 +150,8 @@ def _note(route: Manifest, refs: Sequence[Parent]) -> str:
     """Return the places of a route's requests, such as `/models/chat at gateways/inference-gateway, accepted`."""
     rules = [mapping(rule) for rule in sequence(at(route, "spec", "rules"))]
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
-    paths = dict.fromkeys(quoted(at(match, "path", "value")) for match in matches)
-    hosts = [quoted(host) for host in sequence(at(route, "spec", "hostnames"))]
+    paths = dict.fromkeys(quote(at(match, "path", "value")) for match in matches)
+    hosts = [quote(host) for host in sequence(at(route, "spec", "hostnames"))]
     places = dict.fromkeys(f"{ref.namespace}/{ref.name}" for ref in refs)
     return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}, accepted"
 
@@ -161,10 +161,10 @@ def _is_true(entry: Mapping[str, Any], name: str) -> bool:
 
 
 def _controller(entry: Mapping[str, Any]) -> str:
-    return quoted(entry.get("controllerName"))
+    return quote(entry.get("controllerName"))
 
 
 def gets_requests(view: ServiceView, variant: VariantView) -> bool:
     """Tell whether a route sends requests to a variant that do not ask for it by a header."""
     names = {share.variant for share in shares.shares(view) if share.percent}
-    return variant.name in names or shares.metered(view, variant)
+    return variant.name in names or shares.is_metered(view, variant)

@@ -7,6 +7,7 @@ from judging.status.topology import ServiceView, VariantView, name_of
 from models.trees import mapping, sequence
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.names import CANARY, PRIMARY
+from planning.ground.snapshot import Manifest
 
 POOL, SERVICE = "InferencePool", "Service"
 _ALL = 100
@@ -38,14 +39,21 @@ def shares(view: ServiceView) -> Sequence[Share]:
     return [share for rule in usual or rules for share in rule]
 
 
-def asked(view: ServiceView) -> Mapping[tuple[str, str, str], int]:
+def of_route(route: Manifest) -> Mapping[str, int]:
+    """Return the shares of a service's route by name of the backend. The route has the name of the service."""
+    namespace, name = name_of(route)
+    view = ServiceView(namespace, name, "", (), (route,))
+    return {share.name: share.percent for share in shares(view)}
+
+
+def percents(view: ServiceView) -> Mapping[tuple[str, str, str], int]:
     """Return the shares of the backends that get requests, by kind, namespace and name. The largest share counts."""
-    percents = dict[tuple[str, str, str], int]()
+    largest = dict[tuple[str, str, str], int]()
     for share in shares(view):
         key = (share.kind, share.namespace, share.name)
         if share.percent:
-            percents[key] = max(share.percent, percents.get(key, 0))
-    return percents
+            largest[key] = max(share.percent, largest.get(key, 0))
+    return largest
 
 
 def led_through(view: ServiceView) -> Sequence[tuple[str, str]]:
@@ -58,7 +66,7 @@ def led_through(view: ServiceView) -> Sequence[tuple[str, str]]:
     return sorted(others)
 
 
-def metered(view: ServiceView, variant: VariantView) -> bool:
+def is_metered(view: ServiceView, variant: VariantView) -> bool:
     """Tell whether an interceptor gets the requests for a variant, and forwards them to the variant's Service."""
     if not led_through(view):
         return False
