@@ -9,7 +9,7 @@ from typing import Any
 from judging.status import states
 from judging.status.states import Level, State
 from models.printable import printable
-from models.trees import mapping
+from models.trees import mapping, sequence
 from planning.ground.snapshot import Manifest
 
 
@@ -107,10 +107,17 @@ class Component:
 
     @property
     def level(self) -> Level:
-        """The worst level of the findings; broken if the link is."""
-        if self.is_broken:
-            return Level.BROKEN
-        return max((finding.level for finding in self.findings), default=Level.NORMAL, key=list(Level).index)
+        """Return the worst level of the findings.
+
+        The level of a link that requests get past is at most degraded. That of another link is normal while, for
+        example, its pods start.
+        """
+        worst = max((finding.level for finding in self.findings), default=None, key=list(Level).index)
+        if worst is None:
+            return Level.BROKEN if self.is_broken else Level.NORMAL
+        if worst is Level.BROKEN and self.is_broken is False:
+            return Level.DEGRADED
+        return worst
 
 
 def time(text: object) -> datetime | None:
@@ -126,7 +133,10 @@ def time(text: object) -> datetime | None:
 
 def condition(manifest: Manifest, name: str) -> Mapping[str, Any]:
     """Return the condition with this type in an object's status; empty if there is none."""
-    for entry in mapping(manifest.get("status")).get("conditions") or ():
-        if mapping(entry).get("type") == name:
-            return mapping(entry)
-    return {}
+    return conditions(manifest.get("status")).get(name, {})
+
+
+def conditions(status: object) -> Mapping[str, Mapping[str, Any]]:
+    """Return the conditions of a status, or of a part of one, by type. The first of a type counts."""
+    entries = map(mapping, sequence(mapping(status).get("conditions")))
+    return {str(entry.get("type")): entry for entry in reversed([*entries])}

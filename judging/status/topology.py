@@ -72,6 +72,14 @@ class PickerView:
 
 
 @dataclass(frozen=True, slots=True)
+class InterceptorView:
+    """The Deployment of an interceptor, with its pods."""
+
+    deployment: Manifest
+    pods: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class VariantView:
     """The primary or the canary of a service."""
 
@@ -101,9 +109,11 @@ class ServiceView:
     routes: tuple[Manifest, ...]
     """HTTPRoutes of the service, by name."""
     claims: tuple[Manifest, ...] = ()
-    """PersistentVolumeClaims that the service's pods mount, by name."""
+    """PersistentVolumeClaims for the weights of the service, by name."""
     fills: tuple[Manifest, ...] = ()
     """Jobs that fill those claims, by name."""
+    fill_pods: tuple[Manifest, ...] = ()
+    """Pods of those Jobs, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +124,10 @@ class Topology:
     """Services by stack, namespace and name."""
     gateways: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
     """Gateways by namespace and name."""
+    interceptors: Mapping[tuple[str, str], InterceptorView] = field(
+        default_factory=dict[tuple[str, str], InterceptorView]
+    )
+    """Interceptors by namespace and name, which are those of their Services."""
 
 
 def of(snapshot: Snapshot) -> Topology:
@@ -126,6 +140,7 @@ def of(snapshot: Snapshot) -> Topology:
     return Topology(
         tuple(parts.service(*name) for name in names),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
+        parts.interceptors(),
     )
 
 
@@ -161,6 +176,17 @@ def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
         yield from map(mapping, sequence(mapping(rule).get("backendRefs")))
 
 
+def gateways_of(view: ServiceView, cluster: Topology) -> tuple[Manifest, ...]:
+    """Return the Gateways that exist of those that the routes of a service attach to, by namespace and name."""
+    places = {
+        (str(parent.get("namespace") or view.namespace), str(parent.get("name", "")))
+        for route in view.routes
+        for parent in map(mapping, sequence(at(route, "spec", "parentRefs")))
+        if parent.get("kind", "Gateway") == "Gateway"
+    }
+    return tuple(cluster.gateways[place] for place in sorted(places) if place in cluster.gateways)
+
+
 def _place(item: Manifest) -> _Place:
     """Return the stack and namespace of an object, and the base of the variant that it belongs to."""
     return stack_of(item), name_of(item)[0], str(labels_of(item).get(_NAME, ""))
@@ -193,15 +219,25 @@ class _Parts:
                 item for item in snapshot.of(LEADER_WORKER_SET) if _is(item, "model-server")
             ),
         }
+        self._interceptors = _by_name(item for item in deployments if _is(item, "interceptor"))
         self._pickers = _variant_objects(item for item in deployments if _is(item, "endpoint-picker"))
         self._pools = _variant_objects(pool for pool in snapshot.of(POOL) if stack_of(pool))
         self._routes = _variant_objects(route for route in snapshot.of(ROUTE) if stack_of(route))
         self._pods = _by_identity(snapshot.of(POD))
         self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
+        self._weights = _variant_objects(claim for claim in snapshot.of(CLAIM) if _is(claim, "weights"))
         self._jobs = _by_name(snapshot.of(JOB))
         self._scalers = {
             kind: {_target(item): item for item in snapshot.of(kind)} for kind in (AUTOSCALER, SCALED_OBJECT)
         }
+
+    def interceptors(self) -> Mapping[tuple[str, str], InterceptorView]:
+        """Return the interceptors by namespace and name."""
+        return {name_of(item): InterceptorView(item, self._interceptor_pods(item)) for item in self._interceptors}
+
+    def _interceptor_pods(self, deployment: Manifest) -> tuple[Manifest, ...]:
+        selector = _pod_selector("Deployment", deployment)
+        return self._pods_of(name_of(deployment)[0], labels.INTERCEPTOR, selector)
 
     def bases(self) -> Collection[_Place]:
         """Return stack, namespace and base of all variants."""
@@ -212,9 +248,11 @@ class _Parts:
         bases = {PRIMARY: name, CANARY: f"{name}{_CANARY_SUFFIX}"}
         variants = [self._variant(variant, (stack, namespace, base)) for variant, base in bases.items()]
         used = tuple(variant for variant in variants if variant.roles or variant.pools or variant.pickers)
-        claims = self._claims_of(namespace, used)
+        claims = self._claims_of(stack, namespace, used)
         routes = tuple(self._routes[stack, namespace, name])
-        return ServiceView(namespace, name, stack, used, routes, claims, self._fills(namespace, claims))
+        fills = self._fills(namespace, claims)
+        fill_pods = tuple(pod for job in fills for pod in self._pods[namespace, labels.JOB, name_of(job)[1]])
+        return ServiceView(namespace, name, stack, used, routes, claims, fills, fill_pods)
 
     def _variant(self, name: str, place: _Place) -> VariantView:
         workloads = ((kind, item) for kind, items in self._workloads.items() for item in items[place])
@@ -249,10 +287,13 @@ class _Parts:
         candidates = self._pods[namespace, key, selector.get(key, "")]
         return tuple(pod for pod in candidates if is_selected(selector, pod))
 
-    def _claims_of(self, namespace: str, variants: Iterable[VariantView]) -> tuple[Manifest, ...]:
-        """Return the claims that the pod templates of workloads name."""
-        names = sorted({name for variant in variants for role in variant.roles for name in _claim_names(role)})
-        return tuple(self._claims[namespace, name] for name in names if (namespace, name) in self._claims)
+    def _claims_of(self, stack: str, namespace: str, variants: Iterable[VariantView]) -> tuple[Manifest, ...]:
+        """Return the claims that the pod templates of workloads name, and those that are made before a workload is."""
+        variants = tuple(variants)
+        mounted = {name for variant in variants for role in variant.roles for name in _claim_names(role)}
+        for variant in variants:
+            mounted |= {name_of(claim)[1] for claim in self._weights[stack, namespace, variant.base]}
+        return tuple(self._claims[namespace, name] for name in sorted(mounted) if (namespace, name) in self._claims)
 
     def _fills(self, namespace: str, claims: Sequence[Manifest]) -> tuple[Manifest, ...]:
         names = {name_of(claim)[1] for claim in claims}
@@ -277,10 +318,10 @@ def _variant_objects(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest
 
 
 def _by_identity(pods: Iterable[Manifest]) -> Mapping[tuple[str, str, str], list[Manifest]]:
-    """Return pods by namespace, and by key and value of the label that names their service."""
+    """Return pods by namespace, and by key and value of the label that names their service or their Job."""
     groups = defaultdict[tuple[str, str, str], list[Manifest]](list)
     for pod in _by_name(pods):
-        for key in (labels.SERVICE, labels.PICKER, labels.WORKER_OF):
+        for key in (labels.SERVICE, labels.PICKER, labels.WORKER_OF, labels.INTERCEPTOR, labels.JOB):
             if key in labels_of(pod):
                 groups[name_of(pod)[0], key, labels_of(pod)[key]].append(pod)
     return groups

@@ -1,26 +1,81 @@
-"""The workloads of roles and the claims that their pods mount."""
+"""The workloads of roles: whether controllers make the wanted pods, and what keeps these from serving."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
-from judging.status import pods
+from judging.status import groups, history, numbers, pods, rejections, rollouts
 from judging.status.evidence import Evidence
-from judging.status.records import Component, Link, ObjectRef
-from judging.status.topology import RoleView, ServiceView, VariantView
+from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
+from judging.status.topology import RoleView, VariantView
 from models.trees import at
+from planning.ground.snapshot import POD, Manifest
+
+_CONTROLLER_GRACE = timedelta(seconds=60)
+"""Time in which a controller makes the pods of a change. It takes seconds; a minute covers a change of the leader of
+the controller manager, whose lease lasts 15 s (kubernetes v1.36.3, component-base/config/v1alpha1/defaults.go)."""
 
 
-def component(view: ServiceView, variant: VariantView, role: RoleView, reading: Evidence) -> Component:
-    """Return the workload of a role. It is broken if no replica is ready."""
+def component(variant: VariantView, role: RoleView, reading: Evidence) -> Component:
+    """Return the workload of a role. It is broken if no replica is ready, and degraded if only some are.
+
+    `is_broken` is None if the pods could not be read.
+    """
     ready = sum(map(pods.is_ready, role.pods))
-    replicas = at(role.workload, "spec", "replicas")
-    desired = replicas if isinstance(replicas, int) else 1
-    states = pods.findings((*role.pods, *role.workers), role.role, reading)
-    at_object = ObjectRef.of(role.workload, role.kind)
+    desired = numbers.replicas_of(role)
+    reference = ObjectRef.of(role.workload, role.kind)
+    are_read = POD not in reading.unread
     return Component(
-        Link.WORKLOAD, at_object, states, ready == 0, variant.name, role.role, ready=ready, desired=desired
+        Link.WORKLOAD,
+        reference,
+        tuple(_findings(role, reading, are_read=are_read)),
+        ready == 0 if are_read else None,
+        variant.name,
+        role.role,
+        ready=ready if are_read else None,
+        desired=desired,
     )
 
 
-def claims(view: ServiceView, reading: Evidence) -> Iterator[Component]:
-    """Yield the claims of a service whose weights are missing, and the Jobs that fill them."""
-    yield from ()
+def _findings(role: RoleView, reading: Evidence, *, are_read: bool) -> Iterator[Finding]:
+    """Yield the states of the pods, then those of the workload. The first of the worst is the one to blame."""
+    of_pods = pods.findings((*role.pods, *role.workers), role.role, reading)
+    yield from of_pods
+    rejected = tuple(_rejections(role, reading))
+    yield from rejected
+    yield from numbers.findings(role, reading)
+    if are_read:
+        yield from groups.findings(role, reading)
+        yield from _absent(role, reading, is_rejected=bool(rejected))
+        yield from numbers.changes(role, of_pods)
+    yield from rollouts.findings(role, reading, of_pods)
+
+
+def _rejections(role: RoleView, reading: Evidence) -> Iterator[Finding]:
+    reference = ObjectRef.of(role.workload, role.kind)
+    failure = condition(role.workload, "ReplicaFailure")
+    if failure.get("status") == "True":
+        since = time(failure.get("lastTransitionTime"))
+        yield rejections.rejection(failure.get("message"), reference, since, role.role)
+    yield from groups.rejections(role, reading)
+
+
+def _absent(role: RoleView, reading: Evidence, *, is_rejected: bool) -> Iterator[Finding]:
+    """Yield the state of a workload that lacks pods which nobody refuses: its controller has not made them."""
+    desired = numbers.replicas_of(role)
+    active = [pod for pod in role.pods if not pods.is_ending(pod)]
+    missing = desired - len(active)
+    if missing <= 0 or is_rejected or at(role.workload, "spec", "paused") is True:
+        return
+    since = history.change_time(role.workload)
+    is_late = since is not None and reading.now - since > _CONTROLLER_GRACE and not _counts(role.workload, desired)
+    state = "pods-not-made" if is_late else "pods-awaited"
+    reference = ObjectRef.of(role.workload, role.kind)
+    yield finding(state, reference, since, role=role.role, missing=missing, desired=desired)
+
+
+def _counts(workload: Manifest, desired: int) -> bool:
+    """Tell whether the controller says that it has made the pods: it is about to replace those that are gone."""
+    metadata_generation = at(workload, "metadata", "generation")
+    is_current = at(workload, "status", "observedGeneration") == metadata_generation
+    replicas = at(workload, "status", "replicas")
+    return is_current and isinstance(replicas, int) and replicas >= desired

@@ -13,6 +13,8 @@ CLAIM_TEMPLATE_API = "resource.k8s.io/v1"
 METRICS_GROUP = "custom.metrics.k8s.io"
 """Metrics of objects, as adapters offer them to HorizontalPodAutoscalers (Kubernetes)."""
 
+_VOWELS = frozenset("aeiou")
+
 
 def plural(kind: str) -> str:
     """Return the plural name of a kind, as URL paths and RBAC rules have it.
@@ -20,6 +22,6 @@ def plural(kind: str) -> str:
     Not every English plural is formed in this way, but those of all kinds of a stack are.
     """
     name = kind.lower()
-    if name.endswith("y"):
+    if name.endswith("y") and name[-2:-1] not in _VOWELS:
         return f"{name[:-1]}ies"
     return f"{name}s"

@@ -1,0 +1,113 @@
+"""The number of replicas of a workload: who set it, and whether pods begin or end because of it."""
+
+from collections.abc import Iterator, Sequence
+
+from judging.status import pods, rollouts
+from judging.status.evidence import Evidence
+from judging.status.history import Writer, writer
+from judging.status.records import Finding, ObjectRef, finding, time
+from judging.status.states import Level
+from judging.status.topology import RoleView, name_of
+from models.trees import at, mapping, sequence
+from planning.ground.snapshot import AUTOSCALER, SCALED_OBJECT
+
+_OWN_MANAGER = "pulumi-kubernetes"
+"""Beginning of the names of the field managers of Pulumi's provider."""
+_AUTOSCALERS = frozenset({"kube-controller-manager", "keda", "keda-operator", "keda-adapter"})
+"""Field managers that scale: the HorizontalPodAutoscaler controller is a part of the controller manager; the API
+server names KEDA's manager after its program."""
+
+
+def replicas_of(role: RoleView) -> int:
+    """Return the number of replicas that are wanted. It is 1 if nobody says it (kubernetes v1.36.3, apps/v1)."""
+    replicas = at(role.workload, "spec", "replicas")
+    return replicas if isinstance(replicas, int) else 1
+
+
+def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
+    """Yield the state of the number of replicas: nobody wants any, or somebody else has set it."""
+    manual = _manual(role, reading)
+    if manual is not None:
+        yield manual
+    elif replicas_of(role) == 0:
+        scaler = writer(role.workload, "spec", "replicas")
+        since = None if scaler is None else scaler.at
+        yield finding("asleep", ObjectRef.of(role.workload, role.kind), since, role=role.role)
+
+
+def changes(role: RoleView, of_pods: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the states of a workload whose pods begin or end as wanted. `of_pods` are the states of its pods."""
+    reference = ObjectRef.of(role.workload, role.kind)
+    replicas = replicas_of(role)
+    is_down = not any(map(pods.is_ready, role.pods))
+    if replicas > 0 and is_down and _sleeps(role) and all(state.level is Level.NORMAL for state in of_pods):
+        begun = [moment for pod in role.pods if (moment := time(at(pod, "metadata", "creationTimestamp")))]
+        yield finding("waking", reference, min(begun, default=None), role=role.role, replicas=replicas)
+    yield from _ending(role, reference)
+
+
+def _manual(role: RoleView, reading: Evidence) -> Finding | None:
+    """Return the state of a workload whose number of replicas somebody else has set; None if nobody has."""
+    replicas = replicas_of(role)
+    scaler = writer(role.workload, "spec", "replicas")
+    if scaler is None or scaler.name.startswith(_OWN_MANAGER) or scaler.name in _AUTOSCALERS:
+        return None
+    expected = reading.expected.get(name_of(role.workload))
+    configured = "" if expected is None or expected.replicas is None else f"; {expected.replicas} are configured"
+    if expected is not None and expected.replicas == replicas:
+        return None
+    if _is_autoscaled(role, reading) and replicas > 0:
+        return None
+    return _set_by(scaler, role, configured)
+
+
+def _set_by(scaler: Writer, role: RoleView, configured: str) -> Finding:
+    reference = ObjectRef.of(role.workload, role.kind)
+    return finding(
+        "scaled-by-hand",
+        reference,
+        scaler.at,
+        role=role.role,
+        replicas=replicas_of(role),
+        manager=scaler.name,
+        configured=configured,
+    )
+
+
+def _is_autoscaled(role: RoleView, reading: Evidence) -> bool:
+    """Tell whether an autoscaler may own the number, which is also true if the autoscalers could not be read."""
+    is_unread = bool({AUTOSCALER, SCALED_OBJECT} & {*reading.unread})
+    return is_unread or role.autoscaler is not None or role.scaled_object is not None
+
+
+def _sleeps(role: RoleView) -> bool:
+    """Tell whether an autoscaler may take the workload's last replica.
+
+    KEDA does if the smallest or the idle number of replicas is 0; the smallest is 0 by default (keda v2.20,
+    apis/keda/v1alpha1/scaledobject_types.go).
+    """
+    if role.scaled_object is not None:
+        spec = mapping(role.scaled_object.get("spec"))
+        return 0 in {spec.get("minReplicaCount", 0), spec.get("idleReplicaCount")}
+    return at(role.autoscaler, "spec", "minReplicas") == 0
+
+
+def _ending(role: RoleView, reference: ObjectRef) -> Iterator[Finding]:
+    """Yield the state of a workload whose surplus pods end. Pods that a rollout or a drain ends are no surplus."""
+    ending = [pod for pod in role.pods if pods.is_ending(pod) and not _is_disrupted(pod)]
+    active = [pod for pod in role.pods if not pods.is_ending(pod)]
+    replicas = replicas_of(role)
+    kinds = {rollouts.template_hash(pod) for pod in active}
+    surplus = [pod for pod in ending if not active or rollouts.template_hash(pod) in kinds]
+    current = len(active) + len(surplus)
+    if current <= replicas or len(active) < replicas or rollouts.is_rolling(role):
+        return
+    times = [moment for pod in ending if (moment := time(at(pod, "metadata", "deletionTimestamp")))]
+    since = min(times, default=None)
+    yield finding("scaling-down", reference, since, role=role.role, current=current, desired=replicas)
+
+
+def _is_disrupted(pod: object) -> bool:
+    """Tell whether a pod ends because of its node or an eviction (condition `DisruptionTarget`)."""
+    entries = map(mapping, sequence(at(pod, "status", "conditions")))
+    return any((entry.get("type"), entry.get("status")) == ("DisruptionTarget", "True") for entry in entries)
