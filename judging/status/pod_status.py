@@ -112,13 +112,13 @@ class Container:
 
 def containers(pod: Manifest) -> Iterator[Container]:
     """Yield the containers of a pod in the order in which they start."""
-    statuses = _statuses(pod)
+    by_name = statuses(pod)
     is_job = labels.JOB in mapping(at(pod, "metadata", "labels"))
     for spec in map(mapping, sequence(at(pod, "spec", "initContainers"))):
         task = Task.SIDECAR if spec.get("restartPolicy") == "Always" else Task.FETCH
-        yield _container(spec, task, statuses)
+        yield _container(spec, task, by_name)
     for spec in map(mapping, sequence(at(pod, "spec", "containers"))):
-        yield _container(spec, Task.FETCH if is_job else Task.MAIN, statuses)
+        yield _container(spec, Task.FETCH if is_job else Task.MAIN, by_name)
 
 
 def period(probe: object) -> int:
@@ -181,13 +181,13 @@ def message(event: Manifest) -> str:
     return str(event.get("message") or "")
 
 
-def _container(spec: Manifest, task: Task, statuses: Mapping[str, Manifest]) -> Container:
+def _container(spec: Manifest, task: Task, by_name: Mapping[str, Manifest]) -> Container:
     name = str(spec.get("name", ""))
-    return Container(name, task, spec, statuses.get(name, {}))
+    return Container(name, task, spec, by_name.get(name, {}))
 
 
-def _statuses(pod: Manifest) -> Mapping[str, Manifest]:
-    """Return the statuses of a pod's containers by name."""
+def statuses(pod: Manifest) -> Mapping[str, Manifest]:
+    """Return the statuses of a pod's containers by name, those of init containers first."""
     status = mapping(pod.get("status"))
     entries = (*sequence(status.get("initContainerStatuses")), *sequence(status.get("containerStatuses")))
     return {str(at(entry, "name")): mapping(entry) for entry in entries}

@@ -5,13 +5,14 @@ loads the model, and is ready. Each of these steps has a module that says why th
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from judging.status import containers, disruptions, pod_status, pod_words, scheduling
+from judging.status import container_states, disruptions, pod_status, pod_words, scheduling
 from judging.status.evidence import Evidence
 from judging.status.pod_findings import of_pod, starting, unread
 from judging.status.records import Finding, condition, finding, time
+from judging.status.topology import name_of
 from models.trees import at, mapping
 from planning.ground.snapshot import NODE, Manifest
 
@@ -31,16 +32,18 @@ def is_ending(pod: Manifest) -> bool:
     return "deletionTimestamp" in mapping(pod.get("metadata"))
 
 
-def findings(pods: Iterable[Manifest], role: str, reading: Evidence) -> tuple[Finding, ...]:
+def findings(
+    pods: Iterable[Manifest], role: str, reading: Evidence, beside: Iterable[Manifest] = ()
+) -> tuple[Finding, ...]:
     """Return the states of the pods that are not ready. Pods in the same state for the same reason are counted.
 
     Pods that were lost come first, and otherwise the order is that of `pods`. The failure of a pod is left out once a
-    younger one is ready.
+    younger one is ready. `beside` are pods whose places the pods get when they have ended.
     """
     listed = list(pods)
     ready = [pod for pod in listed if is_ready(pod)]
     current = [pod for pod in listed if not (_has_failed(pod) and disruptions.is_replaced(pod, ready))]
-    places = sum(is_ending(pod) for pod in current)
+    places = len({name_of(pod) for pod in (*current, *beside) if is_ending(pod)})
     states = [state for state in (cause(pod, role, reading) for pod in current) if state is not None]
     if not any(state.state.id == "stuck-ending" for state in states):
         states = _with_waiting_for_place(states, places)
@@ -58,6 +61,11 @@ def cause(pod: Manifest, role: str, reading: Evidence) -> Finding | None:
     return None if state is None else replace(state, role=role)
 
 
+def containers(pod: Manifest) -> Mapping[str, Manifest]:
+    """Return the statuses of a pod's containers by name, those of init containers first."""
+    return pod_status.statuses(pod)
+
+
 def _cause(pod: Manifest, reading: Evidence) -> Finding | None:
     if is_ending(pod):
         return disruptions.of_ending(pod, reading)
@@ -71,7 +79,7 @@ def _cause(pod: Manifest, reading: Evidence) -> Finding | None:
         loss = disruptions.node_loss(pod, reading)
         if loss is not None:
             return loss
-    return containers.state(pod, reading) or _unexplained(pod, reading)
+    return container_states.state(pod, reading) or _unexplained(pod, reading)
 
 
 def _unexplained(pod: Manifest, reading: Evidence) -> Finding:

@@ -37,7 +37,7 @@ def state(pod: Manifest, container: Container, reading: Evidence) -> Finding | N
 def killed(pod: Manifest, container: Container, end: Termination, reading: Evidence) -> Finding | None:
     """Return the state of a pod with a container that the kubelet killed for a probe; None if it ended by itself."""
     is_probed = "startupProbe" in container.spec or "livenessProbe" in container.spec
-    if end.code not in _SIGNALLED or end.lasted is None or not is_probed:
+    if not is_probed:
         return None
     if EVENT in reading.unread:
         return unread(pod, EVENT)
@@ -45,7 +45,7 @@ def killed(pod: Manifest, container: Container, end: Termination, reading: Evide
     if liveness is not None:
         return _unhealthy(pod, container, liveness)
     limit = container.limit
-    if limit is None or not _ended_at(end.lasted, limit, pod_status.grace_period(pod), container):
+    if limit is None or not _was_killed_at(end, limit, pod_status.grace_period(pod), container):
         return None
     times = "" if container.restarts < 1 else f", and was killed {_times(container.restarts)}"
     words = pod_words.duration(limit.total_seconds())
@@ -76,13 +76,15 @@ def _may_still_become_ready(container: Container, ready: datetime | None, readin
     return not failed and reading.now - since < container.limit + READINESS_GRACE
 
 
-def _ended_at(lasted: timedelta, limit: timedelta, grace: timedelta, container: Container) -> bool:
+def _was_killed_at(end: Termination, limit: timedelta, grace: timedelta, container: Container) -> bool:
     """Tell whether a container ended when its startup probe had failed too often.
 
     It may end a period earlier, because probes do not begin exactly with the container.
     """
+    if end.lasted is None or end.code not in _SIGNALLED:
+        return False
     period = timedelta(seconds=pod_status.period(container.spec.get("startupProbe")))
-    return limit - period <= lasted <= limit + 2 * period + grace
+    return limit - period <= end.lasted <= limit + 2 * period + grace
 
 
 def _event(pod: Manifest, container: Container, reading: Evidence, probe: str) -> Manifest | None:
