@@ -226,6 +226,10 @@ class ServiceDocument(TypedDict):
     """Gateways of the service's routes."""
     urls: list[str]
     """URLs of the service; empty if their scheme or their hosts are unknown."""
+    log: list[str] | None
+    """Last lines of the culprit's log; null if nobody asked for them, or if there is no log."""
+    answer: str | None
+    """Result of a request to the service; null if nobody asked for it."""
     heritage: HeritageDocument
     """The status in the words of the systems that this program replaces."""
 
@@ -251,5 +255,7 @@ class StatusDocument(TypedDict):
     service does not serve."""
     services: list[ServiceDocument]
     """Services by stack, namespace and name."""
+    notDeployed: list[str]
+    """Keys of services of the stack file of which the cluster has nothing."""
     unread: list[UnreadDocument]
     """Kinds that could not be read."""

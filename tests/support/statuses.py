@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-from judging.status import states
 from judging.status.records import Component, Finding, Link, ObjectRef
 from judging.status.states import Level, State
 from judging.status.topology import RoleView, ServiceView, VariantView
@@ -15,9 +14,8 @@ _KINDS = {Link.WORKLOAD: "Deployment", Link.ROUTE: "HTTPRoute", Link.POOL: "Infe
 
 
 def state(name, level=Level.BROKEN):
-    """Return the state with this id; one with plain words if no table has it."""
-    plain = State(id=name, level=level, words=f"is in the state {name}", source="-", judge="-")
-    return states.by_id().get(name, plain).model_copy(update={"level": level, "words": f"is in the state {name}"})
+    """Return a state with this id and plain words, so that no test depends on the words of the tables."""
+    return State(id=name, level=level, words=f"is in the state {name}", remedy="mend it", source="-", judge="-")
 
 
 def finding(name, level=Level.BROKEN, *, kind="Pod", role="", **values):
