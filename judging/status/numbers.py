@@ -30,7 +30,7 @@ def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     if manual is not None:
         yield manual
     elif replicas_of(role) == 0 and _was_taken(role, reading):
-        yield _set_by(Writer("somebody", None), role, _configured(role, reading))
+        yield _set_by(Writer("somebody", None), role, _plan_words(role, reading))
     elif replicas_of(role) == 0:
         scaler = writer(role.workload, "spec", "replicas")
         since = None if scaler is None else scaler.at
@@ -59,10 +59,10 @@ def _manual(role: RoleView, reading: Evidence) -> Finding | None:
         return None
     if _is_autoscaled(role, reading) and replicas > 0:
         return None
-    return _set_by(scaler, role, _configured(role, reading))
+    return _set_by(scaler, role, _plan_words(role, reading))
 
 
-def _configured(role: RoleView, reading: Evidence) -> str:
+def _plan_words(role: RoleView, reading: Evidence) -> str:
     """Return words about the number of replicas in the plan; empty if the plan has none."""
     expected = reading.expected.get(name_of(role.workload))
     if expected is None or expected.replicas is None:
