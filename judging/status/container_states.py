@@ -40,9 +40,9 @@ def _state(pod: Manifest, container: Container, reading: Evidence) -> Finding | 
     """Return the state of a pod because of a container; None if the container does not hold the pod up."""
     if container.task is not Task.FETCH and container.is_running and container.has_started and container.is_ready:
         return None
-    if container.ended is not None:
-        done = container.task is Task.FETCH and container.ended.code == 0
-        return None if done else _failed(pod, container, container.ended, reading)
+    if container.present_end is not None:
+        done = container.task is Task.FETCH and container.present_end.code == 0
+        return None if done else _failure(pod, container, container.present_end, reading)
     if container.is_running:
         return _running(pod, container, reading)
     return _waiting(pod, container, reading)
@@ -57,7 +57,7 @@ def _waiting(pod: Manifest, container: Container, reading: Evidence) -> Finding:
     if reason in images.REASONS:
         return images.state(pod, container, reading)
     if reason == "CrashLoopBackOff" and container.last_end is not None:
-        return _failed(pod, container, container.last_end, reading)
+        return _failure(pod, container, container.last_end, reading)
     start = pod_status.start(pod)
     if is_passing(text):
         return starting(pod, start, reading, "its node reads the Secrets and ConfigMaps")
@@ -92,7 +92,7 @@ def _beginning(pod: Manifest, container: Container, reading: Evidence) -> Findin
 def _running(pod: Manifest, container: Container, reading: Evidence) -> Finding | None:
     end = container.last_end
     if end is not None and not _is_past(container, end, reading):
-        return _failed(pod, container, end, reading)
+        return _failure(pod, container, end, reading)
     if container.task is Task.FETCH:
         return _fetching(pod, container, reading)
     if container.has_started:
@@ -122,7 +122,7 @@ def _loading(pod: Manifest, container: Container, limit: timedelta, reading: Evi
     return of_pod("loading", pod, since, progress=progress, limit=ending, container=container.name)
 
 
-def _failed(pod: Manifest, container: Container, end: Termination, reading: Evidence) -> Finding:
+def _failure(pod: Manifest, container: Container, end: Termination, reading: Evidence) -> Finding:
     """Return the state of a pod with a container that ended."""
     since = end.finished or pod_status.start(pod)
     name = container.name
@@ -133,14 +133,14 @@ def _failed(pod: Manifest, container: Container, end: Termination, reading: Evid
     if end.reason in _NOT_RUN:
         return of_pod("start-failed", pod, since, container=name, text=text or end.reason)
     if container.task is Task.FETCH:
-        return _failed_fetch(pod, container, end)
-    killed = probes.killed(pod, container, end, reading)
-    if killed is not None:
-        return killed
-    return of_pod("crash", pod, since, container=name, ending=exit_words(end.code), text=pod_words.quoted(text))
+        return _fetch_failure(pod, container, end)
+    kill = probes.kill(pod, container, end, reading)
+    if kill is not None:
+        return kill
+    return of_pod("crash", pod, since, container=name, ending=exit_words(end.code), text=pod_words.quote(text))
 
 
-def _failed_fetch(pod: Manifest, container: Container, end: Termination) -> Finding:
+def _fetch_failure(pod: Manifest, container: Container, end: Termination) -> Finding:
     failure = fetch_failure(str(end.message or ""))
     namespace, name = name_of(pod)
     ending = exit_words(end.code)
@@ -148,7 +148,7 @@ def _failed_fetch(pod: Manifest, container: Container, end: Termination) -> Find
     if failure is not None:
         ending = failure.words
         advice = failure.advice
-    text = pod_words.quoted(pod_words.last_line(end.message))
+    text = pod_words.quote(pod_words.last_line(end.message))
     since = end.finished or pod_status.start(pod)
     return of_pod("fetch-failed", pod, since, container=container.name, ending=ending, text=text, advice=advice)
 
@@ -156,9 +156,9 @@ def _failed_fetch(pod: Manifest, container: Container, end: Termination) -> Find
 def _is_past(container: Container, end: Termination, reading: Evidence) -> bool:
     """Tell whether a container that runs again has come further than when it ended the last time."""
     since = container.running_since
-    if end.reason in _REBOOTED or end.lasted is None or since is None:
+    if end.reason in _REBOOTED or end.run_time is None or since is None:
         return True
-    return reading.now - since > end.lasted
+    return reading.now - since > end.run_time
 
 
 def _lacking(pod: Manifest, text: str, since: datetime | None, volume: str) -> Finding | None:
@@ -193,5 +193,5 @@ def _source(pod: Manifest, volume: str, kind: str) -> str:
 
 def _progress(since: datetime | None, usual: int | None, reading: Evidence) -> str:
     """Return how long something has gone on, and how long it usually takes if that is known."""
-    elapsed = pod_words.elapsed(since, reading.now)
+    elapsed = pod_words.age(since, reading.now)
     return elapsed if usual is None else f"{elapsed} of about {pod_words.duration(usual)}"

@@ -78,8 +78,8 @@ def of_failed(pod: Manifest) -> Finding | None:
 
 def is_replaced(pod: Manifest, ready: Iterable[Manifest]) -> bool:
     """Tell whether one of some ready pods is younger than a pod that failed, so that the failure is past."""
-    made = pod_status.created(pod)
-    younger = (pod_status.created(other) for other in ready)
+    made = pod_status.creation(pod)
+    younger = (pod_status.creation(other) for other in ready)
     return made is not None and any(moment is not None and moment >= made for moment in younger)
 
 

@@ -48,7 +48,7 @@ def state(pod: Manifest, container: Container, reading: Evidence) -> Finding:
     stripped = cause.replace(image, "").replace(f"docker.io/library/{image}", "")
     state = kubelet_texts.image_state(f"{reason} {stripped}")
     advice = _advice(pod, image, reading) if state == "image-denied" else ""
-    text = pod_words.quoted(pod_words.text(cause))
+    text = pod_words.quote(pod_words.text(cause))
     return of_pod(state, pod, since or start, image=image, text=text, advice=advice)
 
 

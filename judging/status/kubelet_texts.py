@@ -27,9 +27,9 @@ class FetchFailure(Spec):
     text: str
     """Regular expression that is found in the texts."""
     words: str
-    """What has gone wrong, as a sentence."""
+    """The mistake, as a sentence."""
     advice: str
-    """What to do, as a sentence."""
+    """Advice, as a sentence."""
     source: str
 
 

@@ -33,7 +33,7 @@ def candidates(pod: Manifest, nodes: Mapping[str, Manifest]) -> tuple[Candidate,
     """Return the nodes that match a pod and are big enough for it, by name. What runs on them does not count."""
     requested = requests(pod)
     return tuple(
-        Candidate(name, at(node, "spec", "unschedulable") is True, tuple(untolerated(pod, node)))
+        Candidate(name, at(node, "spec", "unschedulable") is True, tuple(repelling_taints(pod, node)))
         for name, node in sorted(nodes.items())
         if matches(pod, node) and _is_big_enough(node, requested)
     )
@@ -51,7 +51,7 @@ def matches(pod: Manifest, node: Manifest) -> bool:
     return not terms or any(_meets(mapping(term), labels) for term in terms)
 
 
-def untolerated(pod: Manifest, node: Manifest) -> Iterator[str]:
+def repelling_taints(pod: Manifest, node: Manifest) -> Iterator[str]:
     """Yield the taints of a node that keep a pod away, as `key=value:effect`."""
     tolerations = [mapping(toleration) for toleration in sequence(at(pod, "spec", "tolerations"))]
     for taint in map(mapping, sequence(at(node, "spec", "taints"))):

@@ -18,7 +18,7 @@ def of_pod(state: str, pod: Manifest, since: datetime | None, **values: object) 
 
 def starting(pod: Manifest, since: datetime | None, reading: Evidence, text: str) -> Finding:
     """Return a finding about a pod that starts. `text` says in a sentence what is going on."""
-    return of_pod("starting", pod, since, elapsed=pod_words.elapsed(since, reading.now), text=text)
+    return of_pod("starting", pod, since, elapsed=pod_words.age(since, reading.now), text=text)
 
 
 def unread(pod: Manifest, kind: str, since: datetime | None = None) -> Finding:

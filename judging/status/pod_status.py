@@ -39,7 +39,7 @@ class Termination:
     finished: datetime | None
 
     @property
-    def lasted(self) -> timedelta | None:
+    def run_time(self) -> timedelta | None:
         """Return how long the container had run; None if that is unknown."""
         if self.started is None or self.finished is None or self.finished < self.started:
             return None
@@ -73,14 +73,14 @@ class Container:
         return "running" in mapping(self.status.get("state"))
 
     @property
-    def ended(self) -> Termination | None:
+    def present_end(self) -> Termination | None:
         """Return the end of the container; None if it runs or waits."""
         return _termination(at(self.status, "state", "terminated"))
 
     @property
     def last_end(self) -> Termination | None:
         """Return the latest end of the container, whether or not it runs again; None if it never ended."""
-        return self.ended or _termination(at(self.status, "lastState", "terminated"))
+        return self.present_end or _termination(at(self.status, "lastState", "terminated"))
 
     @property
     def restarts(self) -> int:
@@ -134,10 +134,10 @@ def grace_period(pod: Manifest) -> timedelta:
 def start(pod: Manifest) -> datetime | None:
     """Return the time at which the kubelet took over a pod, or at which a node was found for it."""
     scheduled = condition(pod, "PodScheduled")
-    return time(at(pod, "status", "startTime")) or time(scheduled.get("lastTransitionTime")) or created(pod)
+    return time(at(pod, "status", "startTime")) or time(scheduled.get("lastTransitionTime")) or creation(pod)
 
 
-def created(pod: Manifest) -> datetime | None:
+def creation(pod: Manifest) -> datetime | None:
     """Return the time at which a pod was created."""
     return time(at(pod, "metadata", "creationTimestamp"))
 

@@ -23,7 +23,7 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / _DAY)} days"
 
 
-def elapsed(since: datetime | None, now: datetime) -> str:
+def age(since: datetime | None, now: datetime) -> str:
     """Return the time since a moment; `some time` if nobody knows the moment."""
     return "some time" if since is None else duration((now - since).total_seconds())
 
@@ -53,6 +53,6 @@ def last_line(message: object) -> str:
     return text(lines[-1]) if lines else ""
 
 
-def quoted(line: str) -> str:
+def quote(line: str) -> str:
     """Return a line as the end of a sentence: a colon and the line in quotes; empty for an empty line."""
     return f': "{line}"' if line else ""

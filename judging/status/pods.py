@@ -50,7 +50,7 @@ def findings(
     groups = defaultdict[tuple[str, tuple[tuple[str, str], ...]], list[Finding]](list)
     for state in sorted(states, key=lambda state: state.state.id not in _LOSSES):
         groups[_key(state)].append(state)
-    return tuple(_counted(group) for group in groups.values())
+    return tuple(_sum(group) for group in groups.values())
 
 
 def cause(pod: Manifest, role: str, reading: Evidence) -> Finding | None:
@@ -79,10 +79,10 @@ def _cause(pod: Manifest, reading: Evidence) -> Finding | None:
         loss = disruptions.node_loss(pod, reading)
         if loss is not None:
             return loss
-    return container_states.state(pod, reading) or _unexplained(pod, reading)
+    return container_states.state(pod, reading) or _unclear_state(pod, reading)
 
 
-def _unexplained(pod: Manifest, reading: Evidence) -> Finding:
+def _unclear_state(pod: Manifest, reading: Evidence) -> Finding:
     """Return the state of a pod that is not ready although its containers are.
 
     A pod gets such a status if its node does not report, or if somebody else must say that it is ready (kubernetes
@@ -94,7 +94,7 @@ def _unexplained(pod: Manifest, reading: Evidence) -> Finding:
         return starting(pod, since, reading, "its node has not reported it yet")
     if NODE in reading.unread:
         return unread(pod, NODE, since)
-    text = pod_words.quoted(pod_words.text(ready.get("message")))
+    text = pod_words.quote(pod_words.text(ready.get("message")))
     return of_pod("not-ready", pod, since, text=text)
 
 
@@ -123,7 +123,7 @@ def _key(state: Finding) -> tuple[str, tuple[tuple[str, str], ...]]:
     return state.state.id, tuple(sorted(values.items()))
 
 
-def _counted(group: Sequence[Finding]) -> Finding:
+def _sum(group: Sequence[Finding]) -> Finding:
     """Return the first of several findings of one state, with the earliest time and their number."""
     times = [state.since for state in group if state.since is not None]
     first = min(group, key=lambda state: state.object)

@@ -34,7 +34,7 @@ def state(pod: Manifest, container: Container, reading: Evidence) -> Finding | N
     return of_pod("not-ready", pod, ready or since, text=_text(readiness), container=container.name)
 
 
-def killed(pod: Manifest, container: Container, end: Termination, reading: Evidence) -> Finding | None:
+def kill(pod: Manifest, container: Container, end: Termination, reading: Evidence) -> Finding | None:
     """Return the state of a pod with a container that the kubelet killed for a probe; None if it ended by itself."""
     is_probed = "startupProbe" in container.spec or "livenessProbe" in container.spec
     if not is_probed:
@@ -58,7 +58,7 @@ def _unhealthy(pod: Manifest, container: Container, event: Manifest) -> Finding:
 
 def _text(event: Manifest | None) -> str:
     """Return the message of an event as the end of a sentence; empty if there is no event."""
-    return "" if event is None else pod_words.quoted(pod_words.text(pod_status.message(event)))
+    return "" if event is None else pod_words.quote(pod_words.text(pod_status.message(event)))
 
 
 def _may_still_become_ready(container: Container, ready: datetime | None, reading: Evidence, *, failed: bool) -> bool:
@@ -81,10 +81,10 @@ def _was_killed_at(end: Termination, limit: timedelta, grace: timedelta, contain
 
     It may end a period earlier, because probes do not begin exactly with the container.
     """
-    if end.lasted is None or end.code not in _SIGNALLED:
+    if end.run_time is None or end.code not in _SIGNALLED:
         return False
     period = timedelta(seconds=pod_status.period(container.spec.get("startupProbe")))
-    return limit - period <= end.lasted <= limit + 2 * period + grace
+    return limit - period <= end.run_time <= limit + 2 * period + grace
 
 
 def _event(pod: Manifest, container: Container, reading: Evidence, probe: str) -> Manifest | None:

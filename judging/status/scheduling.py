@@ -67,7 +67,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the scheduler wrote about a pod."""
+    """Refusal of all nodes for a pod, as the scheduler wrote it."""
 
     nodes: int | None
     """Number of nodes in the cluster; None if the text does not say it."""
@@ -89,12 +89,12 @@ class Refusal:
 def state(pod: Manifest, reading: Evidence) -> Finding:
     """Return the state of a pod that has no node."""
     scheduled = condition(pod, "PodScheduled")
-    since = time(scheduled.get("lastTransitionTime")) or pod_status.created(pod)
+    since = time(scheduled.get("lastTransitionTime")) or pod_status.creation(pod)
     if scheduled.get("reason") == "SchedulingGated":
         return of_pod("gated", pod, since, gates=", ".join(_gates(pod)) or "that it has")
     if scheduled.get("status") == "False":
-        return _refused(pod, refusal(str(scheduled.get("message") or "")), reading)
-    template = _unclaimed(pod)
+        return _refusal_state(pod, refusal(str(scheduled.get("message") or "")), reading)
+    template = _unused_template(pod)
     age = None if since is None else reading.now - since
     if age is None or age < SCHEDULER_GRACE:
         return of_pod("scheduling", pod, since)
@@ -118,7 +118,7 @@ def refusal(message: str) -> Refusal:
     return Refusal(int(match[1]), reasons, pod_words.text(body))
 
 
-def _refused(pod: Manifest, refused: Refusal, reading: Evidence) -> Finding:
+def _refusal_state(pod: Manifest, refused: Refusal, reading: Evidence) -> Finding:
     since = time(condition(pod, "PodScheduled").get("lastTransitionTime"))
     candidates = node_fit.candidates(pod, reading.nodes)
     reason = _decisive(refused, candidates)
@@ -156,17 +156,17 @@ def _decisive(refused: Refusal, candidates: Sequence[Candidate]) -> str:
 def _hint(reason: str, candidates: Sequence[Candidate], refused: Refusal) -> str:
     """Return which nodes come closest, as the end of a sentence; empty if there is none or it does not help."""
     if reason == "cordoned":
-        return _named("; cordoned: ", [node.name for node in candidates if node.is_cordoned])
+        return _list("; cordoned: ", [node.name for node in candidates if node.is_cordoned])
     if reason == "tainted":
-        return _named("; taint: ", sorted({taint for node in candidates for taint in node.taints}))
+        return _list("; taint: ", sorted({taint for node in candidates for taint in node.taints}))
     if reason in {"no-devices", "no-room"}:
         resources = {row.resource for row in refused.reasons if row.resource}
         enough = [node.name for node in candidates if node.is_open]
-        return _named("; big enough, but in use: ", enough) or f"; no node has enough {' and '.join(sorted(resources))}"
+        return _list("; big enough, but in use: ", enough) or f"; no node has enough {' and '.join(sorted(resources))}"
     return ""
 
 
-def _named(start: str, names: Sequence[str]) -> str:
+def _list(start: str, names: Sequence[str]) -> str:
     if not names:
         return ""
     more = "" if len(names) <= _SHOWN else f" and {len(names) - _SHOWN} more"
@@ -201,7 +201,7 @@ def _gates(pod: Manifest) -> Iterable[str]:
     return (str(mapping(gate).get("name")) for gate in sequence(at(pod, "spec", "schedulingGates")))
 
 
-def _unclaimed(pod: Manifest) -> str:
+def _unused_template(pod: Manifest) -> str:
     """Return the first ResourceClaimTemplate from which no claim was made for a pod; empty if there is none.
 
     The scheduler does not look at such a pod (kubernetes v1.36.3, dynamicresources.go, PreEnqueue).

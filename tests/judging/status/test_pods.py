@@ -318,7 +318,7 @@ def test_the_last_line_of_a_crash_is_shown_without_credentials_and_cut():
 
 
 FETCH_ENDS = {
-    "the source has changed since it was locked": "s3://models/qwen is not what the lock of the stack has: its listing is 1",
+    "the source has changed since it was locked": "s3://models/qwen is not what the lock of the stack has",
     "there is no space left on the disk": "OSError: [Errno 28] No space left on device",
     "access is denied": "RuntimeError: HuggingFace authentication failed. Set HF_TOKEN or request access.",
     "the source does not exist": "RuntimeError: HuggingFace resource 'org/model' not found.",
