@@ -29,6 +29,8 @@ def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     manual = _manual(role, reading)
     if manual is not None:
         yield manual
+    elif replicas_of(role) == 0 and _was_taken(role, reading):
+        yield _set_by(Writer("somebody", None), role, _plan_words(role, reading))
     elif replicas_of(role) == 0:
         scaler = writer(role.workload, "spec", "replicas")
         since = None if scaler is None else scaler.at
@@ -53,12 +55,31 @@ def _manual(role: RoleView, reading: Evidence) -> Finding | None:
     if scaler is None or scaler.name.startswith(_OWN_MANAGER) or scaler.name in _AUTOSCALERS:
         return None
     expected = reading.expected.get(name_of(role.workload))
-    configured = "" if expected is None or expected.replicas is None else f"; {expected.replicas} are configured"
     if expected is not None and expected.replicas == replicas:
         return None
     if _is_autoscaled(role, reading) and replicas > 0:
         return None
-    return _set_by(scaler, role, configured)
+    return _set_by(scaler, role, _plan_words(role, reading))
+
+
+def _plan_words(role: RoleView, reading: Evidence) -> str:
+    """Return words about the number of replicas in the plan; empty if the plan has none."""
+    expected = reading.expected.get(name_of(role.workload))
+    if expected is None or expected.replicas is None:
+        return ""
+    return f"; {expected.replicas} are configured"
+
+
+def _was_taken(role: RoleView, reading: Evidence) -> bool:
+    """Tell whether a number that nobody owns was written by Pulumi before.
+
+    Nobody owns a number of 0 that was set by the subresource `scale`, whose encoding leaves zeros out (kubernetes
+    v1.36.3, autoscaling/v1, ScaleSpec). Pulumi owns each number that it writes, and writes none for autoscalers.
+    """
+    if writer(role.workload, "spec", "replicas") is not None or _is_autoscaled(role, reading):
+        return False
+    template = writer(role.workload, "spec", "template")
+    return template is not None and template.name.startswith(_OWN_MANAGER)
 
 
 def _set_by(scaler: Writer, role: RoleView, configured: str) -> Finding:

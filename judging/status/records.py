@@ -54,7 +54,7 @@ class Finding:
     """The object, or one of the objects: the first by name."""
     since: datetime | None = None
     """Time since when the object has been in this state; None if the API server does not tell."""
-    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Values of the fields in the state's words and remedy."""
     count: int = 1
     """Number of objects."""
