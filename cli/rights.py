@@ -24,6 +24,7 @@ def add_options(parser: ArgumentParser) -> None:
     named_stack.add_surroundings(parser)
     parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
     parser.add_argument("--dry-run", action="store_true", help="let a preview send dry runs, which need write rights")
+    parser.add_argument("--logs", action="store_true", help="let a status read the logs of pods")
 
 
 def run(options: Namespace) -> int:
@@ -32,7 +33,7 @@ def run(options: Namespace) -> int:
     Raises `ConfigError` with all mistakes of the user.
     """
     purpose = Purpose(options.purpose)
-    extent = Options(secrets=options.secrets, dry_run=options.dry_run)
+    extent = Options(secrets=options.secrets, dry_run=options.dry_run, logs=options.logs)
     required = of_composition(named_stack.of(options).compose(), purpose, extent)
     sys.stdout.writelines(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in roles(required, purpose))
     return 0

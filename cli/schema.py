@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from cli.descriptions import describe, describe_type
+from judging.status import contract as status_contract
 from models import platform
 from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
 from models.stack import Stack
@@ -90,16 +91,27 @@ def of_platforms() -> dict[str, Any]:
 
 
 def of_outputs() -> dict[str, Any]:
-    """Return the schema of the outputs of a stack.
+    """Return the schema of the outputs of a stack."""
+    return _of_types(contract.Outputs, "Outputs of a stack")
+
+
+def of_status() -> dict[str, Any]:
+    """Return the schema of the status that `python -m cli status --json` prints."""
+    return _of_types(status_contract.StatusDocument, "Status of services")
+
+
+def _of_types(kind: type, title: str) -> dict[str, Any]:
+    """Return the schema of a TypedDict of a contract, whose module has all types in it.
 
     The schema allows unknown keys, because keys are added without a new version of the contract.
     """
     from pydantic import TypeAdapter  # noqa: PLC0415, other schemas do not need it
 
-    tree = TypeAdapter(contract.Outputs).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
-    definitions = {name: describe_type(getattr(contract, name), node) for name, node in tree.pop("$defs").items()}
-    described = describe_type(contract.Outputs, tree)
-    return {"$schema": _DIALECT, **described, "title": "Outputs of a stack", "$defs": dict(sorted(definitions.items()))}
+    module = sys.modules[kind.__module__]
+    tree = TypeAdapter(kind).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
+    definitions = {name: describe_type(getattr(module, name), node) for name, node in tree.pop("$defs").items()}
+    described = describe_type(kind, tree)
+    return {"$schema": _DIALECT, **described, "title": title, "$defs": dict(sorted(definitions.items()))}
 
 
 def with_descriptions() -> dict[str, Any]:
@@ -114,6 +126,7 @@ KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "base": of_base_files,
     "platform": of_platforms,
     "outputs": of_outputs,
+    "status": of_status,
 }
 """Schemas by kind of file."""
 

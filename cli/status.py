@@ -1,5 +1,6 @@
 """Command `status`: says whether each service serves, which object is to blame, since when, and what to do."""
 
+import json
 import shutil
 import sys
 import time
@@ -12,6 +13,7 @@ from cli.status_text import Page
 from composition import status
 from composition.status import PlannedStack
 from facts.kubeconfig import KubeAccess
+from judging.status import document
 from judging.status.verdict import ExitCode, Status
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
@@ -47,7 +49,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--context", help="context of the kubeconfig; absent: that of the stack, or the current one")
     named_stack.add_name(parser)
     named_stack.add_facts(parser)
-    parser.add_argument("--watch", action="store_true", help="read again every two seconds, and print what changes")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--watch", action="store_true", help="read again every two seconds, and print what changes")
+    forms.add_argument("--json", action="store_true", help="print JSON, as `python -m cli schema status` describes it")
     parser.add_argument("--logs", action="store_true", help="add the last lines of the culprit's log")
     parser.add_argument("--ask", action="store_true", help="send a request to each service at its URL")
 
@@ -88,13 +92,15 @@ def _report(target: _Target, options: Namespace) -> tuple[int, str]:
         logs = status.logs(target.access, result)
     if options.ask and target.stack is not None:
         answers = status.answers(target.stack, target.services)
-    page = Page(target.title, missing, logs, answers)
-    width = shutil.get_terminal_size().columns
-    text = "".join(f"{line}\n" for line in status_text.lines(result, page, width))
     code = result.exit_code
     if missing and code is ExitCode.SERVES:
         code = ExitCode.DEGRADED
-    return code, text
+    if options.json:
+        tree = document.of(result, code, missing, logs, answers)
+        return code, json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+    page = Page(target.title, missing, logs, answers)
+    width = shutil.get_terminal_size().columns
+    return code, "".join(f"{line}\n" for line in status_text.lines(result, page, width))
 
 
 def _watch(target: _Target, options: Namespace) -> int:

@@ -10,14 +10,15 @@ from facts.kubeconfig import KubeAccess
 from facts.pod_logs import LogPlace
 from facts.status import Scope
 from judging.report import words
-from judging.status import verdict
-from judging.status.evidence import Expectation
+from judging.status import shares, topology, verdict
+from judging.status.evidence import Expectation, RouteExpectation
 from judging.status.verdict import Status
 from models import credentials
 from models.printable import printable
+from models.routing import Gateway
 from models.stack import Stack
 from models.vocabulary import amount
-from planning.ground import snapshot
+from planning.ground import gateways, snapshot
 from planning.ground.marks import StackName
 from planning.ground.names import CANARY
 from planning.plans import ServicePlan, VariantPlan
@@ -42,6 +43,8 @@ class PlannedStack:
     """A URL of each service and the model that it serves, by the service's key; without services that have no URL."""
     workloads: Mapping[_Place, Expectation] = field(default_factory=dict[_Place, Expectation])
     """Expectations by namespace and name of the workload."""
+    routes: Mapping[_Place, RouteExpectation] = field(default_factory=dict[_Place, RouteExpectation])
+    """Expectations by namespace and name of the route."""
 
 
 def expectations(composition: Composition, name: StackName) -> PlannedStack:
@@ -58,7 +61,27 @@ def expectations(composition: Composition, name: StackName) -> PlannedStack:
             if service["urls"]
         },
         {place: expected for service in services for place, expected in _expectations(service, composition.stack)},
+        routes(composition),
     )
+
+
+def routes(composition: Composition) -> Mapping[_Place, RouteExpectation]:
+    """Return what the rendered routes of a stack say, by namespace and name of the route."""
+    rendered_routes = (rendered.manifest for rendered in composition.objects if rendered.api == snapshot.ROUTE)
+    gateway_of = {_place(service): _gateway(service, composition.stack) for service in composition.plan.services}
+    return {
+        place: RouteExpectation(shares.of_route(route), _asks_each_picker(gateway_of.get(place)))
+        for route in rendered_routes
+        for place in (topology.name_of(route),)
+    }
+
+
+def _gateway(service: ServicePlan, stack: Stack) -> Gateway | None:
+    return stack.services[service.key].route.gateway or stack.gateway
+
+
+def _asks_each_picker(gateway: Gateway | None) -> bool:
+    return gateway is None or gateways.asks_each_picker(gateway)
 
 
 def read(access: KubeAccess, services: Collection[str] = ()) -> Status:
@@ -77,7 +100,7 @@ def of_stack(access: KubeAccess, stack: PlannedStack, keys: Collection[str] = ()
     """
     live = reader.read(access, Scope(stack.namespaces, stack.kinds))
     names = [stack.services[key][1] for key in keys]
-    return verdict.of(live, stack.workloads).only(stack.name.label, names)
+    return verdict.of(live, stack.workloads, stack.routes).only(stack.name.label, names)
 
 
 def missing(stack: PlannedStack, status: Status) -> tuple[str, ...]:

@@ -104,13 +104,15 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Optional steps of a preview. Each step needs additional rights."""
+    """Optional steps of a preview or of a status. Each step needs additional rights."""
 
     secrets: bool = False
     """Whether a preview checks that Secrets exist. The right that this check needs is the right to read their values,
     too."""
     dry_run: bool = False
     """Whether a preview sends dry runs to the API server. Dry runs need the verbs for writing."""
+    logs: bool = False
+    """Whether a status has the last lines of logs."""
 
 
 def of_components(components: Sequence[Component]) -> StackObjects:
@@ -135,7 +137,8 @@ def rights(purpose: Purpose, stack_objects: StackObjects, needs: Needs, options:
     namespace.
     """
     if purpose is Purpose.STATUS:
-        return Rights(_rules_by_place(_Verbs.of(_status_reads(stack_objects, needs), ())))
+        reads = _status_reads(stack_objects, needs, logs=options.logs)
+        return Rights(_rules_by_place(_Verbs.of(reads, ())))
     deploys = purpose is Purpose.DEPLOY
     reads_secrets = options.secrets or deploys
     writes = options.dry_run or deploys
@@ -193,14 +196,16 @@ def _has(values: Collection[str], value: str) -> bool:
     return "*" in values or value in values
 
 
-def _status_reads(stack_objects: StackObjects, needs: Needs) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules for reading the status of a stack (`facts.status`)."""
+def _status_reads(stack_objects: StackObjects, needs: Needs, *, logs: bool) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for reading the status of a stack (`facts.status`), and the logs of its pods."""
     namespaces = sorted({namespace for _, namespace in stack_objects.objects} - {_EVERYWHERE})
     for kind in snapshot.kinds_for({api for api, _ in stack_objects.objects}):
         if kind in snapshot.CLUSTER_SCOPED:
             yield _EVERYWHERE, _rule(kind, _LIST)
         elif kind != snapshot.GATEWAY:
             yield from ((namespace, _rule(kind, _LIST)) for namespace in namespaces)
+    if logs:
+        yield from ((namespace, Rule("", ("pods/log",), _READ)) for namespace in namespaces)
     yield from _gateway_reads(needs)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from judging.status.records import time
 from judging.status.topology import name_of
 from models.trees import mapping
-from planning.ground.snapshot import EVENT, NODE, Manifest, Snapshot
+from planning.ground.snapshot import EVENT, LEASE, NODE, Manifest, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,17 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
+class RouteExpectation:
+    """Expectations of the plan of a stack about a route."""
+
+    percents: Mapping[str, int]
+    """Share of requests of each backend, by the backend's name; 0 for a canary that only a header selects."""
+    asks_each_picker: bool = True
+    """Whether the gateway asks the picker of each pool of a rule. If not, it asks the picker of the last pool with a
+    share (`planning.ground.gateways.asks_each_picker`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A snapshot, by what the judges of links look for."""
 
@@ -39,21 +50,30 @@ class Evidence:
     """Reasons of the kinds that could not be read, by kind (`apiVersion/Kind`)."""
     expected: Mapping[tuple[str, str], Expectation] = field(default_factory=dict[tuple[str, str], Expectation])
     """Expectations by namespace and name of the workload."""
+    routes: Mapping[tuple[str, str], RouteExpectation] = field(default_factory=dict[tuple[str, str], RouteExpectation])
+    """Expectations by namespace and name of the route."""
+    leases: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
+    """Leases by namespace and name."""
 
     def events_of(self, kind: str, item: Manifest) -> Sequence[Manifest]:
         """Return the warnings about an object of a kind, such as `Pod`; the latest is the last."""
         return self.events.get((kind, *name_of(item)), ())
 
 
-def of(snapshot: Snapshot, expected: Mapping[tuple[str, str], Expectation]) -> Evidence:
-    """Return the evidence of a snapshot."""
+def of(
+    snapshot: Snapshot,
+    expected: Mapping[tuple[str, str], Expectation],
+    routes: Mapping[tuple[str, str], RouteExpectation],
+) -> Evidence:
+    """Return the evidence of a snapshot, with the expectations of workloads and of routes."""
     events = defaultdict[tuple[str, str, str], list[Manifest]](list)
     for event in sorted(snapshot.of(EVENT), key=last_seen):
         about = mapping(event.get("involvedObject"))
         key = tuple(str(about.get(name, "")) for name in ("kind", "namespace", "name"))
         events[key[0], key[1], key[2]].append(event)
     nodes = {name_of(node)[1]: node for node in snapshot.of(NODE)}
-    return Evidence(snapshot.read_at, events, nodes, snapshot.unread(), expected)
+    leases = {name_of(lease): lease for lease in snapshot.of(LEASE)}
+    return Evidence(snapshot.read_at, events, nodes, snapshot.unread(), expected, routes, leases)
 
 
 def last_seen(event: Manifest) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from judging.status.records import time
@@ -36,6 +36,11 @@ def status_time(item: Manifest) -> datetime | None:
     """Return the time at which a controller last wrote the status of an object."""
     times = (time(entry.get("time")) for entry in _entries(item) if entry.get("subresource") == "status")
     return max((moment for moment in times if moment is not None), default=None)
+
+
+def is_within(moment: datetime | None, seconds: float, now: datetime) -> bool:
+    """Tell whether a moment is at most so many seconds ago; no if it is unknown."""
+    return moment is not None and now - moment <= timedelta(seconds=seconds)
 
 
 def writer(item: Manifest, *path: str) -> Writer | None:

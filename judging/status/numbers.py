@@ -54,7 +54,7 @@ def _foreign_scaler(role: RoleView, reading: Evidence) -> Writer | None:
     """Return who has set the number of replicas, if that is neither this program nor an autoscaler."""
     replicas = replicas_of(role)
     owner = history.writer(role.workload, "spec", "replicas")
-    if owner is None and replicas == 0 and not _sleeps(role):
+    if owner is None and replicas == 0 and _was_taken(role, reading):
         owner = _SOMEBODY
     if owner is None or owner.name.startswith(_OWN_MANAGER) or owner.name in _AUTOSCALERS:
         return None
@@ -63,6 +63,18 @@ def _foreign_scaler(role: RoleView, reading: Evidence) -> Writer | None:
     if is_expected or (_is_autoscaled(role, reading) and replicas > 0):
         return None
     return owner
+
+
+def _was_taken(role: RoleView, reading: Evidence) -> bool:
+    """Tell whether somebody has set a number of 0 that nobody owns.
+
+    Nobody owns it if it was set through the subresource `scale`, whose encoding leaves zeros out (kubernetes v1.36.3,
+    autoscaling/v1, ScaleSpec). It was an autoscaler if the workload may sleep.
+    """
+    if _sleeps(role) or {AUTOSCALER, SCALED_OBJECT} & {*reading.unread}:
+        return False
+    template = history.writer(role.workload, "spec", "template")
+    return template is not None and template.name.startswith(_OWN_MANAGER)
 
 
 def _manual(scaler: Writer, role: RoleView, reading: Evidence) -> Finding:

@@ -1,17 +1,216 @@
 """The endpoint pickers of pools."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
-from judging.status import pods
+from judging.status import picker_pods, pods, pools, shares
 from judging.status.evidence import Evidence
-from judging.status.records import Component, Link, ObjectRef, finding
-from judging.status.topology import VariantView
+from judging.status.history import change_time
+from judging.status.pools import Backend
+from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
+from judging.status.states import Level
+from judging.status.topology import PickerView, ServiceView, VariantView, name_of
+from models.trees import EMPTY, at, mapping, sequence
+from planning.ground.snapshot import DEPLOYMENT, LEASE, POD, Manifest
+
+_ELECTION = "--ha-enable-leader-election"
+"""Flag with which one of several pickers serves and the others wait (gateway-api-inference-extension v1.3.0,
+pkg/epp/server/options.go)."""
 
 
-def components(variant: VariantView, reading: Evidence) -> Iterator[Component]:
-    """Yield the endpoint pickers of a variant. A picker is broken if none of its pods is ready."""
-    for picker in variant.pickers:
-        at_object = ObjectRef.of(picker.deployment, "Deployment")
-        ready = sum(map(pods.is_ready, picker.pods))
-        states = () if ready else (finding("picker-down", at_object),)
-        yield Component(Link.PICKER, at_object, states, not ready, variant.name, ready=ready)
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """The use of a picker by a pool."""
+
+    pool: Manifest
+    is_needed: bool
+    """Whether requests without special headers are answered only if the picker answers."""
+    fails_open: bool
+
+
+def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
+    """Yield the endpoint pickers of a variant. One is broken if requests need it and none of its pods answers."""
+    uses = dict(_uses(view, variant, reading))
+    deployments = {name_of(picker.deployment)[1]: picker for picker in variant.pickers}
+    for name in sorted(uses.keys() | deployments.keys()):
+        picker = deployments.get(name)
+        if picker is not None:
+            yield _component(variant, picker, uses.get(name), reading)
+        else:
+            yield _missing(view, variant, name, uses[name], reading)
+
+
+def _uses(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[tuple[str, _Use]]:
+    """Yield the use of each picker that a pool names, by the name of the picker's Service and Deployment."""
+    asked = _asked_pools(view, reading)
+    for backend in pools.backends(view, variant):
+        if backend.pool is None:
+            continue
+        name = at(backend.pool, "spec", "endpointPickerRef", "name")
+        fails_open = pools.fails_open(backend.pool)
+        is_asked = bool(backend.percent) and (not view.routes or _place(backend) in asked)
+        yield str(name), _Use(backend.pool, is_asked and not fails_open, fails_open)
+
+
+def _place(backend: Backend) -> tuple[str, str]:
+    return backend.namespace, backend.name
+
+
+def _asked_pools(view: ServiceView, reading: Evidence) -> set[tuple[str, str]]:
+    """Return the pools whose pickers the gateway asks: all with a share, or only the last one of each rule."""
+    plans = [reading.routes[place] for place in map(name_of, view.routes) if place in reading.routes]
+    asks_each = all(plan.asks_each_picker for plan in plans)
+    return {
+        (share.namespace, share.name) for share in shares.shares(view) if share.percent and (asks_each or share.is_last)
+    }
+
+
+def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, reading: Evidence) -> Component:
+    at_object = ObjectRef("Deployment", view.namespace, name)
+    if DEPLOYMENT in reading.unread:
+        return Component(Link.PICKER, at_object, is_broken=None, variant=variant.name)
+    states = (finding("picker-missing", at_object, pool=name_of(use.pool)[1]),)
+    return Component(Link.PICKER, at_object, (*states, *_open(use)), use.is_needed, variant.name, ready=0)
+
+
+def _component(variant: VariantView, picker: PickerView, use: _Use | None, reading: Evidence) -> Component:
+    at_object = ObjectRef.of(picker.deployment, "Deployment")
+    is_needed = use is not None and use.is_needed
+    if POD in reading.unread:
+        is_broken = None if is_needed else False
+        return Component(Link.PICKER, at_object, is_broken=is_broken, variant=variant.name)
+    wrong_port = _wrong_port(picker, use)
+    ready = [pod for pod in picker.pods if pods.is_ready(pod)]
+    states = _states(picker, ready, reading)
+    is_broken: bool | None = is_needed and (not ready or wrong_port is not None)
+    if not ready and is_needed and states is None:
+        is_broken = None
+    findings = (*([wrong_port] if wrong_port else []), *(states or ()))
+    if not ready and use is not None:
+        findings = (*findings, *_open(use))
+    desired = _desired_count(picker)
+    note = _note(picker, ready, reading)
+    return Component(
+        Link.PICKER, at_object, findings, is_broken, variant.name, ready=len(ready), desired=desired, note=note
+    )
+
+
+def _open(use: _Use) -> Iterator[Finding]:
+    """Yield what a pool does without a picker."""
+    if use.fails_open:
+        yield finding("fail-open", ObjectRef.of(use.pool, shares.POOL))
+
+
+def _states(picker: PickerView, ready: Sequence[Manifest], reading: Evidence) -> Sequence[Finding] | None:
+    """Return the states of a picker's Deployment and pods; None if they are unknown because a kind is unread."""
+    at_object = ObjectRef.of(picker.deployment, "Deployment")
+    if at(picker.deployment, "spec", "replicas") == 0:
+        return [finding("picker-stopped", at_object, change_time(picker.deployment))]
+    elects = elects_leader(picker)
+    states = [
+        state
+        for state in picker_pods.findings(picker.pods, reading, is_led=elects and bool(ready))
+        if state is not None
+    ]
+    if ready or any(state.level is Level.BROKEN for state in states):
+        return states
+    if elects and all(map(picker_pods.is_running, picker.pods)) and picker.pods:
+        return _without_leader(picker, states, reading)
+    if states:
+        return states
+    return [finding("picker-down", at_object, _unavailable_since(picker.deployment))]
+
+
+def _unavailable_since(deployment: Manifest) -> datetime | None:
+    available = condition(deployment, "Available")
+    if available.get("status") == "False":
+        return time(available.get("lastTransitionTime"))
+    return None
+
+
+def _without_leader(picker: PickerView, states: Sequence[Finding], reading: Evidence) -> Sequence[Finding] | None:
+    """Return the state of pickers that all run and wait: nobody leads, or the leader is about to become ready."""
+    if LEASE in reading.unread:
+        return None
+    lease = _lease(picker, reading)
+    renewed = time(at(lease, "spec", "renewTime"))
+    seconds = at(lease, "spec", "leaseDurationSeconds")
+    holder = at(lease, "spec", "holderIdentity")
+    if not isinstance(seconds, int):
+        seconds = 0
+    if holder and renewed is not None and (reading.now - renewed).total_seconds() <= seconds:
+        return states
+    if any(state.state.id == "picker-waits" for state in states):
+        return states
+    name = name_of(lease)[1] if lease else _lease_prefix(picker)
+    at_object = ObjectRef("Lease", name_of(picker.deployment)[0], name)
+    return [finding("no-leader", at_object, renewed, pods=len(picker.pods))]
+
+
+def _lease(picker: PickerView, reading: Evidence) -> Manifest:
+    """Return the Lease of a picker's election; an empty object if nobody has ever led."""
+    namespace, _ = name_of(picker.deployment)
+    prefix = _lease_prefix(picker)
+    matches = (place for place in sorted(reading.leases) if place[0] == namespace and place[1].startswith(prefix))
+    place = next(matches, None)
+    return EMPTY if place is None else reading.leases[place]
+
+
+def _lease_prefix(picker: PickerView) -> str:
+    """Return the beginning of the name of a picker's Lease, which ends with a domain of the picker's project.
+
+    gateway-api-inference-extension v1.3.0 and llm-d-router v0.10.0, pkg/epp/server/controller_manager.go.
+    """
+    flags = _flags(picker.deployment)
+    return f"epp-{flags.get('--pool-namespace', name_of(picker.deployment)[0])}-{flags.get('--pool-name', '')}."
+
+
+def elects_leader(picker: PickerView) -> bool:
+    """Tell whether one pod of a picker serves and the others wait."""
+    return _flags(picker.deployment).get(_ELECTION) in {"", "true"}
+
+
+def _wrong_port(picker: PickerView, use: _Use | None) -> Finding | None:
+    """Return the state of a pool that asks a port on which its picker does not listen.
+
+    The picker's Service has the port of the picker (`manifests`), and no controller compares them.
+    """
+    if use is None:
+        return None
+    asked = at(use.pool, "spec", "endpointPickerRef", "port", "number")
+    listening = _flags(picker.deployment).get("--grpc-port")
+    if asked is None or listening is None or str(asked) == listening:
+        return None
+    return finding(
+        "picker-port", ObjectRef.of(use.pool, shares.POOL), change_time(use.pool), asked=asked, listening=listening
+    )
+
+
+def _flags(deployment: Manifest) -> Mapping[str, str]:
+    """Return the flags of a picker's container by name; an empty value for a flag without one."""
+    containers = sequence(at(deployment, "spec", "template", "spec", "containers"))
+    arguments = [str(argument) for container in containers for argument in sequence(mapping(container).get("args"))]
+    pairs = (argument.partition("=") for argument in arguments)
+    return {name: value for name, _, value in pairs}
+
+
+def _desired_count(picker: PickerView) -> int:
+    """Return the number of pods that are ready if all is well: one of those that elect a leader."""
+    replicas = at(picker.deployment, "spec", "replicas")
+    if not isinstance(replicas, int):
+        replicas = 1
+    return min(replicas, 1) if elects_leader(picker) else replicas
+
+
+def _note(picker: PickerView, ready: Sequence[Manifest], reading: Evidence) -> str:
+    """Return who leads and since when, or which pods answer."""
+    if not ready:
+        return ""
+    names = ", ".join(name_of(pod)[1] for pod in ready)
+    if not elects_leader(picker):
+        return f"{names} answers" if len(ready) == 1 else f"{names} answer"
+    acquired = time(at(_lease(picker, reading), "spec", "acquireTime"))
+    if acquired is None:
+        return f"{names} leads"
+    return f"{names} leads since {acquired:%H:%M}"

@@ -1,18 +1,210 @@
 """The backends of routes: InferencePools with the endpoints that they select, and Services."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
-from judging.status import pods
+from judging.status import pods, shares
 from judging.status.evidence import Evidence
-from judging.status.records import Component, Link, ObjectRef, finding
-from judging.status.topology import ServiceView, VariantView, is_selected, pool_selector
+from judging.status.history import change_time
+from judging.status.quotes import quote
+from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.shares import SERVICE
+from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
+from models.trees import at, mapping, sequence
+from planning.ground import labels
+from planning.ground.names import CANARY
+from planning.ground.snapshot import DEPLOYMENT, LEADER_WORKER_SET, POD, POOL, Manifest
+
+_OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
+"""Kinds without which the endpoints of a backend are unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A backend of a service's routes, or one to which no route leads."""
+
+    kind: str
+    namespace: str
+    name: str
+    pool: Manifest | None
+    """The InferencePool; None for a Service, and for a pool that does not exist."""
+    percent: int | None
+    """Share of requests without special headers; None if no route leads to the backend."""
+
+    @property
+    def object(self) -> ObjectRef:
+        """Return the reference to the backend."""
+        return ObjectRef(self.kind, self.namespace, self.name)
+
+
+def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
+    """Return the backends of a variant by name: its pools, and all to which a route leads, whether they exist or not.
+
+    Without routes, clients within the cluster use the pools, or the Service of a variant that has no pools.
+    """
+    asked = shares.percents(view)
+    pools = {name_of(pool): pool for pool in variant.pools}
+    keys = {(shares.POOL, *place) for place in pools}
+    keys |= {
+        (share.kind, share.namespace, share.name) for share in shares.shares(view) if share.variant == variant.name
+    }
+    service = (SERVICE, view.namespace, variant.base)
+    if shares.is_metered(view, variant):
+        keys.add(service)
+        asked = {**asked, service: 100}
+    if not keys:
+        keys.add(service)
+    if not view.routes:
+        asked = dict.fromkeys(keys, 100)
+    return [
+        Backend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
+    ]
 
 
 def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
-    """Yield the pools of a variant. A pool is broken if a route leads to it and it has no ready endpoint."""
-    serving = [pod for role in variant.roles if role.role != "prefill" for pod in role.pods]
-    for pool in variant.pools:
-        at_object = ObjectRef.of(pool, "InferencePool")
-        endpoints = sum(pods.is_ready(pod) and is_selected(pool_selector(pool), pod) for pod in serving)
-        states = () if endpoints else (finding("no-endpoints", at_object),)
-        yield Component(Link.POOL, at_object, states, not endpoints, variant.name, ready=endpoints)
+    """Yield the backends of a variant. One is broken if a route leads to it and no endpoint answers behind it."""
+    for backend in backends(view, variant):
+        if backend.kind == shares.POOL and backend.pool is None:
+            yield _missing(view, backend, variant.name, reading)
+        else:
+            yield from _components(variant, backend, reading)
+
+
+def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
+    """Yield the pools that routes name, but that belong to no variant that has objects."""
+    variants = {variant.name for variant in view.variants}
+    names = {
+        (share.namespace, share.name, share.variant): share.percent
+        for share in shares.shares(view)
+        if share.kind == shares.POOL and share.variant not in variants
+    }
+    for (namespace, name, variant), percent in sorted(names.items()):
+        yield _missing(view, Backend(shares.POOL, namespace, name, None, percent or None), variant, reading)
+
+
+def _missing(view: ServiceView, backend: Backend, variant: str, reading: Evidence) -> Component:
+    if POOL in reading.unread:
+        return Component(Link.POOL, backend.object, is_broken=None, variant=variant)
+    state = finding("pool-missing", backend.object, _unresolved_since(view), percent=backend.percent or 0)
+    return Component(Link.POOL, backend.object, (state,), bool(backend.percent), variant)
+
+
+def _unresolved_since(view: ServiceView) -> datetime | None:
+    """Return the time since when a controller does not find a backend of the routes."""
+    entries = (mapping(entry) for route in view.routes for entry in sequence(at(route, "status", "parents")))
+    unresolved = (conditions(entry).get("ResolvedRefs", {}) for entry in entries)
+    times = (time(entry.get("lastTransitionTime")) for entry in unresolved if entry.get("status") == "False")
+    return next((moment for moment in times if moment is not None), None)
+
+
+def _components(variant: VariantView, backend: Backend, reading: Evidence) -> Iterator[Component]:
+    """Yield a backend, and the workload that is missing behind it."""
+    roles = [role for role in variant.roles if role.role == labels.DECODE]
+    endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
+    refusal = None
+    if backend.pool is not None:
+        refusal = _refusal(backend.pool)
+    states = list[Finding]()
+    is_broken: bool | None = False
+    if refusal is not None:
+        states.append(refusal)
+        is_broken = bool(backend.percent) and not _is_bypassed(backend.pool, refusal)
+    if not endpoints and backend.percent:
+        is_broken = True
+        if reading.unread.keys() & _OF_ENDPOINTS:
+            is_broken = None
+        elif roles:
+            states.append(_empty(variant, backend, roles))
+        else:
+            states.append(_without_endpoints(variant, backend, ()))
+            yield _missing_workload(variant, backend)
+    yield Component(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
+
+
+def _selects(backend: Backend, item: Manifest) -> bool:
+    """Tell whether a backend selects a pod. The Service of a variant selects the decode pods of all generations."""
+    if backend.pool is None:
+        return True
+    return is_selected(pool_selector(backend.pool), item)
+
+
+def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+    """Return why a backend has no ready endpoint although the variant has workloads."""
+    selected = [role for role in roles if _selects(backend, _template(role))]
+    if selected or backend.pool is None:
+        return _without_endpoints(variant, backend, selected or roles)
+    selector = pool_selector(backend.pool)
+    since = change_time(backend.pool)
+    wrong = {key: value for key, value in selector.items() if all(value != _label(role, key) for role in roles)}
+    if wrong.keys() == {labels.GENERATION}:
+        ready = sorted({str(role.generation) for role in roles if any(map(pods.is_ready, role.pods))})
+        generations = ", ".join(ready) or "none"
+        return finding(
+            "other-generation", backend.object, since, generation=wrong[labels.GENERATION], generations=generations
+        )
+    text = ", ".join(f"{key}={value}" for key, value in sorted((wrong or selector).items()))
+    return finding("selects-nothing", backend.object, since, selector=quote(text))
+
+
+def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+    state = "no-endpoints"
+    if variant.name == CANARY:
+        state = "canary-empty"
+    unready = [
+        time(condition(pod, "Ready").get("lastTransitionTime"))
+        for role in roles
+        for pod in role.pods
+        if not pods.is_ready(pod)
+    ]
+    since = max((moment for moment in unready if moment is not None), default=None)
+    return finding(state, backend.object, since, percent=backend.percent)
+
+
+def _missing_workload(variant: VariantView, backend: Backend) -> Component:
+    """Return the workload that a backend's name tells, if the variant has none."""
+    at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
+    states = (finding("workload-missing", at_object, role=labels.DECODE),)
+    return Component(Link.WORKLOAD, at_object, states, True, variant.name, labels.DECODE, ready=0)
+
+
+def _template(role: RoleView) -> Manifest:
+    """Return what stands for a pod of a workload: an object with its labels."""
+    template = at(role.workload, "spec", "template")
+    if role.kind != "Deployment":
+        template = at(role.workload, "spec", "leaderWorkerTemplate", "leaderTemplate")
+    return mapping(template)
+
+
+def _label(role: RoleView, key: str) -> object:
+    return mapping(at(_template(role), "metadata", "labels")).get(key)
+
+
+def _refusal(pool: Manifest) -> Finding | None:
+    """Return the state of a pool that a gateway controller rejects (Gateway API Inference Extension, PoolStatus)."""
+    for entry in map(mapping, sequence(at(pool, "status", "parents"))):
+        for name in ("Accepted", "ResolvedRefs"):
+            verdict = conditions(entry).get(name, {})
+            if verdict.get("status") == "False":
+                return _refusal_at(pool, entry, verdict)
+    return None
+
+
+def _refusal_at(pool: Manifest, entry: Mapping[str, object], verdict: Mapping[str, object]) -> Finding:
+    gateway = quote(at(entry, "parentRef", "name"))
+    since = time(verdict.get("lastTransitionTime"))
+    reason = quote(verdict.get("reason"))
+    message = quote(verdict.get("message"))
+    return finding(
+        "pool-refused", ObjectRef.of(pool, shares.POOL), since, gateway=gateway, reason=reason, message=message
+    )
+
+
+def _is_bypassed(pool: Manifest | None, refusal: Finding) -> bool:
+    """Tell whether requests are answered although a controller does not find the picker: the pool fails open."""
+    return fails_open(pool) and refusal.values["reason"] == "InvalidExtensionRef"
+
+
+def fails_open(pool: Manifest | None) -> bool:
+    """Tell whether requests go to any pod of a pool while its picker does not answer."""
+    return at(pool, "spec", "endpointPickerRef", "failureMode") == "FailOpen"

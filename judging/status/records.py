@@ -9,7 +9,7 @@ from typing import Any
 from judging.status import states
 from judging.status.states import Level, State
 from models.printable import printable
-from models.trees import mapping
+from models.trees import mapping, sequence
 from planning.ground.snapshot import Manifest
 
 
@@ -54,7 +54,7 @@ class Finding:
     """The object, or one of the objects: the first by name."""
     since: datetime | None = None
     """Time since when the object has been in this state; None if the API server does not tell."""
-    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Values of the fields in the state's words and remedy."""
     count: int = 1
     """Number of objects."""
@@ -133,7 +133,10 @@ def time(text: object) -> datetime | None:
 
 def condition(manifest: Manifest, name: str) -> Mapping[str, Any]:
     """Return the condition with this type in an object's status; empty if there is none."""
-    for entry in mapping(manifest.get("status")).get("conditions") or ():
-        if mapping(entry).get("type") == name:
-            return mapping(entry)
-    return {}
+    return conditions(manifest.get("status")).get(name, {})
+
+
+def conditions(status: object) -> Mapping[str, Mapping[str, Any]]:
+    """Return the conditions of a status, or of a part of one, by type. The first of a type counts."""
+    entries = map(mapping, sequence(mapping(status).get("conditions")))
+    return {str(entry.get("type")): entry for entry in reversed([*entries])}

@@ -1,24 +1,170 @@
-"""The routes of a service and their Gateways."""
+"""The routes of a service: whether gateway controllers accept them, and whether they share requests as configured."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from judging.status.evidence import Evidence
-from judging.status.records import Component, Link, ObjectRef, finding
-from judging.status.topology import ServiceView, Topology, VariantView, backends
+from judging.status import gateways, pods, shares
+from judging.status.evidence import Evidence, RouteExpectation
+from judging.status.gateways import CONTROLLER_SECONDS, Parent
+from judging.status.history import change_time, creation_time, is_within
+from judging.status.quotes import quote
+from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.topology import ServiceView, Topology, VariantView, name_of
 from models.trees import at, mapping, sequence
+from planning.ground import labels
+from planning.ground.api_groups import POOL_GROUP
+from planning.ground.snapshot import POOL, ROUTE, Manifest
+
+_OF_BACKENDS = frozenset({"BackendNotFound", "RefNotPermitted", "InvalidKind"})
+"""Reasons of `ResolvedRefs` that concern single backends: requests to the other backends are answered (Gateway API
+v1.4, apis/v1/httproute_types.go, HTTPBackendRef)."""
+_ROUTED_SECONDS = 60
+"""Time within which a run makes the route of a service, after the service became ready."""
 
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
     """Yield the Gateways and routes of a service."""
+    yield from gateways.components(view, cluster, reading)
     for route in view.routes:
-        at_object = ObjectRef.of(route, "HTTPRoute")
-        parents = sequence(at(route, "status", "parents"))
-        states = () if parents else (finding("route-unseen", at_object),)
-        yield Component(Link.ROUTE, at_object, states, not parents)
+        yield _component(view, route, reading)
+    if ROUTE in reading.unread:
+        yield Component(Link.ROUTE, ObjectRef("HTTPRoute", view.namespace, view.name), is_broken=None)
+    elif (view.namespace, view.name) in reading.routes and not view.routes:
+        yield _missing(view, reading)
+
+
+def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Component:
+    at_object = ObjectRef.of(route, "HTTPRoute")
+    refs = gateways.parents(route)
+    states = list[Finding]()
+    broken = list[bool]()
+    for parent in refs:
+        state, is_broken = _at_parent(route, parent, reading)
+        broken.append(is_broken)
+        if state is not None:
+            states.append(state)
+    if not any(share.percent for share in shares.shares(view)):
+        states.append(finding("route-empty", at_object, change_time(route)))
+        broken = [True]
+    expectation = reading.routes.get(name_of(route))
+    if expectation is not None:
+        states += _differences(view, route, expectation)
+    return Component(Link.ROUTE, at_object, tuple(dict.fromkeys(states)), all(broken), note=_note(route, refs))
+
+
+def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Finding | None, bool]:
+    """Return the state of a route at a Gateway, and whether no request gets past the route there."""
+    at_object = ObjectRef.of(route, "HTTPRoute")
+    entries = gateways.answers(route, parent)
+    gateway = f"{parent.namespace}/{parent.name}"
+    if not entries:
+        state = "route-unseen"
+        if is_within(change_time(route), CONTROLLER_SECONDS, reading.now):
+            state = "route-new"
+        return finding(state, at_object, change_time(route), gateway=gateway), True
+    accepted = next((entry for entry in entries if _is_true(entry, "Accepted")), None)
+    if accepted is None:
+        return _refusal("route-refused", at_object, entries[0], "Accepted"), True
+    unresolved = conditions(accepted).get("ResolvedRefs", {})
+    if unresolved.get("status") == "False":
+        return _refusal("route-unresolved", at_object, accepted, "ResolvedRefs"), _stops(route, unresolved)
+    is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
+        return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
+    return None, False
+
+
+def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: str) -> Finding:
+    refusal = conditions(entry).get(name, {})
+    return finding(
+        state,
+        at_object,
+        time(refusal.get("lastTransitionTime")),
+        controller=_controller(entry),
+        reason=quote(refusal.get("reason") or "Unknown"),
+        message=quote(refusal.get("message")),
+    )
+
+
+def _stops(route: Manifest, unresolved: Mapping[str, Any]) -> bool:
+    """Tell whether an unresolved reference stops requests that no other link accounts for.
+
+    A pool that is missing is a broken link of its own (`pools`). A backend without a share, or a target of copies of
+    requests, stops nothing.
+    """
+    if unresolved.get("reason") not in _OF_BACKENDS:
+        return True
+    namespace, _ = name_of(route)
+    rules = map(mapping, sequence(at(route, "spec", "rules")))
+    refs = [mapping(ref) for rule in rules for ref in sequence(rule.get("backendRefs"))]
+    return any(ref.get("weight", 1) and not _is_plain_pool(ref, namespace) for ref in refs)
+
+
+def _is_plain_pool(ref: Mapping[str, Any], namespace: str) -> bool:
+    """Tell whether a backend is an InferencePool beside the route: nothing but its absence can be wrong with it."""
+    is_pool = (ref.get("group"), ref.get("kind")) == (POOL_GROUP, shares.POOL)
+    return is_pool and ref.get("namespace", namespace) == namespace
+
+
+def _missing(view: ServiceView, reading: Evidence) -> Component:
+    """Return the route that the plan expects. A run makes it last, once pods and pickers are ready."""
+    at_object = ObjectRef("HTTPRoute", view.namespace, view.name)
+    state = "route-missing"
+    if POOL not in reading.unread and _is_being_made(view, reading):
+        state = "route-awaited"
+    return Component(Link.ROUTE, at_object, (finding(state, at_object),), is_broken=True)
+
+
+def _is_being_made(view: ServiceView, reading: Evidence) -> bool:
+    """Tell whether a run may still wait for a service before it makes the route."""
+    workloads = [
+        pod for variant in view.variants for role in variant.roles if role.role == labels.DECODE for pod in role.pods
+    ]
+    pickers = [pod for variant in view.variants for picker in variant.pickers for pod in picker.pods]
+    ready_pods = [pod for pod in (*workloads, *pickers) if pods.is_ready(pod)]
+    if not any(map(pods.is_ready, workloads)) or (pickers and not any(map(pods.is_ready, pickers))):
+        return True
+    moments = [time(condition(pod, "Ready").get("lastTransitionTime")) for pod in ready_pods]
+    made = [creation_time(pool) for variant in view.variants for pool in variant.pools]
+    return any(is_within(moment, _ROUTED_SECONDS, reading.now) for moment in (*moments, *made))
+
+
+def _differences(view: ServiceView, route: Manifest, expectation: RouteExpectation) -> Iterator[Finding]:
+    """Yield in what a route differs from the plan, and what the gateway makes of a route that is as planned."""
+    at_object = ObjectRef.of(route, "HTTPRoute")
+    live = {share.name: share.percent for share in shares.shares(view)}
+    planned = expectation.percents
+    if live.keys() <= planned.keys() and live != planned:
+        since = change_time(route)
+        yield finding("weight-differs", at_object, since, live=_shares(live), planned=_shares(planned))
+    if not expectation.asks_each_picker and sum(1 for percent in live.values() if percent) > 1:
+        last = next(share.name for share in reversed(shares.shares(view)) if share.is_last)
+        yield finding("picker-of-primary", at_object, pool=last)
+
+
+def _shares(percents: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {percent} %" for name, percent in sorted(percents.items()))
+
+
+def _note(route: Manifest, refs: Sequence[Parent]) -> str:
+    """Return the places of a route's requests, such as `/models/chat at gateways/inference-gateway, accepted`."""
+    rules = [mapping(rule) for rule in sequence(at(route, "spec", "rules"))]
+    matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
+    paths = dict.fromkeys(quote(at(match, "path", "value")) for match in matches)
+    hosts = [quote(host) for host in sequence(at(route, "spec", "hostnames"))]
+    places = dict.fromkeys(f"{ref.namespace}/{ref.name}" for ref in refs)
+    return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}, accepted"
+
+
+def _is_true(entry: Mapping[str, Any], name: str) -> bool:
+    return conditions(entry).get(name, {}).get("status") == "True"
+
+
+def _controller(entry: Mapping[str, Any]) -> str:
+    return quote(entry.get("controllerName"))
 
 
 def gets_requests(view: ServiceView, variant: VariantView) -> bool:
     """Tell whether a route sends requests to a variant that do not ask for it by a header."""
-    pools = {at(pool, "metadata", "name") for pool in variant.pools}
-    refs = [mapping(ref) for route in view.routes for ref in backends(route)]
-    return any(ref.get("name") in {*pools, variant.base} and ref.get("weight", 1) != 0 for ref in refs)
+    names = {share.variant for share in shares.shares(view) if share.percent}
+    return variant.name in names or shares.is_metered(view, variant)

@@ -33,7 +33,7 @@ class State(Spec):
     """The predicate of a sentence about the object; with fields in braces."""
     remedy: str = ""
     """Advice, as a sentence; with the same fields. Empty if there is nothing to do but to wait."""
-    caused_by: list[str] = Field(default_factory=list)
+    caused_by: tuple[str, ...] = Field(default=(), strict=False)
     """Links (`records.Link`) and ids of the states of deeper links that may be the cause of this state."""
     source: str
     """Upstream's code that writes the state: repository, version and file."""

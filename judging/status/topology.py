@@ -72,6 +72,14 @@ class PickerView:
 
 
 @dataclass(frozen=True, slots=True)
+class InterceptorView:
+    """The Deployment of an interceptor, with its pods."""
+
+    deployment: Manifest
+    pods: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class VariantView:
     """The primary or the canary of a service."""
 
@@ -116,6 +124,10 @@ class Topology:
     """Services by stack, namespace and name."""
     gateways: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
     """Gateways by namespace and name."""
+    interceptors: Mapping[tuple[str, str], InterceptorView] = field(
+        default_factory=dict[tuple[str, str], InterceptorView]
+    )
+    """Interceptors by namespace and name, which are those of their Services."""
 
 
 def of(snapshot: Snapshot) -> Topology:
@@ -128,6 +140,7 @@ def of(snapshot: Snapshot) -> Topology:
     return Topology(
         tuple(parts.service(*name) for name in names),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
+        parts.interceptors(),
     )
 
 
@@ -163,6 +176,17 @@ def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
         yield from map(mapping, sequence(mapping(rule).get("backendRefs")))
 
 
+def gateways_of(view: ServiceView, cluster: Topology) -> tuple[Manifest, ...]:
+    """Return the Gateways that exist of those that the routes of a service attach to, by namespace and name."""
+    places = {
+        (str(parent.get("namespace") or view.namespace), str(parent.get("name", "")))
+        for route in view.routes
+        for parent in map(mapping, sequence(at(route, "spec", "parentRefs")))
+        if parent.get("kind", "Gateway") == "Gateway"
+    }
+    return tuple(cluster.gateways[place] for place in sorted(places) if place in cluster.gateways)
+
+
 def _place(item: Manifest) -> _Place:
     """Return the stack and namespace of an object, and the base of the variant that it belongs to."""
     return stack_of(item), name_of(item)[0], str(labels_of(item).get(_NAME, ""))
@@ -195,6 +219,7 @@ class _Parts:
                 item for item in snapshot.of(LEADER_WORKER_SET) if _is(item, "model-server")
             ),
         }
+        self._interceptors = _by_name(item for item in deployments if _is(item, "interceptor"))
         self._pickers = _variant_objects(item for item in deployments if _is(item, "endpoint-picker"))
         self._pools = _variant_objects(pool for pool in snapshot.of(POOL) if stack_of(pool))
         self._routes = _variant_objects(route for route in snapshot.of(ROUTE) if stack_of(route))
@@ -205,6 +230,14 @@ class _Parts:
         self._scalers = {
             kind: {_target(item): item for item in snapshot.of(kind)} for kind in (AUTOSCALER, SCALED_OBJECT)
         }
+
+    def interceptors(self) -> Mapping[tuple[str, str], InterceptorView]:
+        """Return the interceptors by namespace and name."""
+        return {name_of(item): InterceptorView(item, self._interceptor_pods(item)) for item in self._interceptors}
+
+    def _interceptor_pods(self, deployment: Manifest) -> tuple[Manifest, ...]:
+        selector = _pod_selector("Deployment", deployment)
+        return self._pods_of(name_of(deployment)[0], labels.INTERCEPTOR, selector)
 
     def bases(self) -> Collection[_Place]:
         """Return stack, namespace and base of all variants."""
@@ -288,7 +321,7 @@ def _by_identity(pods: Iterable[Manifest]) -> Mapping[tuple[str, str, str], list
     """Return pods by namespace, and by key and value of the label that names their service or their Job."""
     groups = defaultdict[tuple[str, str, str], list[Manifest]](list)
     for pod in _by_name(pods):
-        for key in (labels.SERVICE, labels.PICKER, labels.WORKER_OF, labels.JOB):
+        for key in (labels.SERVICE, labels.PICKER, labels.WORKER_OF, labels.INTERCEPTOR, labels.JOB):
             if key in labels_of(pod):
                 groups[name_of(pod)[0], key, labels_of(pod)[key]].append(pod)
     return groups

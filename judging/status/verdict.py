@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from judging.status import claims, evidence, pickers, pools, routes, scaling, topology, workloads
-from judging.status.evidence import Evidence, Expectation
+from judging.status import claims, evidence, interceptors, pickers, pools, routes, scaling, topology, workloads
+from judging.status.evidence import Evidence, Expectation, RouteExpectation
 from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, VariantView
-from planning.ground.names import PRIMARY
-from planning.ground.snapshot import Snapshot
+from planning.ground.snapshot import Manifest, Snapshot
 
 _DEPTH = {link: depth for depth, link in enumerate(Link)}
 
@@ -44,6 +43,8 @@ class ServiceStatus:
     """Whether requests to the service are answered; None if it cannot be told."""
     culprit: Finding | None
     """The state to blame; None if there is none. The state is a normal one if the service only waits."""
+    gateways: tuple[Manifest, ...] = ()
+    """Gateways of the routes, by namespace and name."""
 
     @property
     def level(self) -> Level:
@@ -95,28 +96,35 @@ class Status:
         return replace(self, services=tuple(services_left))
 
 
-def of(snapshot: Snapshot, expected: Mapping[tuple[str, str], Expectation]) -> Status:
+def of(
+    snapshot: Snapshot,
+    expected: Mapping[tuple[str, str], Expectation],
+    routes_expected: Mapping[tuple[str, str], RouteExpectation] | None = None,
+) -> Status:
     """Return the status of every service in a snapshot.
 
-    `expected` is what the plan of a stack says of workloads, by namespace and name; empty without a stack file.
+    `expected` is what the plan of a stack says of workloads, and `routes_expected` what it says of routes, by namespace
+    and name; empty without a stack file.
     """
     cluster = topology.of(snapshot)
-    reading = evidence.of(snapshot, expected)
+    reading = evidence.of(snapshot, expected, routes_expected or {})
     services = tuple(_service(view, cluster, reading) for view in cluster.services)
     return Status(services, snapshot.read_at, snapshot.unread())
 
 
 def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> ServiceStatus:
     components = tuple(_components(view, cluster, reading))
-    asked = {variant.name for variant in view.variants if routes.gets_requests(view, variant)} | {PRIMARY, ""}
-    needed = [component for component in components if component.variant in asked and _is_needed(component)]
+    needed = [component for component in components if _is_needed(component)]
     serves = _serves(needed)
-    return ServiceStatus(view, components, serves, _culprit(components, needed, serves=serves))
+    culprit = _culprit(components, needed, serves=serves)
+    return ServiceStatus(view, components, serves, culprit, topology.gateways_of(view, cluster))
 
 
 def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
     """Yield the links of the chain, from the client to the pods."""
     yield from routes.components(view, cluster, reading)
+    yield from interceptors.components(view, cluster, reading)
+    yield from pools.strays(view, reading)
     for variant in view.variants:
         yield from _of_variant(view, variant, reading)
     yield from claims.components(view, reading)
@@ -124,14 +132,14 @@ def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iter
 
 def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
     yield from pools.components(view, variant, reading)
-    yield from pickers.components(variant, reading)
+    yield from pickers.components(view, variant, reading)
     for role in variant.roles:
         yield from scaling.components(variant, role, reading)
         yield workloads.component(variant, role, reading)
 
 
 def _is_needed(component: Component) -> bool:
-    """Tell whether no request is answered while the link is broken. Pods count as endpoints of their pool."""
+    """Tell whether a broken link ends requests. Pods count as the endpoints of their pool, and claims as their pods."""
     return component.link not in {Link.SCALING, Link.WORKLOAD, Link.CLAIM}
 
 
@@ -145,12 +153,20 @@ def _serves(needed: Sequence[Component]) -> bool | None:
 
 
 def _culprit(components: Sequence[Component], needed: Iterable[Component], *, serves: bool | None) -> Finding | None:
-    """Return the state to blame for a broken link, or the worst state if the service serves."""
+    """Return the state to blame: the cause of the first broken link, or of the worst state if the service serves.
+
+    A link that only waits does not hide a later one that is really broken.
+    """
     if serves is False:
-        first = next(component for component in needed if component.is_broken)
-        return _cause(_worst(first.findings), first, components)
-    wrong = [finding for component in components for finding in component.findings]
-    return _worst([finding for finding in wrong if finding.level is not Level.NORMAL])
+        broken = [component for component in needed if component.is_broken]
+        effects = (_cause(_worst(component.findings), component, components) for component in broken)
+        causes = [cause for cause in effects if cause is not None]
+        return next((cause for cause in causes if cause.level is not Level.NORMAL), next(iter(causes), None))
+    wrong = [(finding, component) for component in components for finding in component.findings]
+    worst = _worst([finding for finding, _ in wrong if finding.level is not Level.NORMAL])
+    if worst is None:
+        return None
+    return _cause(worst, next(component for finding, component in wrong if finding is worst), components)
 
 
 def _cause(effect: Finding | None, at: Component, components: Sequence[Component]) -> Finding | None:

@@ -19,3 +19,12 @@ def test_the_command_prints_roles(tmp_path, capsys):
         ("Role", "models"),
     ]
     assert {each["metadata"]["name"] for each in printed} == {"inference-stacks-status"}
+
+
+def test_the_logs_of_a_status_need_a_right_of_their_own(tmp_path, capsys):
+    path = tmp_path / "stack.yaml"
+    path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": tree()}}))
+    commands.run(command, str(path), "--for", Purpose.STATUS)
+    assert "pods/log" not in capsys.readouterr().out
+    commands.run(command, str(path), "--for", Purpose.STATUS, "--logs")
+    assert "pods/log" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Rights that suffice to preview, deploy or look at a stack."""
+"""Rights that suffice to preview a stack, to deploy it or to see its status."""
 
 import pytest
 
@@ -42,8 +42,8 @@ def secrets(found):
     return {(*each[:1], *each[3:]) for each in found if each[2] == "secrets"}
 
 
-def test_an_inspection_reads_only_what_the_stack_needs():
-    found = granted(Purpose.STATUS)
+def test_a_preview_reads_only_what_the_stack_needs():
+    found = granted(Purpose.PREVIEW)
     assert verbs(found) == {"get", "list"}
     assert ("", "", "namespaces", ("kube-system", "models"), "get") in found
     assert ("gateways", "gateway.networking.k8s.io", "gateways", ("gateway",), "get") in found
@@ -52,8 +52,55 @@ def test_an_inspection_reads_only_what_the_stack_needs():
     assert ("", "scheduling.k8s.io", "priorityclasses", (), "list") in found
     assert {("models", "", kind, (), "list") for kind in ("configmaps", "serviceaccounts")} <= found
     assert ("models", "apps", "deployments", (), "list") in found
-    classes = {resource for _, _, resource, _, _ in granted(Purpose.STATUS, tree())}
+    classes = {resource for _, _, resource, _, _ in granted(Purpose.PREVIEW, tree())}
     assert not classes & {"storageclasses", "priorityclasses", "secrets"}
+
+
+def lists(place, *resources):
+    """Return the rights to list some resources, which are written as `group/resource`."""
+    return {(place, *resource.split("/"), (), "list") for resource in resources}
+
+
+OF_EVERY_STACK = (
+    "/events",
+    "/persistentvolumeclaims",
+    "/pods",
+    "apps/deployments",
+    "autoscaling/horizontalpodautoscalers",
+    "batch/jobs",
+    "coordination.k8s.io/leases",
+    "gateway.networking.k8s.io/httproutes",
+    "inference.networking.k8s.io/inferencepools",
+)
+"""Resources from which the status of every stack is made, in its namespaces."""
+GATEWAY = ("gateways", "gateway.networking.k8s.io", "gateways", ("gateway",), "get")
+
+
+def test_a_status_lists_what_it_is_made_from_and_nothing_else():
+    assert granted(Purpose.STATUS) == lists("models", *OF_EVERY_STACK) | lists("", "/nodes") | {GATEWAY}
+    assert granted(Purpose.STATUS, secrets=True, dry_run=True) == granted(Purpose.STATUS)
+
+
+def test_a_status_lists_groups_and_scaled_objects_of_stacks_that_have_them():
+    groups = tree(qwen={"parallelism": {"pipeline": 2}})
+    metrics = [{"type": "queue-size", "target": 5}]
+    scaled = tree(qwen={"autoscaling": {"type": "keda", "maxReplicas": 2, "metrics": metrics}})
+    scaled |= {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
+    of_every_stack = granted(Purpose.STATUS)
+    assert granted(Purpose.STATUS, groups) - of_every_stack == lists(
+        "models", "leaderworkerset.x-k8s.io/leaderworkersets"
+    )
+    assert granted(Purpose.STATUS, scaled) - of_every_stack == lists("models", "keda.sh/scaledobjects")
+
+
+def test_a_status_reads_every_namespace_of_a_stack():
+    stack = tree(qwen={}, bert={"namespace": "chat"})
+    assert lists("models", *OF_EVERY_STACK) | lists("chat", *OF_EVERY_STACK) <= granted(Purpose.STATUS, stack)
+
+
+def test_a_status_reads_logs_if_asked_for():
+    assert granted(Purpose.STATUS, logs=True) - granted(Purpose.STATUS) == {("models", "", "pods/log", (), "get")}
+    assert granted(Purpose.PREVIEW, logs=True) == granted(Purpose.PREVIEW)
 
 
 def test_nodes_are_listed_and_slices_where_pods_claim_devices():
@@ -62,15 +109,14 @@ def test_nodes_are_listed_and_slices_where_pods_claim_devices():
     claiming = tree(qwen={"accelerator": "claimed"}) | {
         "accelerators": {"claimed": {"vendor": "nvidia", "allocation": claim}}
     }
-    assert {nodes, slices} <= granted(Purpose.STATUS, claiming)
+    assert {nodes, slices} <= granted(Purpose.PREVIEW, claiming)
     assert {nodes, slices} & granted(Purpose.DEPLOY) == {nodes}
 
 
 def test_quotas_are_listed_where_pods_are():
     stack = tree(qwen={}, bert={"namespace": "chat"})
-    quotas = {each for each in granted(Purpose.STATUS, stack) if each[2] == "resourcequotas"}
+    quotas = {each for each in granted(Purpose.PREVIEW, stack) if each[2] == "resourcequotas"}
     assert quotas == {(namespace, "", "resourcequotas", (), "list") for namespace in ("models", "chat")}
-    assert quotas <= granted(Purpose.PREVIEW, stack)
     assert quotas <= granted(Purpose.DEPLOY, stack)
 
 
@@ -80,7 +126,7 @@ def test_a_refresh_lists_what_pods_belong_to():
         for kind in (("", "pods"), ("", "persistentvolumeclaims"), ("apps", "replicasets"))
     }
     assert listed <= granted(Purpose.PREVIEW)
-    assert not {("models", "", "pods", (), "list")} & granted(Purpose.STATUS)
+    assert ("models", "apps", "replicasets", (), "list") not in granted(Purpose.STATUS)
 
 
 def test_a_preview_has_no_secret_unless_asked_for():
@@ -88,7 +134,6 @@ def test_a_preview_has_no_secret_unless_asked_for():
     assert secrets(granted(Purpose.PREVIEW, dry_run=True)) == set()
     assert secrets(granted(Purpose.PREVIEW, STACK | SCRAPED)) == set()
     assert secrets(granted(Purpose.PREVIEW, secrets=True)) == {("models", ("registry",), "get")}
-    assert secrets(granted(Purpose.STATUS, secrets=True)) == {("models", ("registry",), "get")}
 
 
 def test_a_preview_writes_nothing_unless_it_asks_the_server():
@@ -106,13 +151,12 @@ def test_a_deployer_holds_the_rights_that_the_stack_gives():
     assert {("models", "apps", "deployments", (), verb) for verb in ("create", "patch", "delete", "watch")} <= found
 
 
-def test_every_purpose_has_what_a_smaller_one_has():
+def test_a_deployer_may_preview():
     def widened(found):
         """Return rights with those of every name and of the whole cluster told for each place."""
         return {each for each in found if each[3] == ()}
 
-    status, preview, deploy = (granted(purpose) for purpose in (Purpose.STATUS, Purpose.PREVIEW, Purpose.DEPLOY))
-    assert widened(status) <= widened(preview) <= widened(deploy)
+    assert widened(granted(Purpose.PREVIEW)) <= widened(granted(Purpose.DEPLOY))
 
 
 def test_rights_in_a_namespace_that_is_not_there_yet_hold_everywhere():

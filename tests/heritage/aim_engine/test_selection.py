@@ -32,6 +32,7 @@ COUNTS = {
     "memory": 7,
     "models": 10,
     "derived": 8,
+    "scenarios": 18,
     "checklist": ["1", "2", "3", "4", "5", "9", "11", "12"],
 }
 """Ids of each section, or their number."""

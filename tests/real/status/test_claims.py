@@ -110,7 +110,7 @@ def test_a_claim_whose_provisioner_is_slow_is_normal_at_first(space):
 @pytest.mark.states("claim-waits")
 def test_a_claim_that_waits_for_its_first_pod_is_normal(space):
     storage_class(space, "csi.example.com", "WaitForFirstConsumer")
-    apply(space, space.name, accelerator="nvidia", gpus=8)
+    apply(space, space.name)
     space.kubectl("delete", "deployment,job", "--all", "--wait")
     finding = space.await_state(Link.CLAIM, "claim-waits", later=LATER)
     assert finding.level is Level.NORMAL
@@ -124,9 +124,9 @@ def test_a_claim_whose_volume_is_gone_is_to_blame(space):
     space.await_without_states(Link.CLAIM)
     (claim,) = read(space.plane, "persistentvolumeclaims", space.name)
     volume = claim["spec"]["volumeName"]
+    space.plane.kubectl("delete", f"pv/{volume}", "--wait=false")
     patch = json.dumps({"metadata": {"finalizers": None}})
     space.plane.kubectl("patch", f"pv/{volume}", "--type=merge", f"--patch={patch}")
-    space.plane.kubectl("delete", f"pv/{volume}", "--wait=false")
     finding = space.await_state(Link.CLAIM, "claim-lost")
     assert finding.words == f"has lost its volume {volume}"
     assert finding.since is not None

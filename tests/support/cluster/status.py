@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -21,10 +22,11 @@ from manifests import marking
 from manifests.assembly import render
 from tests.support.cluster.deployments import in_namespace
 from tests.support.stacks import NAME, plan
-from tests.support.waits import eventually
 
 PROVIDER = "pulumi-kubernetes"
 """Field manager of Pulumi's provider."""
+SECONDS = 120.0
+"""Time in which the parts of a busy control plane make any state."""
 LATER = timedelta(minutes=10)
 """Time after which every grace is over."""
 
@@ -100,26 +102,21 @@ class Space:
 
     def await_state(self, link: Link, state: str, **options: Any) -> Finding:
         """Wait until a link of a kind is in a state, and return the finding."""
-        findings = dict[str, Finding]()
-
-        def is_there() -> bool:
-            findings.clear()
-            findings.update(self.states(link, **options))
-            return state in findings
-
-        eventually(is_there, pause=0.3)
-        return findings[state]
+        end = time.monotonic() + SECONDS
+        while state not in (states := self.states(link, **options)):
+            assert time.monotonic() < end, f"{state}: {states}"
+            time.sleep(0.3)
+        return states[state]
 
     def await_without_states(self, link: Link) -> Component:
         """Wait until the one link of a kind is in no state at all, and return it."""
-        components = list[Component]()
-
-        def is_plain() -> bool:
-            components[:] = self.components(link)
-            return len(components) == 1 and not components[0].findings and components[0].is_broken is False
-
-        eventually(is_plain, pause=0.3)
-        return components[0]
+        end = time.monotonic() + SECONDS
+        while True:
+            (component,) = self.components(link)
+            if component.is_broken is False and not component.findings:
+                return component
+            assert time.monotonic() < end, component
+            time.sleep(0.3)
 
 
 @contextlib.contextmanager

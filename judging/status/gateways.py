@@ -1,0 +1,172 @@
+"""The Gateways to which the routes of a service attach, and what their controllers say of a route."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judging.status.evidence import Evidence
+from judging.status.history import change_time, creation_time, is_within
+from judging.status.quotes import quote
+from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.topology import ServiceView, Topology, name_of
+from models.trees import at, mapping, sequence
+from planning.ground.api_groups import GATEWAY_GROUP
+from planning.ground.snapshot import GATEWAY, Manifest
+
+CONTROLLER_SECONDS = 60
+"""Time within which a controller answers a new or changed object. Controllers answer in seconds, but restart, too."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Parent:
+    """Reference of a route to a Gateway, or to some of its listeners."""
+
+    namespace: str
+    name: str
+    section: str
+    """Name of the listener; empty for all listeners."""
+    port: int
+    """Port of the listeners; 0 for all ports."""
+
+
+def parents(route: Manifest) -> Sequence[Parent]:
+    """Return the references of a route to Gateways, in the order of the route."""
+    refs = map(mapping, sequence(at(route, "spec", "parentRefs")))
+    return [_parent(ref, name_of(route)[0]) for ref in refs if _is_gateway(ref)]
+
+
+def answers(route: Manifest, parent: Parent) -> Sequence[Mapping[str, Any]]:
+    """Return what controllers say of a route and a parent: entries of `status.parents`, one for each controller."""
+    entries = map(mapping, sequence(at(route, "status", "parents")))
+    route_namespace = name_of(route)[0]
+    return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), route_namespace) == parent]
+
+
+def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
+    """Yield the Gateways of a service's routes. One is broken if every Gateway of the routes is."""
+    attached = {(parent.namespace, parent.name): route for route in view.routes for parent in reversed(parents(route))}
+    verdicts = {place: _verdict(place, route, cluster, reading) for place, route in sorted(attached.items())}
+    broken = [is_broken for is_broken, _ in verdicts.values()]
+    for place, (is_broken, states) in verdicts.items():
+        all_broken = is_broken
+        if is_broken and not all(broken):
+            all_broken = False
+        yield Component(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(states), all_broken)
+
+
+def _verdict(
+    place: tuple[str, str], route: Manifest, cluster: Topology, reading: Evidence
+) -> tuple[bool | None, Sequence[Finding]]:
+    """Return whether no request of a route gets past a Gateway, None if that is unknown, and the Gateway's states."""
+    gateway = cluster.gateways.get(place)
+    if gateway is not None:
+        return _of_gateway(gateway, route, reading)
+    if GATEWAY in reading.unread:
+        return None, ()
+    return True, (finding("gateway-missing", ObjectRef("Gateway", *place)),)
+
+
+def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[bool, Sequence[Finding]]:
+    at_object = ObjectRef.of(gateway, "Gateway")
+    refused = _refusal(gateway)
+    if refused is not None:
+        is_new = is_within(creation_time(gateway), CONTROLLER_SECONDS, reading.now)
+        return True, (_off(at_object, refused, is_new=is_new),)
+    if _is_forgotten(gateway, reading):
+        # While the controller is away, its proxies serve what it said last.
+        state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
+        return not _is_answered(gateway, route), (state,)
+    states = [state for state in _listeners(gateway, route, at_object) if state is not None]
+    used = len(_used_listeners(gateway, route))
+    return bool(states) and len(states) == used, states
+
+
+def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
+    """Return the condition that says that a Gateway does not work; an empty one if the Gateway has no conditions."""
+    for name in ("Accepted", "Programmed"):
+        entry = condition(gateway, name)
+        if entry.get("status") != "True":
+            return entry
+    return None
+
+
+def _off(at_object: ObjectRef, entry: Mapping[str, Any], *, is_new: bool) -> Finding:
+    state = "gateway-off"
+    if is_new:
+        state = "gateway-new"
+    reason = entry.get("reason") or "no controller has looked at it"
+    since = time(entry.get("lastTransitionTime"))
+    return finding(state, at_object, since, reason=quote(reason), message=quote(entry.get("message")))
+
+
+def _is_forgotten(gateway: Manifest, reading: Evidence) -> bool:
+    """Tell whether no controller has looked at the present generation of a Gateway for a while."""
+    return is_old(gateway, condition(gateway, "Accepted")) and not is_within(
+        change_time(gateway), CONTROLLER_SECONDS, reading.now
+    )
+
+
+def is_old(item: Manifest, entry: Mapping[str, Any]) -> bool:
+    """Tell whether a condition is about a former generation of an object."""
+    observed = entry.get("observedGeneration")
+    generation = at(item, "metadata", "generation")
+    return isinstance(observed, int) and isinstance(generation, int) and observed < generation
+
+
+def _is_answered(gateway: Manifest, route: Manifest) -> bool:
+    """Tell whether a controller says anything about a route at a Gateway."""
+    place = name_of(gateway)
+    return any(answers(route, parent) for parent in parents(route) if (parent.namespace, parent.name) == place)
+
+
+def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef) -> Iterator[Finding | None]:
+    """Yield the state of each listener to which a route attaches; None for a listener in order."""
+    statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
+    for name in _used_listeners(gateway, route):
+        yield _listener(at_object, name, statuses.get(name, {}))
+
+
+def _used_listeners(gateway: Manifest, route: Manifest) -> Sequence[str]:
+    """Return the names of the listeners to which a route attaches."""
+    refs = [parent for parent in parents(route) if (parent.namespace, parent.name) == name_of(gateway)]
+    listeners = [mapping(listener) for listener in sequence(at(gateway, "spec", "listeners"))]
+    return [
+        str(listener.get("name"))
+        for listener in listeners
+        if any(
+            parent.section in {"", listener.get("name")} and parent.port in {0, listener.get("port")} for parent in refs
+        )
+    ]
+
+
+def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Finding | None:
+    for kind, state in (
+        ("ResolvedRefs", "listener-cert"),
+        ("Accepted", "listener-off"),
+        ("Programmed", "listener-off"),
+    ):
+        entry = conditions(status).get(kind, {})
+        if entry.get("status") == "False":
+            since = time(entry.get("lastTransitionTime"))
+            reason = quote(entry.get("reason"))
+            message = quote(entry.get("message"))
+            return finding(state, at_object, since, listener=name, reason=reason, message=message)
+    return None
+
+
+def _parent(ref: Mapping[str, Any], route_namespace: str) -> Parent:
+    """Return a reference in one form. `route_namespace` is the namespace of the route that it is in."""
+    port = ref.get("port")
+    if not isinstance(port, int):
+        port = 0
+    return Parent(
+        str(ref.get("namespace") or route_namespace), str(ref.get("name")), str(ref.get("sectionName") or ""), port
+    )
+
+
+def _is_gateway(ref: Mapping[str, Any]) -> bool:
+    return (ref.get("group", GATEWAY_GROUP), ref.get("kind", "Gateway")) == (GATEWAY_GROUP, "Gateway")
+
+
+def _class_name(gateway: Manifest) -> str:
+    return quote(at(gateway, "spec", "gatewayClassName"))
