@@ -46,7 +46,8 @@ def changes(role: RoleView, of_pods: Sequence[Finding]) -> Iterator[Finding]:
     is_down = not any(map(pods.is_ready, role.pods))
     if replicas > 0 and is_down and _sleeps(role) and all(state.level is Level.NORMAL for state in of_pods):
         begun = [moment for pod in role.pods if (moment := time(at(pod, "metadata", "creationTimestamp")))]
-        yield finding("waking", reference, min(begun, default=None), role=role.role, replicas=replicas)
+        since = min(begun, default=history.status_time(role.workload))
+        yield finding("waking", reference, since, role=role.role, replicas=replicas)
     yield from _ending(role, reference)
 
 

@@ -89,8 +89,9 @@ class Space:
         return service
 
     def components(self, link: Link, **options: Any) -> list[Component]:
-        """Read the links of a kind."""
-        return [component for component in self.service(**options).components if component.link is link]
+        """Read the links of a kind; none if the service has no object yet."""
+        services = self.status(**options).services
+        return [component for service in services for component in service.components if component.link is link]
 
     def states(self, link: Link, **options: Any) -> dict[str, Finding]:
         """Read the states of the links of a kind, by their ids."""
@@ -112,10 +113,10 @@ class Space:
         """Wait until the one link of a kind is in no state at all, and return it."""
         end = time.monotonic() + SECONDS
         while True:
-            (component,) = self.components(link)
-            if component.is_broken is False and not component.findings:
-                return component
-            assert time.monotonic() < end, component
+            components = self.components(link)
+            if len(components) == 1 and components[0].is_broken is False and not components[0].findings:
+                return components[0]
+            assert time.monotonic() < end, components
             time.sleep(0.3)
 
 
