@@ -66,7 +66,7 @@ def _failure(role: RoleView, reading: Evidence) -> Finding | None:
     """Return the state of a rollout whose new pods fail; None if there is no rollout or no new pod fails."""
     if not is_rolling(role) or POD in reading.unread:
         return None
-    states = pods.findings(_new_pods(role), role.role, reading)
+    states = pods.findings(_new_pods(role), role.role, reading, beside=role.pods)
     wrong = [state for state in states if state.level is not Level.NORMAL]
     if not wrong:
         return None
