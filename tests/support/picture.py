@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+_FAMILY = "ui-monospace,Menlo,Consolas,monospace"
 _FONT = 14
 _ADVANCE = 8.43
 """Width of a character of 14 px in the usual monospaced fonts, with a margin."""
@@ -17,12 +18,15 @@ def svg(lines: Sequence[str]) -> str:
     width = round(max(map(len, lines)) * _ADVANCE) + 2 * _MARGIN
     height = len(lines) * _LINE + 2 * _MARGIN
     rows = "\n".join(_row(line, _MARGIN + _FONT + index * _LINE) for index, line in enumerate(lines))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">\n'
-        f'<rect width="{width}" height="{height}" rx="8" fill="#0d1117"/>\n'
-        f'<g fill="#e6edf3" font-family="ui-monospace,Menlo,Consolas,monospace" font-size="{_FONT}" '
-        'style="white-space:pre">\n{rows}\n</g>\n</svg>\n'
-    )
+    style = f'fill="#e6edf3" font-family="{_FAMILY}" font-size="{_FONT}" style="white-space:pre"'
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">
+<rect width="{width}" height="{height}" rx="8" fill="#0d1117"/>
+<g {style}>
+{rows}
+</g>
+</svg>
+"""
 
 
 def _row(line: str, at: int) -> str:
