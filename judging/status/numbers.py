@@ -107,7 +107,7 @@ def _sleeps(role: RoleView) -> bool:
     """
     if role.scaled_object is not None:
         spec = mapping(role.scaled_object.get("spec"))
-        return 0 in {spec.get("minReplicaCount", 0), spec.get("idleReplicaCount")}
+        return 0 in (spec.get("minReplicaCount", 0), spec.get("idleReplicaCount"))
     return at(role.autoscaler, "spec", "minReplicas") == 0
 
 
