@@ -7,8 +7,8 @@ from judging.status import gateways, pods, shares
 from judging.status.evidence import Evidence, RouteExpectation
 from judging.status.gateways import CONTROLLER_SECONDS, Parent
 from judging.status.history import change_time, creation_time, is_within
-from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.texts import excerpt
 from judging.status.topology import ServiceView, Topology, VariantView, name_of
 from models.trees import at, mapping, sequence
 from planning.ground import labels
@@ -41,7 +41,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     for parent in refs:
         state, is_broken = _at_parent(route, parent, reading)
         broken.append(is_broken)
-        if state is not None:
+        if state is not None and state not in states:
             states.append(state)
     if not any(share.percent for share in shares.shares(view)):
         states.append(finding("route-empty", at_object, change_time(route)))
@@ -49,7 +49,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
         states += _differences(view, route, expectation)
-    return Component(Link.ROUTE, at_object, tuple(dict.fromkeys(states)), all(broken), note=_note(route, refs))
+    return Component(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs))
 
 
 def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Finding | None, bool]:
@@ -81,8 +81,8 @@ def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: s
         at_object,
         time(refusal.get("lastTransitionTime")),
         controller=_controller(entry),
-        reason=quote(refusal.get("reason") or "Unknown"),
-        message=quote(refusal.get("message")),
+        reason=excerpt(refusal.get("reason") or "Unknown"),
+        message=excerpt(refusal.get("message")),
     )
 
 
@@ -150,8 +150,8 @@ def _note(route: Manifest, refs: Sequence[Parent]) -> str:
     """Return the places of a route's requests, such as `/models/chat at gateways/inference-gateway, accepted`."""
     rules = [mapping(rule) for rule in sequence(at(route, "spec", "rules"))]
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
-    paths = dict.fromkeys(quote(at(match, "path", "value")) for match in matches)
-    hosts = [quote(host) for host in sequence(at(route, "spec", "hostnames"))]
+    paths = dict.fromkeys(excerpt(at(match, "path", "value")) for match in matches)
+    hosts = [excerpt(host) for host in sequence(at(route, "spec", "hostnames"))]
     places = dict.fromkeys(f"{ref.namespace}/{ref.name}" for ref in refs)
     return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}, accepted"
 
@@ -161,7 +161,7 @@ def _is_true(entry: Mapping[str, Any], name: str) -> bool:
 
 
 def _controller(entry: Mapping[str, Any]) -> str:
-    return quote(entry.get("controllerName"))
+    return excerpt(entry.get("controllerName"))
 
 
 def gets_requests(view: ServiceView, variant: VariantView) -> bool:
