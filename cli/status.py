@@ -90,8 +90,8 @@ def _report(target: _Target, options: Namespace) -> tuple[int, str]:
     logs = answers = None
     if options.logs:
         logs = status.logs(target.access, result)
-    if options.ask and target.stack is not None:
-        answers = status.answers(target.stack, target.services)
+    if options.ask:
+        answers = status.answers(result, target.stack)
     code = result.exit_code
     if missing and code is ExitCode.SERVES:
         code = ExitCode.DEGRADED

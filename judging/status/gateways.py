@@ -6,8 +6,8 @@ from typing import Any
 
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
-from judging.status.texts import excerpt
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
 from planning.ground.api_groups import GATEWAY_GROUP
@@ -96,7 +96,7 @@ def _off(at_object: ObjectRef, entry: Mapping[str, Any], *, is_new: bool) -> Fin
         state = "gateway-new"
     reason = entry.get("reason") or "no controller has looked at it"
     since = time(entry.get("lastTransitionTime"))
-    return finding(state, at_object, since, reason=excerpt(reason), message=excerpt(entry.get("message")))
+    return finding(state, at_object, since, reason=quote(reason), message=quote(entry.get("message")))
 
 
 def _is_forgotten(gateway: Manifest, reading: Evidence) -> bool:
@@ -148,8 +148,8 @@ def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Fin
         entry = conditions(status).get(kind, {})
         if entry.get("status") == "False":
             since = time(entry.get("lastTransitionTime"))
-            reason = excerpt(entry.get("reason"))
-            message = excerpt(entry.get("message"))
+            reason = quote(entry.get("reason"))
+            message = quote(entry.get("message"))
             return finding(state, at_object, since, listener=name, reason=reason, message=message)
     return None
 
@@ -169,4 +169,4 @@ def _is_gateway(ref: Mapping[str, Any]) -> bool:
 
 
 def _class_name(gateway: Manifest) -> str:
-    return excerpt(at(gateway, "spec", "gatewayClassName"))
+    return quote(at(gateway, "spec", "gatewayClassName"))

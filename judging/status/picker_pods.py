@@ -10,8 +10,8 @@ from typing import Any
 from judging.status import pods
 from judging.status.evidence import Evidence
 from judging.status.history import is_within
+from judging.status.quotes import quote
 from judging.status.records import Finding, ObjectRef, condition, finding, time
-from judging.status.texts import excerpt
 from models.trees import at, mapping
 from planning.ground.snapshot import Manifest
 
@@ -65,7 +65,7 @@ def _is_up(status: Mapping[str, Any]) -> bool:
 def _last_line(ended: Mapping[str, Any]) -> str:
     """Return the last line of what a container said before it ended; empty if its pod keeps no messages."""
     lines = str(ended.get("message") or "").strip().splitlines()
-    return excerpt(lines[-1]) if lines else "its log says why"
+    return quote(lines[-1]) if lines else "its log says why"
 
 
 def _waiting(pod: Manifest, reading: Evidence) -> Finding:

@@ -7,9 +7,9 @@ from datetime import datetime
 from judging.status import pods, shares
 from judging.status.evidence import Evidence
 from judging.status.history import change_time
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.shares import SERVICE
-from judging.status.texts import excerpt
 from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
 from models.trees import at, mapping, sequence
 from planning.ground import labels
@@ -144,7 +144,7 @@ def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) 
             "other-generation", backend.object, since, generation=wrong[labels.GENERATION], generations=generations
         )
     text = ", ".join(f"{key}={value}" for key, value in sorted((wrong or selector).items()))
-    return finding("selects-nothing", backend.object, since, selector=excerpt(text))
+    return finding("selects-nothing", backend.object, since, selector=quote(text))
 
 
 def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
@@ -191,10 +191,10 @@ def _refusal(pool: Manifest) -> Finding | None:
 
 
 def _refusal_at(pool: Manifest, entry: Mapping[str, object], verdict: Mapping[str, object]) -> Finding:
-    gateway = excerpt(at(entry, "parentRef", "name"))
+    gateway = quote(at(entry, "parentRef", "name"))
     since = time(verdict.get("lastTransitionTime"))
-    reason = excerpt(verdict.get("reason"))
-    message = excerpt(verdict.get("message"))
+    reason = quote(verdict.get("reason"))
+    message = quote(verdict.get("message"))
     return finding(
         "pool-refused", ObjectRef.of(pool, shares.POOL), since, gateway=gateway, reason=reason, message=message
     )

@@ -7,8 +7,8 @@ from judging.status import gateways, pods, shares
 from judging.status.evidence import Evidence, RouteExpectation
 from judging.status.gateways import CONTROLLER_SECONDS, Parent
 from judging.status.history import change_time, creation_time, is_within
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
-from judging.status.texts import excerpt
 from judging.status.topology import ServiceView, Topology, VariantView, name_of
 from models.trees import at, mapping, sequence
 from planning.ground import labels
@@ -81,8 +81,8 @@ def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: s
         at_object,
         time(refusal.get("lastTransitionTime")),
         controller=_controller(entry),
-        reason=excerpt(refusal.get("reason") or "Unknown"),
-        message=excerpt(refusal.get("message")),
+        reason=quote(refusal.get("reason") or "Unknown"),
+        message=quote(refusal.get("message")),
     )
 
 
@@ -150,8 +150,8 @@ def _note(route: Manifest, refs: Sequence[Parent]) -> str:
     """Return the places of a route's requests, such as `/models/chat at gateways/inference-gateway, accepted`."""
     rules = [mapping(rule) for rule in sequence(at(route, "spec", "rules"))]
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
-    paths = dict.fromkeys(excerpt(at(match, "path", "value")) for match in matches)
-    hosts = [excerpt(host) for host in sequence(at(route, "spec", "hostnames"))]
+    paths = dict.fromkeys(quote(at(match, "path", "value")) for match in matches)
+    hosts = [quote(host) for host in sequence(at(route, "spec", "hostnames"))]
     places = dict.fromkeys(f"{ref.namespace}/{ref.name}" for ref in refs)
     return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}, accepted"
 
@@ -161,7 +161,7 @@ def _is_true(entry: Mapping[str, Any], name: str) -> bool:
 
 
 def _controller(entry: Mapping[str, Any]) -> str:
-    return excerpt(entry.get("controllerName"))
+    return quote(entry.get("controllerName"))
 
 
 def gets_requests(view: ServiceView, variant: VariantView) -> bool:

@@ -90,7 +90,10 @@ def _health(service: ServiceStatus, name: str) -> _Health:
         return _Health(name, "", row.unread, "The cluster could not be read")
     if errors:
         return _in_words(service, name, *errors[0])
-    if _READINESS.get(name, _is_faultless)(links):
+    is_ready = not known and _is_faultless(links)
+    if name in _READINESS:
+        is_ready = _READINESS[name](links)
+    if is_ready:
         return _Health(name, _READY, row.ready.reason, row.ready.message)
     if known:
         return _in_words(service, name, *known[0])
@@ -120,23 +123,24 @@ def _is_running(workloads: Sequence[Component]) -> bool:
 
 
 def _is_faultless(links: Sequence[Component]) -> bool:
-    return not any(component.is_broken or component.findings for component in links)
+    return not any(component.is_broken for component in links)
 
 
 _READINESS: Mapping[str, Callable[[Sequence[Component]], bool]] = {
     "InferenceService": _is_running,
     _PODS: _has_ready_pod,
 }
-"""Tells whether a component is ready, by its links. Other components are ready if nothing is wrong."""
+"""Tells whether a component is ready, by its links, whatever its states are. Other components are ready if no link is
+broken, and if no state has a reason."""
 
 
 def _in_words(service: ServiceStatus, name: str, wording: Wording, finding: Finding | None) -> _Health:
     """Return the state of a component in the words of a row."""
     table = aim_engine_table.read()
-    values = {"reason": "Unknown", "words": ""}
+    values = {"reason": "Unknown", "message": "", "words": ""}
     message = wording.message
     if finding is not None:
-        values |= {**finding.values, "words": finding.words}
+        values |= {**finding.values, "words": finding.steady_words}
         message = message or f"{finding.object} {{words}}"
     reason = wording.reason
     state = wording.state

@@ -29,10 +29,10 @@ def stack(deploy_for_all, loopback_plane, tools, tmp_path_factory):
 def drawn(seed):
     """Return one to three faults that do not touch the same."""
     lot = random.Random(seed)
-    most = lot.randint(1, MOST)
+    maximum = lot.randint(1, MOST)
     faults = []
     for fault in lot.sample(FAULTS, len(FAULTS)):
-        if len(faults) < most and not any(fault.about & other.about for other in faults):
+        if len(faults) < maximum and not any(fault.about & other.about for other in faults):
             faults.append(fault)
     return faults
 

@@ -6,7 +6,7 @@ _LONGEST = 300
 """Length at which a text is cut, in characters: a message of two or three sentences is shorter."""
 
 
-def excerpt(text: object) -> str:
+def quote(text: object) -> str:
     """Return the beginning of a text without credentials; empty if the value is no text."""
     if not isinstance(text, str):
         return ""
