@@ -24,7 +24,8 @@ class Fault:
 
     name: str
     about: frozenset[str]
-    """Parts of the stack that it touches. Faults that touch the same are not made together, because one would undo the other."""
+    """Parts of the stack that it touches. Faults that touch the same part are not made together: repairing one would
+    undo the other."""
     make: Callable[[LivingStack], Undo]
     """Make the fault, and return what repairs it."""
     blamed: frozenset[tuple[str, str]]
