@@ -70,6 +70,14 @@ def hold_pods(space):
     eventually(lambda: any(pod["spec"].get("nodeName") for pod in fill_pods(space)))
 
 
+def refuse_pods(space):
+    """Make the namespace, with a quota of no pods."""
+    space.plane.kubectl("create", "namespace", space.name)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+    space.create(quota)
+    space.kubectl("wait", "resourcequota/none", "--for=jsonpath={.status.hard}", "--timeout=60s")
+
+
 def fail(space):
     """Let the running pod of the Job fail, as a kubelet says it."""
     pods = [pod for pod in fill_pods(space) if pod["status"]["phase"] == "Pending"]
@@ -110,8 +118,8 @@ def test_a_claim_whose_provisioner_is_slow_is_normal_at_first(space):
 @pytest.mark.states("claim-waits")
 def test_a_claim_that_waits_for_its_first_pod_is_normal(space):
     storage_class(space, "csi.example.com", "WaitForFirstConsumer")
+    refuse_pods(space)
     apply(space, space.name)
-    space.kubectl("delete", "deployment,job", "--all", "--wait")
     finding = space.await_state(Link.CLAIM, "claim-waits", later=LATER)
     assert finding.level is Level.NORMAL
     assert finding.since is not None
@@ -170,10 +178,7 @@ def test_a_job_whose_pods_fail_says_how_they_ended(failing):
 @pytest.mark.states("quota")
 def test_a_job_whose_pods_are_refused_is_to_blame(space):
     provide(space.plane, space.name)
-    space.plane.kubectl("create", "namespace", space.name)
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
-    space.create(quota)
-    space.kubectl("wait", "resourcequota/none", "--for=jsonpath={.status.hard}", "--timeout=60s")
+    refuse_pods(space)
     apply(space, space.name)
     finding = space.await_state(Link.CLAIM, "quota")
     assert "the ResourceQuota none is used up: a pod asks for 1 pods, 0 of 0 are in use" in finding.words
