@@ -211,9 +211,9 @@ def test_a_stack_that_is_not_deployed_is_told(stack, capsys, cluster):
     assert (result.code, result.errors) == (4, "")
     assert "bert" in result.output
     assert "qwen is not deployed; run `pulumi preview`" in unwrapped(result.output)
-    one = commands.ended(capsys, "status", stack, "qwen").output
-    assert "qwen" in one
-    assert "bert" not in one
+    narrowed = commands.ended(capsys, "status", stack, "qwen").output
+    assert "qwen" in narrowed
+    assert "bert" not in narrowed
 
 
 def test_a_stack_in_a_cluster_that_could_not_be_read_is_not_said_to_lack(stack, capsys, cluster):
