@@ -39,7 +39,7 @@ class Page:
 def lines(status: Status, page: Page, width: int) -> Iterator[str]:
     """Yield the lines. No line is longer than `width`, unless one word is."""
     width = max(width, _NARROWEST)
-    yield from _text_lines(" · ".join((page.title, f"read {status.read_at:%H:%M:%S} UTC", *_totals(status))), "", width)
+    yield from _text_lines(" · ".join((page.title, f"{status.read_at:%H:%M:%S} UTC", *_totals(status))), "  ", width)
     names = max((len(service.view.name) for service in status.services), default=0)
     for service in status.services:
         yield from _service(service, status.read_at, names, width)
@@ -121,7 +121,9 @@ def _replicas(component: Component) -> str:
 
 
 def _words(finding: Finding, culprit: Finding | None) -> str:
-    about = finding.object.name if finding.count == 1 else f"{finding.count} objects such as {finding.object.name}"
+    about = finding.object.name
+    if finding.count > 1:
+        about = f"{about} (1 of {finding.count} alike)"
     mark = "" if finding != culprit else f" [{finding.state.id}]"
     return f"{about} {finding.words}{mark}"
 
@@ -144,7 +146,10 @@ def _text_lines(text: str, indent: str, width: int) -> list[str]:
 def _since(moment: datetime | None, now: datetime) -> str:
     if moment is None:
         return ""
-    return f" since {moment:%Y-%m-%d %H:%M} ({duration(int((now - moment).total_seconds()))})"
+    begin = f"{moment:%H:%M}"
+    if moment.date() != now.date():
+        begin = f"{moment:%Y-%m-%d %H:%M}"
+    return f" since {begin} ({duration(int((now - moment).total_seconds()))})"
 
 
 def duration(seconds: int) -> str:

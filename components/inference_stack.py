@@ -22,6 +22,9 @@ from models.problems import Problem
 from planning.ground.instances import TYPE, Instance
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 
+_TRUE_WHEN_UP = ("awaited", "ready", "message")
+"""Outputs of a service that are true only once its awaited objects are up."""
+
 
 class InferenceStack(pulumi.ComponentResource):
     """All objects that one configuration describes: services, endpoint pickers, routes, and the objects they need.
@@ -31,8 +34,8 @@ class InferenceStack(pulumi.ComponentResource):
     """
 
     outputs: Mapping[str, Any]
-    """Outputs by name; empty after a mistake. `awaited` of a service is an Output, which resolves when all awaited
-    objects of the service are up."""
+    """Outputs by name; empty after a mistake. `awaited`, `ready` and `message` of a service are Outputs, which resolve
+    when all awaited objects of the service are up."""
 
     def __init__(  # noqa: PLR0913 - each is a setting that the configuration does not have
         self,
@@ -127,7 +130,7 @@ class InferenceStack(pulumi.ComponentResource):
 
 
 def _outputs(composition: Composition, registered: ResourcesById) -> dict[str, Any]:
-    """Return the outputs. `awaited` of a service resolves when all awaited objects of the service are up.
+    """Return the outputs. Those of a service that say what is up resolve when all its awaited objects are up.
 
     If a run fails before that, the stack keeps the outputs of the previous run.
     """
@@ -137,10 +140,11 @@ def _outputs(composition: Composition, registered: ResourcesById) -> dict[str, A
     }
     for service in composition.plan.services:
         urns = [registered[object_id].urn for object_id in composition.awaited_objects(service)]
-        awaited = contract["services"][service.key]["awaited"]
-        services[service.key]["awaited"] = pulumi.Output.all(*urns).apply(partial(_names, awaited))
+        up = pulumi.Output.all(*urns)
+        for key in _TRUE_WHEN_UP:
+            services[service.key][key] = up.apply(partial(_constant, services[service.key][key]))
     return {**contract, "services": services}
 
 
-def _names(names: Sequence[str], _: object) -> list[str]:
-    return list(names)
+def _constant(value: object, _: object) -> object:
+    return value

@@ -10,9 +10,9 @@ from facts.kubeconfig import KubeAccess
 from facts.pod_logs import LogPlace
 from facts.status import Scope
 from judging.report import words
-from judging.status import shares, topology, verdict
+from judging.status import addresses, shares, topology, verdict
 from judging.status.evidence import Expectation, RouteExpectation
-from judging.status.verdict import Status
+from judging.status.verdict import ServiceStatus, Status
 from models import credentials
 from models.printable import printable
 from models.routing import Gateway
@@ -129,13 +129,26 @@ def logs(access: KubeAccess, status: Status) -> Mapping[str, Sequence[str]]:
     return {name: [printable(credentials.hide(line)) for line in lines] for name, lines in texts.items()}
 
 
-def answers(stack: PlannedStack, keys: Collection[str] = ()) -> Mapping[str, str]:
-    """Send a request for one token to each service with a URL, and return what became of it, by key of the service.
+def answers(status: Status, stack: PlannedStack | None) -> Mapping[str, str]:
+    """Send a request for one token to each service, and return what became of it, by name of the service.
 
-    Without `keys`, all services are asked.
+    The request goes to the service's configured URL, or else to the first URL of its live Gateways.
     """
-    asked = {key: url for key, url in stack.urls.items() if not keys or key in keys}
-    return {key: completions.ask(url, model) for key, (url, model) in sorted(asked.items())}
+    urls = {} if stack is None else {stack.services[key]: url for key, url in stack.urls.items()}
+    return {
+        service.view.name: _answer(service, urls.get((service.view.namespace, service.view.name)))
+        for service in status.services
+    }
+
+
+def _answer(service: ServiceStatus, configured: tuple[str, str] | None) -> str:
+    if configured is not None:
+        return completions.ask(*configured)
+    urls = addresses.urls(service.view, service.gateways)
+    if not urls:
+        return "nobody, because no address of the service is known"
+    # A service that does not name its models does not serve; the answer to a request for any model says why.
+    return completions.ask(urls[0], completions.first_model(urls[0]) or "model")
 
 
 def _place(service: ServicePlan) -> _Place:

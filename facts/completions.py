@@ -40,6 +40,20 @@ def ask(url: str, model: str) -> str:
     return f"{url} answered 200 without a token"
 
 
+def first_model(url: str) -> str | None:
+    """Return the name of the first model that a service at a URL serves; None if the service does not say."""
+    if hosts.is_offline():
+        return None
+    request = urllib.request.Request(f"{url}/v1/models")  # noqa: S310, a URL of http or https
+    try:
+        with Transport(Run(_SECONDS), lambda _: True).open(request) as response:
+            listed = json.loads(response.read(_LONGEST))
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    names = [mapping(entry).get("id") for entry in sequence(mapping(listed).get("data"))]
+    return next((name for name in names if isinstance(name, str)), None)
+
+
 def _refusal(status: int) -> str:
     if status in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
         return ", because this request has no credentials"

@@ -20,6 +20,11 @@ def sequence(value: object) -> Sequence[Any]:
     return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
 
 
+def texts(value: object) -> Mapping[str, str]:
+    """Return the entries of a mapping whose values are texts; an empty mapping for anything else."""
+    return {key: text for key, text in mapping(value).items() if isinstance(text, str)}
+
+
 def at(tree: object, *keys: str) -> object:
     """Return the value at nested keys of a tree; None if a key is missing or leads through something else."""
     for key in keys:

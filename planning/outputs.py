@@ -1,7 +1,8 @@
 """Outputs of a stack, which other repositories read: plain JSON with sorted arrays.
 
 Within a version of the contract, keys may be added, but not removed. The outputs are true at the end of a run, because
-they are exported only after all awaited objects are ready.
+they are exported only after all awaited objects are ready. A service is `ready` only if all that a request needs is
+awaited.
 """
 
 from collections.abc import Collection, Iterator
@@ -40,6 +41,7 @@ def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str]
 def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> contract.Service:
     route = service.route
     primary = service.primary
+    unseen = list(_unseen(service, plan, with_route=with_route))
     return {
         "name": primary.names.base,
         "namespace": primary.names.namespace,
@@ -54,6 +56,8 @@ def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> cont
         "profile": _profiles(primary).get(labels.DECODE),
         "interceptor": _interceptor(primary, plan.interceptor),
         "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
+        "ready": not unseen,
+        "message": "; ".join(unseen),
         "warnings": sorted(
             str(replace(warning, path=warning.path.below(primary.path))) for warning in plan.warnings_of(service.key)
         ),
@@ -73,6 +77,32 @@ def _awaited_kinds(service: ServicePlan, *, with_route: bool) -> Iterator[contra
         yield "replicas"
     if with_route:
         yield "route"
+
+
+def _unseen(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> Iterator[str]:
+    """Yield what a request needs and a run that succeeds does not see."""
+    shares = [(service.primary, service.share.primary), (service.canary, service.share.canary)]
+    for variant, weight in shares:
+        if variant is not None and weight:
+            yield from _missing_pods(variant)
+    route = service.route
+    if route is None:
+        return
+    if not with_route:
+        gateway = f"{route.parent.namespace}/{route.parent.name}"
+        yield f"the route was not awaited, because no controller was known to have accepted {gateway}"
+    is_foreign = plan.interceptor is not None and plan.interceptor.deployment is None
+    if service.primary.metered_as is not None and is_foreign:
+        yield "requests pass an interceptor that another program deploys"
+
+
+def _missing_pods(variant: VariantPlan) -> Iterator[str]:
+    """Yield why a variant may be without pods that answer after a run that succeeds."""
+    for workload in variant.workloads:
+        if workload.role == labels.DECODE and workload.autoscaler is None and not workload.max_replicas:
+            yield f"{workload.name} has no replicas, as the configuration states"
+        if workload.role == labels.DECODE and workload.autoscaler is not None and not workload.autoscaler.min_replicas:
+            yield f"{workload.name} may have been scaled to zero"
 
 
 def _canary(variant: VariantPlan, weight: int) -> contract.Canary:

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from judging.status import pods, rejections
 from judging.status.evidence import Evidence, first_seen
 from judging.status.history import writer
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
 from judging.status.states import Level
-from judging.status.texts import excerpt
 from judging.status.topology import ServiceView, labels_of, name_of
 from models.trees import at, mapping, sequence
 from planning.ground import labels
@@ -62,7 +62,7 @@ def _pending(
     """Yield the state of a claim without a volume. What tells the states apart are warnings about the claim."""
     created = time(at(claim, "metadata", "creationTimestamp"))
     class_name = at(claim, "spec", "storageClassName")
-    reason = excerpt(warnings[-1].get("message")) if warnings else ""
+    reason = quote(warnings[-1].get("message")) if warnings else ""
     if not reason and not class_name:
         reason = "no volume fits it, and neither it nor the cluster names a storage class"
     provisioner = _provisioner(claim)
@@ -79,7 +79,7 @@ def _pending(
 
 def _provisioner(claim: Manifest) -> str:
     annotations = mapping(at(claim, "metadata", "annotations"))
-    return next((excerpt(annotations[name]) for name in _PROVISIONERS if name in annotations), "")
+    return next((quote(annotations[name]) for name in _PROVISIONERS if name in annotations), "")
 
 
 def _of_fill(job: Manifest, view: ServiceView, reading: Evidence) -> Iterator[Finding]:
@@ -93,7 +93,7 @@ def _of_fill(job: Manifest, view: ServiceView, reading: Evidence) -> Iterator[Fi
     failed = condition(job, "Failed")
     if failed.get("status") == "True":
         since = time(failed.get("lastTransitionTime"))
-        yield finding("fill-failed", reference, since, reason=excerpt(failed.get("message")), cause=cause)
+        yield finding("fill-failed", reference, since, reason=quote(failed.get("message")), cause=cause)
         return
     yield from (state for state in pods.findings(unfinished, "", reading) if state.level is not Level.NORMAL)
     refused = [event for event in reading.events_of("Job", job) if event.get("reason") == "FailedCreate"]
@@ -134,9 +134,9 @@ def _last_failure(own_pods: Sequence[Manifest]) -> str:
     for status in pods.containers(newest).values():
         ended = mapping(at(status, "state", "terminated"))
         if ended.get("exitCode"):
-            lines = excerpt(ended.get("message") or ended.get("reason"))
+            lines = quote(ended.get("message") or ended.get("reason"))
             return f"; its last pod ended with exit code {ended['exitCode']}" + (f": {lines}" if lines else "")
-    reason = excerpt(at(newest, "status", "message") or at(newest, "status", "reason"))
+    reason = quote(at(newest, "status", "message") or at(newest, "status", "reason"))
     return f"; its last pod has failed: {reason}" if reason else ""
 
 

@@ -107,7 +107,8 @@ def _fetching(pod: Manifest, container: Container, reading: Evidence) -> Finding
     weights = "its weights" if expected.weights is None else f"{pod_words.size(expected.weights)} of weights"
     since = container.running_since
     progress = _progress(since, expected.fetch_seconds, reading)
-    return of_pod("fetching", pod, since, weights=weights, progress=progress, container=container.name)
+    usual = _usual(expected.fetch_seconds)
+    return of_pod("fetching", pod, since, weights=weights, progress=progress, usual=usual, container=container.name)
 
 
 def _loading(pod: Manifest, container: Container, limit: timedelta, reading: Evidence) -> Finding:
@@ -119,7 +120,8 @@ def _loading(pod: Manifest, container: Container, limit: timedelta, reading: Evi
     expected = reading.expected.get(pod_status.workload(pod), _NOTHING)
     progress = _progress(since, expected.load_seconds, reading)
     ending = f", and is killed after {words}"
-    return of_pod("loading", pod, since, progress=progress, limit=ending, container=container.name)
+    usual = _usual(expected.load_seconds)
+    return of_pod("loading", pod, since, progress=progress, usual=usual, limit=ending, container=container.name)
 
 
 def _failure(pod: Manifest, container: Container, end: Termination, reading: Evidence) -> Finding:
@@ -195,3 +197,8 @@ def _progress(since: datetime | None, usual: int | None, reading: Evidence) -> s
     """Return how long something has gone on, and how long it usually takes if that is known."""
     elapsed = pod_words.age(since, reading.now)
     return elapsed if usual is None else f"{elapsed} of about {pod_words.duration(usual)}"
+
+
+def _usual(seconds: int | None) -> str:
+    """Return how long something usually takes, as the end of a clause; empty if that is unknown."""
+    return "" if seconds is None else f" in about {pod_words.duration(seconds)}"

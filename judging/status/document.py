@@ -123,7 +123,7 @@ def _finding(finding: Finding) -> FindingDocument:
         "count": finding.count,
         "role": finding.role,
         "since": _optional_time(finding.since),
-        "words": finding.words,
+        "words": finding.steady_words,
         "do": finding.remedy,
     }
 

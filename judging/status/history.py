@@ -17,7 +17,8 @@ class Writer:
     name: str
     """Name of the field manager, such as `kubectl`."""
     at: datetime | None
-    """Time at which the manager last changed any of its fields."""
+    """Time at which the manager last changed any of its fields. The API server does not note the time of a change
+    through the subresource `scale` (apimachinery v0.36.3, pkg/util/managedfields/scalehandler.go)."""
 
 
 def creation_time(item: Manifest) -> datetime | None:
@@ -29,6 +30,12 @@ def change_time(item: Manifest) -> datetime | None:
     """Return the time at which somebody last wrote an object, its status not counted."""
     times = (time(entry.get("time")) for entry in _entries(item) if entry.get("subresource") != "status")
     return max((moment for moment in times if moment is not None), default=creation_time(item))
+
+
+def status_time(item: Manifest) -> datetime | None:
+    """Return the time at which a controller last wrote the status of an object."""
+    times = (time(entry.get("time")) for entry in _entries(item) if entry.get("subresource") == "status")
+    return max((moment for moment in times if moment is not None), default=None)
 
 
 def is_within(moment: datetime | None, seconds: float, now: datetime) -> bool:

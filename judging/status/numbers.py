@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from judging.status import pods, rollouts
+from judging.status import history, pods, rollouts
 from judging.status.evidence import Evidence
-from judging.status.history import Writer, writer
+from judging.status.history import Writer
 from judging.status.records import Finding, ObjectRef, finding, time
 from judging.status.states import Level
 from judging.status.topology import RoleView, name_of
@@ -17,6 +17,9 @@ _AUTOSCALERS = frozenset({"kube-controller-manager", "keda", "keda-operator", "k
 """Field managers that scale: the HorizontalPodAutoscaler controller is a part of the controller manager; the API
 server names KEDA's manager after its program."""
 
+_SOMEBODY = Writer("somebody", None)
+"""Writer of a number of 0 that nobody owns. The API server forgets who set 0 through the subresource `scale`."""
+
 
 def replicas_of(role: RoleView) -> int:
     """Return the number of replicas that are wanted. It is 1 if nobody says it (kubernetes v1.36.3, apps/v1)."""
@@ -26,14 +29,13 @@ def replicas_of(role: RoleView) -> int:
 
 def findings(role: RoleView, reading: Evidence) -> Iterator[Finding]:
     """Yield the state of the number of replicas: nobody wants any, or somebody else has set it."""
-    manual = _manual(role, reading)
-    if manual is not None:
-        yield manual
-    elif replicas_of(role) == 0 and _was_taken(role, reading):
-        yield _set_by(Writer("somebody", None), role, _plan_words(role, reading))
+    scaler = _foreign_scaler(role, reading)
+    if scaler is not None:
+        yield _manual(scaler, role, reading)
     elif replicas_of(role) == 0:
-        scaler = writer(role.workload, "spec", "replicas")
-        since = None if scaler is None else scaler.at
+        owner = history.writer(role.workload, "spec", "replicas")
+        since = None if owner is None else owner.at
+        since = since or history.status_time(role.workload)
         yield finding("asleep", ObjectRef.of(role.workload, role.kind), since, role=role.role)
 
 
@@ -44,50 +46,46 @@ def changes(role: RoleView, of_pods: Sequence[Finding]) -> Iterator[Finding]:
     is_down = not any(map(pods.is_ready, role.pods))
     if replicas > 0 and is_down and _sleeps(role) and all(state.level is Level.NORMAL for state in of_pods):
         begun = [moment for pod in role.pods if (moment := time(at(pod, "metadata", "creationTimestamp")))]
-        yield finding("waking", reference, min(begun, default=None), role=role.role, replicas=replicas)
+        since = min(begun, default=history.status_time(role.workload))
+        yield finding("waking", reference, since, role=role.role, replicas=replicas)
     yield from _ending(role, reference)
 
 
-def _manual(role: RoleView, reading: Evidence) -> Finding | None:
-    """Return the state of a workload whose number of replicas somebody else has set; None if nobody has."""
+def _foreign_scaler(role: RoleView, reading: Evidence) -> Writer | None:
+    """Return who has set the number of replicas, if that is neither this program nor an autoscaler."""
     replicas = replicas_of(role)
-    scaler = writer(role.workload, "spec", "replicas")
-    if scaler is None or scaler.name.startswith(_OWN_MANAGER) or scaler.name in _AUTOSCALERS:
+    owner = history.writer(role.workload, "spec", "replicas")
+    if owner is None and replicas == 0 and _was_taken(role, reading):
+        owner = _SOMEBODY
+    if owner is None or owner.name.startswith(_OWN_MANAGER) or owner.name in _AUTOSCALERS:
         return None
     expected = reading.expected.get(name_of(role.workload))
-    if expected is not None and expected.replicas == replicas:
+    is_expected = expected is not None and expected.replicas == replicas
+    if is_expected or (_is_autoscaled(role, reading) and replicas > 0):
         return None
-    if _is_autoscaled(role, reading) and replicas > 0:
-        return None
-    return _set_by(scaler, role, _plan_words(role, reading))
-
-
-def _plan_words(role: RoleView, reading: Evidence) -> str:
-    """Return words about the number of replicas in the plan; empty if the plan has none."""
-    expected = reading.expected.get(name_of(role.workload))
-    if expected is None or expected.replicas is None:
-        return ""
-    return f"; {expected.replicas} are configured"
+    return owner
 
 
 def _was_taken(role: RoleView, reading: Evidence) -> bool:
-    """Tell whether a number that nobody owns was written by Pulumi before.
+    """Tell whether somebody has set a number of 0 that nobody owns.
 
-    Nobody owns a number of 0 that was set by the subresource `scale`, whose encoding leaves zeros out (kubernetes
-    v1.36.3, autoscaling/v1, ScaleSpec). Pulumi owns each number that it writes, and writes none for autoscalers.
+    Nobody owns it if it was set through the subresource `scale`, whose encoding leaves zeros out (kubernetes v1.36.3,
+    autoscaling/v1, ScaleSpec). It was an autoscaler if the workload may sleep.
     """
-    if writer(role.workload, "spec", "replicas") is not None or _is_autoscaled(role, reading):
+    if _sleeps(role) or {AUTOSCALER, SCALED_OBJECT} & {*reading.unread}:
         return False
-    template = writer(role.workload, "spec", "template")
+    template = history.writer(role.workload, "spec", "template")
     return template is not None and template.name.startswith(_OWN_MANAGER)
 
 
-def _set_by(scaler: Writer, role: RoleView, configured: str) -> Finding:
-    reference = ObjectRef.of(role.workload, role.kind)
+def _manual(scaler: Writer, role: RoleView, reading: Evidence) -> Finding:
+    """Return the state of a workload whose number of replicas somebody else has set."""
+    expected = reading.expected.get(name_of(role.workload))
+    configured = "" if expected is None or expected.replicas is None else f"; {expected.replicas} are configured"
     return finding(
         "scaled-by-hand",
-        reference,
-        scaler.at,
+        ObjectRef.of(role.workload, role.kind),
+        scaler.at or history.status_time(role.workload),
         role=role.role,
         replicas=replicas_of(role),
         manager=scaler.name,
@@ -109,7 +107,7 @@ def _sleeps(role: RoleView) -> bool:
     """
     if role.scaled_object is not None:
         spec = mapping(role.scaled_object.get("spec"))
-        return 0 in {spec.get("minReplicaCount", 0), spec.get("idleReplicaCount")}
+        return 0 in (spec.get("minReplicaCount", 0), spec.get("idleReplicaCount"))
     return at(role.autoscaler, "spec", "minReplicas") == 0
 
 

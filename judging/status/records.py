@@ -72,6 +72,11 @@ class Finding:
         return printable(self.state.words.format_map(self.values))
 
     @property
+    def steady_words(self) -> str:
+        """The same words, without a duration that grows from reading to reading."""
+        return printable((self.state.steady or self.state.words).format_map(self.values))
+
+    @property
     def remedy(self) -> str:
         """Return the advice; empty if there is nothing to do but to wait."""
         return printable(self.state.remedy.format_map(self.values))

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from judging.status.quotes import quote
 from judging.status.records import Finding, ObjectRef, finding
-from judging.status.texts import excerpt
 
 _QUOTA = re.compile(
     r"exceeded quota: (?P<name>[^,]+), requested: (?P<asked>\S+), used: (?P<used>\S+), limited: (?P<hard>\S+)"
@@ -22,9 +22,9 @@ def rejection(text: object, at: ObjectRef, since: datetime | None, role: str = "
     message = text if isinstance(text, str) else ""
     quota = _QUOTA.search(message)
     if quota is None:
-        return finding("admission", at, since, role=role, refusal=excerpt(_POD.sub("", message)))
+        return finding("admission", at, since, role=role, refusal=quote(_POD.sub("", message)))
     sentences = "; ".join(_sentences(quota["asked"], quota["used"], quota["hard"]))
-    return finding("quota", at, since, role=role, quota=quota["name"], sentences=excerpt(sentences))
+    return finding("quota", at, since, role=role, quota=quota["name"], sentences=quote(sentences))
 
 
 def _sentences(asked: str, used: str, hard: str) -> Iterator[str]:

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from judging.status import pods
 from judging.status.evidence import Evidence
+from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
-from judging.status.texts import excerpt
 from judging.status.topology import RoleView, VariantView
 from models.trees import at, mapping, sequence
 from planning.ground.snapshot import Manifest
@@ -58,7 +58,7 @@ def _off_reason(scaled: Manifest, reading: Evidence) -> str:
         return "it is paused"
     ready = condition(scaled, "Ready")
     if ready.get("status") == "False":
-        return excerpt(ready.get("message")) or excerpt(ready.get("reason"))
+        return quote(ready.get("message")) or quote(ready.get("reason"))
     if not sequence(at(scaled, "status", "conditions")) and _is_unseen(scaled, reading):
         return "KEDA has not looked at it"
     return ""
@@ -101,12 +101,12 @@ def _of_controller(autoscaler: Manifest, role: RoleView, reading: Evidence) -> I
     able = condition(autoscaler, "AbleToScale")
     if able.get("status") == "False":
         since = time(able.get("lastTransitionTime"))
-        yield finding("autoscaler-off", reference, since, role=role.role, reason=excerpt(able.get("message")))
+        yield finding("autoscaler-off", reference, since, role=role.role, reason=quote(able.get("message")))
     active = condition(autoscaler, "ScalingActive")
     if active.get("status") == "False" and active.get("reason") != "ScalingDisabled":
         since = time(active.get("lastTransitionTime"))
         state = "metrics-awaited" if _is_early(since, role, reading) else "no-metrics"
-        yield finding(state, reference, since, role=role.role, reason=excerpt(active.get("message")))
+        yield finding(state, reference, since, role=role.role, reason=quote(active.get("message")))
     limited = condition(autoscaler, "ScalingLimited")
     maximum = at(autoscaler, "spec", "maxReplicas")
     is_limited = (limited.get("status"), limited.get("reason")) == ("True", "TooManyReplicas")

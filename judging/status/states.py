@@ -31,6 +31,8 @@ class State(Spec):
     level: Level = Field(strict=False)
     words: str
     """The predicate of a sentence about the object; with fields in braces."""
+    steady: str = ""
+    """The same words without a duration that grows from reading to reading; empty if the words have none."""
     remedy: str = ""
     """Advice, as a sentence; with the same fields. Empty if there is nothing to do but to wait."""
     caused_by: tuple[str, ...] = Field(default=(), strict=False)

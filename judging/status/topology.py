@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from models.trees import at, mapping, sequence
+from models.trees import at, mapping, sequence, texts
 from planning.ground import labels, marks
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import (
@@ -152,7 +152,7 @@ def name_of(item: Manifest) -> tuple[str, str]:
 
 def labels_of(item: Manifest) -> Mapping[str, str]:
     """Return the labels of an object."""
-    return mapping(at(item, "metadata", "labels"))
+    return texts(at(item, "metadata", "labels"))
 
 
 def stack_of(item: Manifest) -> str:
@@ -167,7 +167,7 @@ def is_selected(selector: Mapping[str, str], item: Manifest) -> bool:
 
 def pool_selector(pool: Manifest) -> Mapping[str, str]:
     """Return the labels of the pods that an InferencePool selects."""
-    return mapping(at(pool, "spec", "selector", "matchLabels"))
+    return texts(at(pool, "spec", "selector", "matchLabels"))
 
 
 def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
@@ -202,10 +202,10 @@ def _service_name(stack: str, namespace: str, base: str, bases: Collection[_Plac
 
 def _pod_selector(kind: str, workload: Manifest) -> Mapping[str, str]:
     if kind == "Deployment":
-        return mapping(at(workload, "spec", "selector", "matchLabels"))
+        return texts(at(workload, "spec", "selector", "matchLabels"))
     template = at(workload, "spec", "leaderWorkerTemplate", "leaderTemplate", "metadata", "labels")
     identity = (labels.SERVICE, labels.VARIANT, labels.GENERATION, labels.ROLE)
-    return {key: value for key, value in mapping(template).items() if key in identity}
+    return {key: value for key, value in texts(template).items() if key in identity}
 
 
 class _Parts:

@@ -1,13 +1,13 @@
 """The workloads of roles: whether controllers make the wanted pods, and what keeps these from serving."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from judging.status import groups, history, numbers, pods, rejections, rollouts
 from judging.status.evidence import Evidence
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
 from judging.status.topology import RoleView, VariantView
-from models.trees import at
+from models.trees import at, mapping
 from planning.ground.snapshot import POD, Manifest
 
 _CONTROLLER_GRACE = timedelta(seconds=60)
@@ -66,11 +66,25 @@ def _absent(role: RoleView, reading: Evidence, *, is_rejected: bool) -> Iterator
     missing = desired - len(active)
     if missing <= 0 or is_rejected or at(role.workload, "spec", "paused") is True:
         return
-    since = history.change_time(role.workload)
+    since = _asked_since(role)
     is_late = since is not None and reading.now - since > _CONTROLLER_GRACE and not _counts(role.workload, desired)
     state = "pods-not-made" if is_late else "pods-awaited"
     reference = ObjectRef.of(role.workload, role.kind)
     yield finding(state, reference, since, role=role.role, missing=missing, desired=desired)
+
+
+def _asked_since(role: RoleView) -> datetime | None:
+    """Return the time since when the present number of replicas is wanted; None if it is unknown.
+
+    The API server does not note when an autoscaler sets it; the autoscaler does, a moment later.
+    """
+    owner = history.writer(role.workload, "spec", "replicas")
+    if owner is None or owner.at is not None:
+        return history.change_time(role.workload)
+    status = mapping(at(role.autoscaler, "status"))
+    if status.get("desiredReplicas") == numbers.replicas_of(role):
+        return time(status.get("lastScaleTime"))
+    return None
 
 
 def _counts(workload: Manifest, desired: int) -> bool:

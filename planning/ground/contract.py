@@ -186,6 +186,12 @@ class Service(TypedDict):
     """Kinds of objects that were ready at the end of the run that wrote these outputs. `replicas` means that workloads
     had all replicas that the configuration states, `route` that the Gateway had accepted the route. Objects of kinds
     that are not in the list may be ready or not."""
+    ready: bool
+    """Whether the run that wrote these outputs saw everything ready that a request needs: pods of each variant that
+    gets requests, its endpoint picker, and the route. False if the run did not see it, which `message` explains; the
+    service may be ready nevertheless."""
+    message: str
+    """Everything that a request needs and that the run did not see; empty if `ready` is true."""
     warnings: list[str]
     """Warnings about the service."""
 

@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from models.trees import texts
 from planning.ground import labels
 from planning.ground.names import LONGEST, shorten
 
@@ -128,8 +129,8 @@ def with_mark(metadata: Mapping[str, Any], name: StackName) -> dict[str, Any]:
 
 def read(metadata: Mapping[str, Any]) -> Mark:
     """Return the mark in the metadata of an object of the cluster."""
-    object_labels: Mapping[str, str] = metadata.get("labels") or _NONE
-    annotations: Mapping[str, str] = metadata.get("annotations") or _NONE
+    object_labels = texts(metadata.get("labels"))
+    annotations = texts(metadata.get("annotations"))
     is_generated = labels.PART_OF.items() <= object_labels.items() and object_labels.get(_MANAGER_LABEL) == _MANAGER
     return Mark(object_labels.get(labels.STACK), annotations.get(labels.STACK), is_generated)
 

@@ -2,14 +2,19 @@
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
+from string import Formatter
 
 import jsonschema_rs
 import pytest
+import yaml
 
 from cli import schema
-from judging.status import contract
-from tests.support import status_documents
+from judging.status import contract, document, states
+from judging.status.records import Finding, Link, ObjectRef
+from judging.status.verdict import ExitCode, Status
+from tests.support import status_documents, statuses
 
 VERSIONS = Path("tests/contracts/status")
 
@@ -73,3 +78,31 @@ def test_every_key_of_the_status_is_described():
     nodes = [tree, *tree["$defs"].values()]
     bare = [key for node in nodes for key, inner in node["properties"].items() if not inner.get("description")]
     assert bare == []
+
+
+LINKS = {
+    "claims": Link.CLAIM,
+    "pickers": Link.PICKER,
+    "pods": Link.WORKLOAD,
+    "pools": Link.POOL,
+    "routes": Link.ROUTE,
+    "scaling": Link.SCALING,
+    "workloads": Link.WORKLOAD,
+}
+
+
+@pytest.mark.parametrize("table", states.LINKS)
+def test_the_schema_takes_each_state_that_a_service_may_be_in(table):
+    rows = yaml.safe_load(Path(f"judging/status/tables/{table}.yaml").read_text(encoding="utf-8"))["states"]
+    judge = validator()
+    for row in rows:
+        state = states.by_id()[row["id"]]
+        fields = {field for _, field, _, _ in Formatter().parse(state.words + state.steady + state.remedy) if field}
+        finding = Finding(state, ObjectRef("Pod", "team", "x"), None, dict.fromkeys(fields, "1"), role="decode")
+        link = replace(statuses.workload(0, 1, finding), link=LINKS[table])
+        service = statuses.service(link, serves=False, culprit=finding)
+        tree = document.of(Status((service,), statuses.READ_AT, {}), ExitCode.FAILS)
+        judge.validate(tree)
+        assert tree["services"][0]["culprit"]["id"] == row["id"]
+        conditions = tree["services"][0]["heritage"]["aimEngine"]["conditions"]
+        assert not [entry for entry in conditions if "{" in entry["reason"] + entry["message"]]

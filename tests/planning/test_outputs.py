@@ -1,7 +1,10 @@
 """The outputs of a stack, key by key: other programs read them."""
 
+import pytest
+
 from planning import outputs
 from tests.support.stacks import PIN, plan, tree
+from tests.support.stacks.varied import VARIED
 
 PRIMARY = {
     "release": "llm-d-0.10",
@@ -24,6 +27,7 @@ PRIMARY = {
     },
     "profiles": {},
 }
+UNAWAITED = "the route was not awaited, because no controller was known to have accepted gateways/gateway"
 
 
 def test_the_outputs_are_the_contract():
@@ -56,7 +60,64 @@ def test_the_outputs_are_the_contract():
                 "profile": None,
                 "interceptor": None,
                 "awaited": ["endpointPicker", "pool", "replicas", "workload"],
+                "ready": False,
+                "message": UNAWAITED,
                 "warnings": [],
             }
         },
     }
+
+
+ASLEEP = "qwen-decode has no replicas, as the configuration states"
+FOREIGN = {"interceptor": {"mode": "label", "namespace": "metering"}}
+
+
+def readiness(stack, awaited=("qwen",)):
+    """Return whether the service is ready after a run that waits for the routes of some services, and why not."""
+    service = outputs.of_stack(plan(stack), None, awaited)["services"]["qwen"]
+    return service["ready"], service["message"]
+
+
+@pytest.mark.parametrize(
+    ("service", "message"),
+    [
+        pytest.param({}, "", id="everything is awaited"),
+        pytest.param({"replicas": 0}, ASLEEP, id="no replicas"),
+        pytest.param(
+            {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "queue-size", "target": 5}]}},
+            "",
+            id="at least one replica",
+        ),
+        pytest.param(
+            {"canary": {"weight": 10, "replicas": 0}},
+            "qwen-canary-decode has no replicas, as the configuration states",
+            id="canary without replicas",
+        ),
+        pytest.param({"canary": {"weight": 0, "replicas": 0}}, "", id="canary that gets no requests"),
+        pytest.param({"prefill": {"replicas": 0}}, "", id="prefill answers nobody"),
+        pytest.param({"route": {"enabled": False}}, "", id="no route, so clients ask the Service"),
+    ],
+)
+def test_a_service_is_ready_if_the_run_saw_all_that_a_request_needs(service, message):
+    """See zerfoo 7.7."""
+    assert readiness(tree(qwen=service)) == (not message, message)
+
+
+def test_a_service_that_sleeps_may_have_no_pods():
+    ready, message = readiness(VARIED["sleeping"])
+    assert not ready
+    assert message.endswith("-decode may have been scaled to zero")
+
+
+def test_a_route_that_the_run_did_not_wait_for_is_not_ready():
+    """See zerfoo 7.7."""
+    assert readiness(tree(qwen={}), awaited=()) == (False, UNAWAITED)
+    assert readiness(tree(qwen={"route": {"enabled": False}}), awaited=()) == (True, "")
+
+
+def test_an_interceptor_of_another_program_is_unknown_and_all_reasons_are_named():
+    theirs = "requests pass an interceptor that another program deploys"
+    assert readiness(tree(qwen={}) | FOREIGN) == (False, theirs)
+    assert readiness(tree(qwen={"interceptor": {"enabled": False}}) | FOREIGN) == (True, "")
+    several = readiness(tree(qwen={"replicas": 0}) | FOREIGN, awaited=())
+    assert several == (False, f"{ASLEEP}; {UNAWAITED}; {theirs}")

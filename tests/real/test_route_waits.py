@@ -111,6 +111,12 @@ def controller(plane, request):
     return Controller(plane, f"{called[:20]}-{called[-16:]}".strip("-"))
 
 
+def readiness(deployment):
+    """Return what the outputs say of the readiness of the service."""
+    service = deployment.outputs()["services"]["qwen"]
+    return service["ready"], service["message"]
+
+
 def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controller):
     controller.accept_gateway()
     deployment = deploy(stack(controller.namespace))
@@ -129,6 +135,7 @@ def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controll
         "route",
         "workload",
     ]
+    assert readiness(deployment) == (True, "")
     deployment.write(stack(controller.namespace, hostnames=["llm.example.com"]))
     running = Running(deployment)
     controller.seen(2)
@@ -170,6 +177,8 @@ def test_nothing_waits_for_a_gateway_that_no_controller_has_accepted(deploy, con
     assert "pulumi.com/waitFor" not in controller.route()["metadata"].get("annotations", {})
     assert done.returncode == 0
     assert deployment.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "pool", "replicas", "workload"]
+    message = f"the route was not awaited, because no controller was known to have accepted {gateway}"
+    assert readiness(deployment) == (False, message)
     deployment.assert_in_step()
 
 

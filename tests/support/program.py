@@ -59,7 +59,7 @@ class Run:
     requests: Mapping[str, Request]
     """Registered resources, by URN."""
     awaited: Mapping[str, frozenset[str]]
-    """URNs of the resources that `awaited` follows from, by service key."""
+    """URNs of the resources that `awaited`, `ready` and `message` follow from, by service key."""
     outputs: Mapping[str, Any]
     """Exports, as the program gave them."""
 
@@ -104,6 +104,10 @@ def _cancel_rest() -> None:
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
+UP = ("awaited", "ready", "message")
+"""Outputs of a service that have a value once the service is up."""
+
+
 def as_registered(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rendered object as the program registers it: with the mark, and with the annotation of every object."""
     metadata = marks.with_mark(manifest["metadata"], NAME)
@@ -129,7 +133,7 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
         runpy.run_path(str(PROGRAM), run_name="__main__")
         outputs.update(pulumi.runtime.get_root_resource().outputs)
         services = outputs["services"]
-        return {key: _awaited(key, service["awaited"], awaited) for key, service in services.items()}
+        return {key: _awaited(key, [service[name] for name in UP], awaited) for key, service in services.items()}
 
     try:
         body()
@@ -138,8 +142,8 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
     return Run(recorder.made, monitor.requests, awaited, outputs)
 
 
-async def _awaited(key: str, output: pulumi.Output[list[str]], awaited: dict[str, frozenset[str]]) -> bool:
-    """Note the URNs of the resources that an output follows from, and return whether it has a value."""
-    urns = [await resource.urn.future() for resource in await output.resources()]
-    awaited[key] = frozenset(urn for urn in urns if urn is not None)
-    return bool(await output.future())
+async def _awaited(key: str, outputs: list[pulumi.Output[Any]], awaited: dict[str, frozenset[str]]) -> bool:
+    """Note the URNs of the resources that all of these outputs follow from, and return whether they have values."""
+    urns = [{await resource.urn.future() for resource in await output.resources()} for output in outputs]
+    awaited[key] = frozenset(urn for urn in set.intersection(*urns) if urn is not None)
+    return all([await output.future() is not None for output in outputs])

@@ -12,6 +12,7 @@ from judging.status.heritage import aim_engine_table
 from judging.status.heritage.aim_engine_table import ReasonRow, Wording
 from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
+from judging.status.topology import RoleView
 from judging.status.verdict import ServiceStatus
 from models.trees import at
 from planning.ground.labels import DECODE
@@ -26,6 +27,7 @@ _LINKS = {
 }
 """The links of our chain of which each component is made."""
 _PODS = "InferenceServicePods"
+_SCALER = "HPA"
 _READY = "Ready"
 
 
@@ -63,13 +65,21 @@ def of(service: ServiceStatus) -> AimEngineDocument:
 
 def _has(service: ServiceStatus, name: str) -> bool:
     """Tell whether a service has a component."""
-    primary = [role for variant in service.view.variants if variant.name == PRIMARY for role in variant.roles]
     optional = {
         "Cache": bool(service.view.claims),
         "HTTPRoute": bool(service.view.routes),
-        "HPA": any(role.autoscaler or role.scaled_object for role in primary),
+        _SCALER: any(role.autoscaler or role.scaled_object for role in _roles(service)),
     }
     return optional.get(name, True) or bool(_links(service, name))
+
+
+def _is_missing(service: ServiceStatus, name: str) -> bool:
+    """Tell whether KEDA has not made the HorizontalPodAutoscaler of a ScaledObject."""
+    return name == _SCALER and any(role.scaled_object and not role.autoscaler for role in _roles(service))
+
+
+def _roles(service: ServiceStatus) -> list[RoleView]:
+    return [role for variant in service.view.variants if variant.name == PRIMARY for role in variant.roles]
 
 
 def _links(service: ServiceStatus, name: str) -> Sequence[Component]:
@@ -90,7 +100,10 @@ def _health(service: ServiceStatus, name: str) -> _Health:
         return _Health(name, "", row.unread, "The cluster could not be read")
     if errors:
         return _in_words(service, name, *errors[0])
-    if _READINESS.get(name, _is_faultless)(links):
+    is_ready = not known and _is_faultless(links) and not _is_missing(service, name)
+    if name in _READINESS:
+        is_ready = _READINESS[name](links)
+    if is_ready:
         return _Health(name, _READY, row.ready.reason, row.ready.message)
     if known:
         return _in_words(service, name, *known[0])
@@ -120,23 +133,24 @@ def _is_running(workloads: Sequence[Component]) -> bool:
 
 
 def _is_faultless(links: Sequence[Component]) -> bool:
-    return not any(component.is_broken or component.findings for component in links)
+    return not any(component.is_broken for component in links)
 
 
 _READINESS: Mapping[str, Callable[[Sequence[Component]], bool]] = {
     "InferenceService": _is_running,
     _PODS: _has_ready_pod,
 }
-"""Tells whether a component is ready, by its links. Other components are ready if nothing is wrong."""
+"""Tells whether a component is ready, by its links, whatever its states are. Other components are ready if no link is
+broken, and if no state has a reason."""
 
 
 def _in_words(service: ServiceStatus, name: str, wording: Wording, finding: Finding | None) -> _Health:
     """Return the state of a component in the words of a row."""
     table = aim_engine_table.read()
-    values = {"reason": "Unknown", "words": ""}
+    values = {"reason": "Unknown", "message": "", "words": ""}
     message = wording.message
     if finding is not None:
-        values |= {**finding.values, "words": finding.words}
+        values |= {**finding.values, "words": finding.steady_words}
         message = message or f"{finding.object} {{words}}"
     reason = wording.reason
     state = wording.state

@@ -77,6 +77,8 @@ class AimEngineTable(Spec):
     """Components by name, in aim-engine's order."""
     reasons: list[ReasonRow] = Field(min_length=1)
     """Reasons. Those of a component are in the order in which aim-engine looks at them."""
+    silent: list[list[str]]
+    """Ids of our states that aim-engine does not look at."""
 
     def owner(self, state: str, default: str) -> str:
         """Return the component to which one of our states belongs, by its id; the default if no reason has it."""

@@ -89,4 +89,4 @@ def _missing(ready: int, desired: int) -> _Condition | None:
 def _blame(service: ServiceStatus) -> str:
     if service.culprit is None:
         return "Requests are not answered"
-    return f"{service.culprit.object} {service.culprit.words}"
+    return f"{service.culprit.object} {service.culprit.steady_words}"

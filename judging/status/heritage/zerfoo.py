@@ -55,5 +55,5 @@ def _sentence(component: Component, words: str) -> str:
         return f"{component.object} {words}"
     finding = max(component.findings, key=lambda finding: list(Level).index(finding.level))
     if component.link is Link.WORKLOAD:
-        return f"{component.object} {words}: {finding.object} {finding.words}"
-    return f"{finding.object} {finding.words}"
+        return f"{component.object} {words}: {finding.object} {finding.steady_words}"
+    return f"{finding.object} {finding.steady_words}"

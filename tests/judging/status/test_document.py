@@ -1,12 +1,15 @@
 """The document of a status names what is wrong, and depends on the time of reading in one key alone."""
 
 import json
+from datetime import timedelta
+from string import Formatter
 
 import pytest
 
-from judging.status import document
+from judging.status import document, states, verdict
 from judging.status.verdict import ExitCode, Status
-from planning.ground.snapshot import Snapshot
+from planning.ground import labels
+from planning.ground.snapshot import DEPLOYMENT, NODE, POD, Snapshot
 from tests.support import status_documents
 from tests.support.status_documents import SERVICES
 from tests.support.statuses import READ_AT
@@ -97,3 +100,48 @@ def test_a_document_is_plain_json():
 def test_a_cluster_without_services_has_an_empty_document():
     tree = document.of(Status((), READ_AT, Snapshot(READ_AT, {}).unread()), ExitCode.SERVES)
     assert (tree["services"], tree["exitCode"], tree["readAt"]) == ([], 0, "2026-11-23T19:04:12Z")
+
+
+def test_no_words_of_a_document_have_a_duration_that_grows():
+    growing = {"elapsed", "progress"}
+    for name, state in states.by_id().items():
+        words = state.steady or state.words
+        fields = {field for _, field, _, _ in Formatter().parse(words + state.remedy) if field}
+        assert not fields & growing, name
+    assert any(state.steady for state in states.by_id().values())
+
+
+def loading(read_at):
+    """Return the document of a service whose only pod loads its model."""
+    pod_labels = {labels.SERVICE: "qwen", labels.ROLE: "decode"}
+    parts = {**labels.PART_OF, "app.kubernetes.io/name": "qwen", "app.kubernetes.io/component": "model-server"}
+    about = {"namespace": "team", "name": "qwen-decode", "labels": parts}
+    container = {"name": "vllm", "startupProbe": {"periodSeconds": 10, "failureThreshold": 180}}
+    deployment = {
+        "metadata": {**about, "creationTimestamp": "2026-11-23T18:40:00Z"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": pod_labels}},
+    }
+    pod = {
+        "metadata": {"namespace": "team", "name": "qwen-decode-x", "labels": {**parts, **pod_labels}},
+        "spec": {"nodeName": "a", "containers": [container]},
+        "status": {
+            "phase": "Running",
+            "startTime": "2026-11-23T18:40:00Z",
+            "conditions": [{"type": "PodScheduled", "status": "True"}],
+            "containerStatuses": [
+                {"name": "vllm", "started": False, "state": {"running": {"startedAt": "2026-11-23T18:41:00Z"}}}
+            ],
+        },
+    }
+    node = {"metadata": {"name": "a"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    snapshot = Snapshot(read_at, {DEPLOYMENT: [deployment], POD: [pod], NODE: [node]})
+    status = verdict.of(snapshot, {})
+    return document.of(status, status.exit_code)
+
+
+def test_two_readings_of_a_pod_that_loads_differ_in_the_time_of_reading_alone():
+    first = loading(READ_AT)
+    later = loading(READ_AT + timedelta(minutes=2))
+    assert "loading" in json.dumps(first)
+    assert first["readAt"] != later["readAt"]
+    assert {**first, "readAt": None} == {**later, "readAt": None}

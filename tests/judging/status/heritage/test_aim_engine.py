@@ -4,12 +4,20 @@ from dataclasses import replace
 
 import pytest
 
+from judging.status import states
 from judging.status.heritage import aim_engine, aim_engine_table
 from judging.status.records import Link
 from judging.status.states import Level
 from tests.support.statuses import component, finding, service, workload
 
 ROUTE = component(Link.ROUTE)
+LINKS = {
+    "InferenceServicePods": Link.WORKLOAD,
+    "InferenceService": Link.WORKLOAD,
+    "Cache": Link.CLAIM,
+    "HTTPRoute": Link.ROUTE,
+    "HPA": Link.SCALING,
+}
 CLAIM = {"metadata": {"namespace": "team", "name": "weights"}}
 HPA = {
     "spec": {"minReplicas": 1, "maxReplicas": 4},
@@ -45,6 +53,9 @@ def pods(*names, ready=0, level=Level.BROKEN, **values):
         ("no-devices", "FailedScheduling", "Pending"),
         ("tainted", "FailedScheduling", "Pending"),
         ("gated", "PodsPending", "Pending"),
+        ("fetching", "PodsPending", "Pending"),
+        ("mount-failed", "FailedMount", "Pending"),
+        ("no-volume", "FailedScheduling", "Pending"),
         ("loading", "PodsStarting", "Starting"),
         ("not-ready", "PodsStarting", "Starting"),
         ("stuck-ending", "PodsProgressing", "Starting"),
@@ -123,6 +134,7 @@ def test_aim_3_6_a_route_that_is_accepted_is_ready():
     [
         ("route-missing", "HTTPRouteCreating", "Starting"),
         ("route-unseen", "HTTPRoutePending", "Starting"),
+        ("route-new", "HTTPRoutePending", "Starting"),
         ("route-refused", "NotAllowedByListeners", "Failed"),
         ("route-unresolved", "BackendNotFound", "Starting"),
     ],
@@ -133,11 +145,17 @@ def test_aim_3_6_a_route_that_is_not_accepted_says_why(name, expected, root):
     assert aim_engine.of(status)["status"] == root
 
 
-def test_aim_3_6_the_message_begins_with_what_the_gateway_did():
-    refused = conditions(routed(finding("route-refused", kind="HTTPRoute", reason="NotAllowedByListeners")))
-    unresolved = conditions(routed(finding("route-unresolved", kind="HTTPRoute", reason="BackendNotFound")))
-    assert refused["HTTPRouteReady"][2] == "HTTPRoute rejected: is in the state route-refused"
-    assert unresolved["HTTPRouteReady"][2] == "HTTPRoute backend not resolved: is in the state route-unresolved"
+def test_aim_3_6_the_message_is_that_of_the_gateway_behind_what_it_did():
+    values = {"reason": "NotAllowedByListeners", "message": "no listener allows it"}
+    refused = conditions(routed(finding("route-refused", kind="HTTPRoute", **values)))
+    unresolved = conditions(routed(finding("route-unresolved", kind="HTTPRoute", **values)))
+    assert refused["HTTPRouteReady"][2] == "HTTPRoute rejected: no listener allows it"
+    assert unresolved["HTTPRouteReady"][2] == "HTTPRoute backend not resolved: no listener allows it"
+
+
+@pytest.mark.parametrize("name", ["weight-differs", "route-stale"])
+def test_aim_3_6_an_accepted_route_is_ready_whatever_else_is_wrong_with_it(name):
+    assert reason(routed(finding(name, Level.DEGRADED, kind="HTTPRoute")), "HTTPRoute")[0] == "True"
 
 
 def test_aim_3_6_a_service_without_a_route_has_no_condition_of_it():
@@ -157,8 +175,18 @@ def test_aim_8_2_an_autoscaler_waits_for_metrics_while_the_pods_start_and_fails_
 
 def test_aim_8_2_an_autoscaler_that_scales_is_operational_and_a_fixed_number_has_none():
     assert reason(scaled(1), "HPA") == ("True", "HPAOperational")
+    assert reason(scaled(1, "at-maximum"), "HPA") == ("True", "HPAOperational")
     assert reason(scaled(1, "autoscaler-off"), "HPA") == ("False", "ScaleTargetNotReady")
     assert "HPAReady" not in conditions(service(ROUTE, workload(1, 1)))
+
+
+def test_aim_8_2_an_autoscaler_that_keda_has_not_made_is_not_found():
+    keda = {"spec": {"minReplicaCount": 1, "maxReplicaCount": 3}}
+    status = service(ROUTE, component(Link.SCALING), workload(1, 1), scaled_object=keda)
+    assert reason(status, "HPA") == ("False", "HPANotFound")
+    assert aim_engine.of(status)["status"] == "Starting"
+    made = service(ROUTE, component(Link.SCALING), workload(1, 1), scaled_object=keda, autoscaler=HPA)
+    assert reason(made, "HPA") == ("True", "HPAOperational")
 
 
 def test_aim_8_2_the_profile_of_what_is_deployed_was_selected():
@@ -254,13 +282,25 @@ def test_aim_b72_two_readings_give_the_same_conditions_and_none_is_stale():
 def test_aim_8_2_what_could_not_be_read_is_unknown():
     status = service(ROUTE, replace(workload(0, 1), is_broken=None), serves=None)
     assert reason(status, "InferenceServicePods") == ("Unknown", "FetchError")
+    routeless = service(replace(ROUTE, is_broken=None), workload(1, 1), serves=None)
+    assert reason(routeless, "HTTPRoute") == ("Unknown", "HTTPRouteFetchError")
     assert aim_engine.of(status)["status"] is None
     assert conditions(status)["Ready"][0] == "Unknown"
 
 
-def test_each_reason_is_of_a_component_and_each_state_has_one_row():
+def test_each_reason_is_of_a_component_and_each_of_our_states_has_one_row():
     table = aim_engine_table.read()
     assert {row.component for row in table.reasons} <= table.components.keys()
     names = [name for row in table.reasons for name in row.states]
-    assert sorted(names) == sorted({*names})
+    names += [name for group in table.silent for name in group]
+    assert sorted(names) == sorted(states.by_id())
     assert {*table.priorities} == table.root.keys()
+
+
+def test_fields_of_reasons_are_those_that_a_finding_has():
+    """A field that the finding lacks has a default, so that no status fails for want of it."""
+    for row in aim_engine_table.read().reasons:
+        status = service(
+            ROUTE, component(LINKS[row.component], finding(row.states[0])), workload(0, 1), claims=(CLAIM,)
+        )
+        assert aim_engine.of(status)["conditions"]
