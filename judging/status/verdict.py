@@ -166,7 +166,7 @@ def _serves(needed: Sequence[Component]) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class _Stop:
-    """Where the requests to a service end, and why."""
+    """The end of the requests to a service: the links up to it, and the reason."""
 
     links: Collection[Link]
     """The link that ends requests, and the links before it; all links if that link has no state."""
@@ -182,7 +182,7 @@ class _Stop:
 def _stop(components: Sequence[Component], needed: Sequence[Component]) -> _Stop:
     """Return where requests end: at the first broken link with something to blame, or else at the first that waits."""
     stops = [
-        _Stop(_consulted(component, needed[:index]), tuple(_chain(component, components)))
+        _Stop(_links(component, needed[:index]), tuple(_chain(component, components)))
         for index, component in enumerate(needed)
         if component.is_broken
     ]
@@ -191,7 +191,7 @@ def _stop(components: Sequence[Component], needed: Sequence[Component]) -> _Stop
     return next(to_blame, next(waiting, stops[0]))
 
 
-def _consulted(broken: Component, earlier: Iterable[Component]) -> Collection[Link]:
+def _links(broken: Component, earlier: Iterable[Component]) -> Collection[Link]:
     """Return a broken link and the links before it. A link without a state may be broken because of any other one."""
     if not broken.findings:
         return set(Link)
