@@ -19,7 +19,7 @@ _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.5
 """Pause between two attempts. A read is repeated, because one broken connection says nothing about the cluster."""
 _JSON = "application/json"
-_PAGE = "500"
+_PAGE_SIZE = 500
 """Objects in one page of a list."""
 _NONE: Mapping[str, str] = {}
 
@@ -53,7 +53,12 @@ def read_within(seconds: float, access: KubeAccess, readers: Mapping[str, Reader
 
 
 def items(
-    api: Connection, path: str, accepted: str = _JSON, selector: Mapping[str, str] = _NONE, fields: str = ""
+    api: Connection,
+    path: str,
+    accepted: str = _JSON,
+    selector: Mapping[str, str] = _NONE,
+    fields: str = "",
+    page_size: int = _PAGE_SIZE,
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of a list, page by page.
 
@@ -62,7 +67,7 @@ def items(
     """
     label_query = ",".join(f"{key}={value}" if value else key for key, value in selector.items())
     query = {name: text for name, text in (("labelSelector", label_query), ("fieldSelector", fields)) if text}
-    query = {"limit": _PAGE, **query}
+    query = {"limit": str(page_size), **query}
     while True:
         page = api.get(path, accepted, query)
         # If a list of metadata is empty, the API server writes null for `items`.
