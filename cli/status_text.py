@@ -65,7 +65,7 @@ def _totals(status: Status) -> Iterator[str]:
         if text in states:
             yield f"{states.count(text)} {text}"
     if not states:
-        yield "no services"
+        yield "no services" if not status.unread else "cannot be told"
 
 
 def state(service: ServiceStatus) -> str:
