@@ -15,7 +15,7 @@ _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NodeVerdict:
     """A node whose labels match a pod, and which has enough of what the pod requests."""
 
     name: str
@@ -29,11 +29,11 @@ class Candidate:
         return not self.is_cordoned and not self.taints
 
 
-def candidates(pod: Manifest, nodes: Mapping[str, Manifest]) -> tuple[Candidate, ...]:
+def candidates(pod: Manifest, nodes: Mapping[str, Manifest]) -> tuple[NodeVerdict, ...]:
     """Return the nodes that match a pod and are big enough for it, by name. What runs on them does not count."""
     requested = requests(pod)
     return tuple(
-        Candidate(name, at(node, "spec", "unschedulable") is True, tuple(repelling_taints(pod, node)))
+        NodeVerdict(name, at(node, "spec", "unschedulable") is True, tuple(repelling_taints(pod, node)))
         for name, node in sorted(nodes.items())
         if matches(pod, node) and _is_big_enough(node, requested)
     )

@@ -8,7 +8,7 @@ from judging.status import picker_pods, pods, pools, rejections, shares
 from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, is_within
-from judging.status.pools import Backend
+from judging.status.pools import PoolBackend
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
 from judging.status.topology import PickerView, ServiceView, VariantView, name_of
 from models.trees import EMPTY, at, mapping, sequence
@@ -53,7 +53,7 @@ def _uses(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterato
         yield str(name), _Use(backend.pool, is_asked and not fails_open, fails_open)
 
 
-def _place(backend: Backend) -> tuple[str, str]:
+def _place(backend: PoolBackend) -> tuple[str, str]:
     return backend.namespace, backend.name
 
 

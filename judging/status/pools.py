@@ -21,7 +21,7 @@ _OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class PoolBackend:
     """A backend of a service's routes, or one to which no route leads."""
 
     kind: str
@@ -30,7 +30,7 @@ class Backend:
     pool: Manifest | None
     """The InferencePool; None for a Service, and for a pool that does not exist."""
     percent: int | None
-    """Share of requests without special headers; None if no route leads to the backend."""
+    """BackendShare of requests without special headers; None if no route leads to the backend."""
 
     @property
     def object(self) -> ObjectRef:
@@ -38,7 +38,7 @@ class Backend:
         return ObjectRef(self.kind, self.namespace, self.name)
 
 
-def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
+def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
     """Return the backends of a variant by name: its pools, and all to which a route leads, whether they exist or not.
 
     Without routes, clients within the cluster use the pools, or the Service of a variant that has no pools.
@@ -58,7 +58,7 @@ def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
     if not view.routes:
         asked = dict.fromkeys(keys, 100)
     return [
-        Backend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
+        PoolBackend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
     ]
 
 
@@ -83,10 +83,10 @@ def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
         if share.kind == shares.POOL and not share.variant
     }
     for (namespace, name), percent in sorted(others.items()):
-        yield _missing(view, Backend(shares.POOL, namespace, name, None, percent or None), "", reading)
+        yield _missing(view, PoolBackend(shares.POOL, namespace, name, None, percent or None), "", reading)
 
 
-def _missing(view: ServiceView, backend: Backend, variant: str, reading: Evidence) -> Component:
+def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> Component:
     if POOL in reading.unread:
         return Component(Link.POOL, backend.object, is_broken=None, variant=variant)
     state = finding("pool-missing", backend.object, _unresolved_since(view), percent=backend.percent or 0)
@@ -101,7 +101,7 @@ def _unresolved_since(view: ServiceView) -> datetime | None:
     return next((moment for moment in times if moment is not None), None)
 
 
-def _components(variant: VariantView, backend: Backend, reading: Evidence) -> Iterator[Component]:
+def _components(variant: VariantView, backend: PoolBackend, reading: Evidence) -> Iterator[Component]:
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
@@ -125,14 +125,14 @@ def _components(variant: VariantView, backend: Backend, reading: Evidence) -> It
     yield Component(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 
 
-def _selects(backend: Backend, item: Manifest) -> bool:
+def _selects(backend: PoolBackend, item: Manifest) -> bool:
     """Tell whether a backend selects a pod. The Service of a variant selects the decode pods of all generations."""
     if backend.pool is None:
         return True
     return is_selected(pool_selector(backend.pool), item)
 
 
-def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+def _empty(variant: VariantView, backend: PoolBackend, roles: Collection[RoleView]) -> Finding:
     """Return why a backend has no ready endpoint although the variant has workloads."""
     selected = [role for role in roles if _selects(backend, _template(role))]
     if selected or backend.pool is None:
@@ -150,7 +150,7 @@ def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) 
     return finding("selects-nothing", backend.object, since, selector=quote(text))
 
 
-def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collection[RoleView]) -> Finding:
     state = "no-endpoints"
     if variant.name == CANARY:
         state = "canary-empty"
@@ -164,7 +164,7 @@ def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection
     return finding(state, backend.object, since, percent=backend.percent)
 
 
-def _missing_workload(variant: VariantView, backend: Backend) -> Component:
+def _missing_workload(variant: VariantView, backend: PoolBackend) -> Component:
     """Return the workload that a backend's name tells, if the variant has none."""
     at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
     states = (finding("workload-missing", at_object, role=labels.DECODE),)

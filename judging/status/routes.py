@@ -5,7 +5,7 @@ from typing import Any
 
 from judging.status import gateways, pods, shares
 from judging.status.evidence import Evidence, RouteExpectation
-from judging.status.gateways import CONTROLLER_SECONDS, Parent
+from judging.status.gateways import CONTROLLER_SECONDS, RouteParent
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
@@ -53,7 +53,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     return Component(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs, states))
 
 
-def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Finding | None, bool]:
+def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:
     """Return the state of a route at a Gateway, and whether no request gets past the route there."""
     at_object = ObjectRef.of(route, "HTTPRoute")
     entries = gateways.answers(route, parent)
@@ -147,7 +147,7 @@ def _shares(percents: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {percent} %" for name, percent in sorted(percents.items()))
 
 
-def _note(route: Manifest, refs: Sequence[Parent], states: Sequence[Finding]) -> str:
+def _note(route: Manifest, refs: Sequence[RouteParent], states: Sequence[Finding]) -> str:
     """Return the places of a route's requests, such as `/models/chat at gateways/inference-gateway, accepted`."""
     rules = [mapping(rule) for rule in sequence(at(route, "spec", "rules"))]
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
