@@ -1,6 +1,7 @@
 """Command `status`: says whether each service serves, which object is to blame, since when, and what to do."""
 
 import json
+import os
 import shutil
 import sys
 import time
@@ -14,6 +15,7 @@ from composition import status
 from composition.status import PlannedStack
 from facts.kubeconfig import KubeAccess
 from judging.status import document
+from judging.status.contract import StatusDocument
 from judging.status.verdict import ExitCode, Status
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
@@ -42,6 +44,28 @@ class _Target:
         return result, [key for key in missing if not self.services or key in self.services]
 
 
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """A status, and what is printed beside it."""
+
+    code: ExitCode
+    """Exit code of the command."""
+    status: Status
+    page: Page
+
+    @property
+    def document(self) -> StatusDocument:
+        """Return the status as a plain tree."""
+        return document.of(self.status, self.code, self.page.missing, self.page.logs, self.page.answers)
+
+    def text(self, *, as_json: bool) -> str:
+        """Return the status as JSON, or as text of the terminal's width."""
+        if as_json:
+            return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
+        width = shutil.get_terminal_size().columns
+        return "".join(f"{line}\n" for line in status_text.lines(self.status, self.page, width))
+
+
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     named_stack.add_stack(parser, nargs="?")
@@ -64,9 +88,9 @@ def run(options: Namespace) -> int:
     target = _target(options)
     if options.watch:
         return _watch(target, options)
-    code, text = _report(target, options)
-    sys.stdout.write(text)
-    return code
+    report = _report(target, options)
+    _print(report.text(as_json=options.json))
+    return report.code
 
 
 def _target(options: Namespace) -> _Target:
@@ -84,8 +108,8 @@ def _target(options: Namespace) -> _Target:
     return _Target(KubeAccess(None, context), named.name.label, stack, options.services)
 
 
-def _report(target: _Target, options: Namespace) -> tuple[int, str]:
-    """Read the cluster, and return the exit code and the text."""
+def _report(target: _Target, options: Namespace) -> _Report:
+    """Read the cluster, and ask for what the options add."""
     result, missing = target.read()
     logs = answers = None
     if options.logs:
@@ -95,27 +119,36 @@ def _report(target: _Target, options: Namespace) -> tuple[int, str]:
     code = result.exit_code
     if missing and code is ExitCode.SERVES:
         code = ExitCode.DEGRADED
-    if options.json:
-        tree = document.of(result, code, missing, logs, answers)
-        return code, json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
-    page = Page(target.title, missing, logs, answers)
-    width = shutil.get_terminal_size().columns
-    return code, "".join(f"{line}\n" for line in status_text.lines(result, page, width))
+    return _Report(code, result, Page(target.title, missing, logs, answers))
 
 
 def _watch(target: _Target, options: Namespace) -> int:
-    """Print the status again whenever it changes, until the user interrupts; return the last exit code."""
+    """Print the status again whenever it changes, until the user interrupts or no one reads; return the last exit code.
+
+    A status that differs only in the time of the reading has not changed.
+    """
     code = ExitCode.UNKNOWN
-    shown = ""
+    shown = dict[str, object]()
     try:
         while True:
-            code, text = _report(target, options)
-            # The first line has the time of the reading.
-            content = text.partition("\n")[2]
-            if content != shown or not shown:
-                sys.stdout.write(text)
-                sys.stdout.flush()
-                shown = content
+            report = _report(target, options)
+            code = report.code
+            content = {**report.document, "readAt": None}
+            if content != shown and not _print(report.text(as_json=False)):
+                return code
+            shown = content
             time.sleep(_PAUSE_SECONDS)
     except KeyboardInterrupt:
         return code
+
+
+def _print(text: str) -> bool:
+    """Print a text at once, and tell whether somebody reads it. A pipe such as that to `head` may be closed."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # At its end, Python flushes the stream again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True

@@ -10,7 +10,7 @@ from facts import live_objects
 from facts.connection import Connection, RefusedError
 from facts.kubeconfig import KubeAccess
 from facts.reading import Reader, item, items, read_within
-from models.trees import mapping, sequence
+from models.trees import at, mapping, sequence
 from planning.ground import labels
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import Unknown
@@ -57,7 +57,7 @@ def _objects(
         namespaces = ("",)
     try:
         lists[kind] = [
-            listed
+            _manifest(listed)
             for namespace in namespaces
             for listed in items(
                 api, live_objects.path(kind, namespace), selector=selector, fields=_FIELDS.get(kind, "")
@@ -74,7 +74,14 @@ def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence
     """Read the Gateways that are parents of the routes in `lists`, one by one. Missing Gateways are left out."""
     places = sorted({place for route in lists.get(ROUTE, ()) for place in _parents(route)})
     paths = (f"{live_objects.path(GATEWAY, namespace)}/{name}" for namespace, name in places)
-    return [gateway for path in paths if (gateway := item(api, path)) is not None]
+    return [_manifest(gateway) for path in paths if (gateway := item(api, path)) is not None]
+
+
+def _manifest(value: object) -> Manifest:
+    """Return a value if it is an object with a name. Raises TypeError for anything else, which no API server sends."""
+    if not isinstance(at(value, "metadata", "name"), str):
+        raise TypeError
+    return mapping(value)
 
 
 def _parents(route: Manifest) -> Iterator[tuple[str, str]]:

@@ -238,6 +238,7 @@ def _summary(plane: ControlPlane) -> str:
             plane.kubectl("get", "pods", "--all-namespaces", f"--output=custom-columns={POD_COLUMNS}").rstrip(),
             "",
             'Look around:    eval "$(python3 -m local env)"; kubectl get nodes; pulumi stack output --json',
+            f"Does it serve:  .venv/bin/python -m cli status {STACK}",
             "Send requests:  make try (adds a gateway)",
             f"Change it:      edit Pulumi.{STACK}.yaml, then `make up` again",
             "Remove it all:  make down",

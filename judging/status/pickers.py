@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status import picker_pods, pods, pools, shares
+from judging.status import picker_pods, pods, pools, rejections, shares
 from judging.status.evidence import Evidence
-from judging.status.history import change_time
+from judging.status.gateways import CONTROLLER_SECONDS
+from judging.status.history import change_time, is_within
 from judging.status.pools import Backend
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
-from judging.status.states import Level
 from judging.status.topology import PickerView, ServiceView, VariantView, name_of
 from models.trees import EMPTY, at, mapping, sequence
 from planning.ground.snapshot import DEPLOYMENT, LEASE, POD, Manifest
@@ -113,13 +113,25 @@ def _states(picker: PickerView, ready: Sequence[Manifest], reading: Evidence) ->
         for state in picker_pods.findings(picker.pods, reading, is_led=elects and bool(ready))
         if state is not None
     ]
-    if ready or any(state.level is Level.BROKEN for state in states):
+    if ready:
         return states
-    if elects and all(map(picker_pods.is_running, picker.pods)) and picker.pods:
+    if elects and picker.pods and all(map(picker_pods.is_running, picker.pods)):
         return _without_leader(picker, states, reading)
     if states:
         return states
-    return [finding("picker-down", at_object, _unavailable_since(picker.deployment))]
+    return [_without_pods(picker.deployment, reading)]
+
+
+def _without_pods(deployment: Manifest, reading: Evidence) -> Finding:
+    """Return the state of a picker that has no pods, or only pods that end."""
+    at_object = ObjectRef.of(deployment, "Deployment")
+    failure = condition(deployment, "ReplicaFailure")
+    if failure.get("status") == "True":
+        return rejections.rejection(failure.get("message"), at_object, time(failure.get("lastTransitionTime")))
+    since = _unavailable_since(deployment)
+    if is_within(since or change_time(deployment), CONTROLLER_SECONDS, reading.now):
+        return finding("picker-waits", at_object, since)
+    return finding("picker-down", at_object, since)
 
 
 def _unavailable_since(deployment: Manifest) -> datetime | None:

@@ -41,7 +41,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     for parent in refs:
         state, is_broken = _at_parent(route, parent, reading)
         broken.append(is_broken)
-        if state is not None:
+        if state is not None and state not in states:
             states.append(state)
     if not any(share.percent for share in shares.shares(view)):
         states.append(finding("route-empty", at_object, change_time(route)))
@@ -49,7 +49,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
         states += _differences(view, route, expectation)
-    return Component(Link.ROUTE, at_object, tuple(dict.fromkeys(states)), all(broken), note=_note(route, refs))
+    return Component(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs))
 
 
 def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Finding | None, bool]:

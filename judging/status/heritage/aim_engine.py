@@ -12,6 +12,7 @@ from judging.status.heritage import aim_engine_table
 from judging.status.heritage.aim_engine_table import ReasonRow, Wording
 from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
+from judging.status.topology import RoleView
 from judging.status.verdict import ServiceStatus
 from models.trees import at
 from planning.ground.labels import DECODE
@@ -26,6 +27,7 @@ _LINKS = {
 }
 """The links of our chain of which each component is made."""
 _PODS = "InferenceServicePods"
+_SCALER = "HPA"
 _READY = "Ready"
 
 
@@ -63,13 +65,21 @@ def of(service: ServiceStatus) -> AimEngineDocument:
 
 def _has(service: ServiceStatus, name: str) -> bool:
     """Tell whether a service has a component."""
-    primary = [role for variant in service.view.variants if variant.name == PRIMARY for role in variant.roles]
     optional = {
         "Cache": bool(service.view.claims),
         "HTTPRoute": bool(service.view.routes),
-        "HPA": any(role.autoscaler or role.scaled_object for role in primary),
+        _SCALER: any(role.autoscaler or role.scaled_object for role in _roles(service)),
     }
     return optional.get(name, True) or bool(_links(service, name))
+
+
+def _is_missing(service: ServiceStatus, name: str) -> bool:
+    """Tell whether KEDA has not made the HorizontalPodAutoscaler of a ScaledObject."""
+    return name == _SCALER and any(role.scaled_object and not role.autoscaler for role in _roles(service))
+
+
+def _roles(service: ServiceStatus) -> list[RoleView]:
+    return [role for variant in service.view.variants if variant.name == PRIMARY for role in variant.roles]
 
 
 def _links(service: ServiceStatus, name: str) -> Sequence[Component]:
@@ -90,7 +100,7 @@ def _health(service: ServiceStatus, name: str) -> _Health:
         return _Health(name, "", row.unread, "The cluster could not be read")
     if errors:
         return _in_words(service, name, *errors[0])
-    is_ready = not known and _is_faultless(links)
+    is_ready = not known and _is_faultless(links) and not _is_missing(service, name)
     if name in _READINESS:
         is_ready = _READINESS[name](links)
     if is_ready:

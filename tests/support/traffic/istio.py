@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,16 +37,24 @@ class Istio:
         self._proxy = self._gateway.serve(listeners, of_services, self._addresses.server_port, refresh=REFRESH)
         self.port = self._proxy.ports[listeners[0].port]
 
+    def use(self, pickers: Collection[Picker]) -> None:
+        """Let these pickers take the place of the pods with their labels; the proxy asks for addresses soon."""
+        self._addresses.substitutes = [
+            addresses.Substitute(picker.namespace, picker.labels, picker.ports) for picker in pickers
+        ]
+
     def sync(self, namespace: str, pickers: Collection[Picker]) -> None:
         """Return when the proxy knows all clusters, and their addresses are those of the cluster and of these pickers.
 
         What else istiod makes of a change reaches the proxy a moment later.
         """
-        self._addresses.substitutes = [
-            addresses.Substitute(picker.namespace, picker.labels, picker.ports) for picker in pickers
-        ]
+        self.use(pickers)
         moment = time.monotonic()
         self._gateway.wait("istiod", lambda: self._addresses.told_since(moment, self._clusters(namespace)))
+
+    def controller(self) -> subprocess.Popen[bytes]:
+        """Return the process of istiod."""
+        return self._gateway._children["istiod"]
 
     def rejections(self) -> dict[str, int]:
         """Return how many updates the proxy has rejected, by kind."""

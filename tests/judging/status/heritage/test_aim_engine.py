@@ -180,6 +180,15 @@ def test_aim_8_2_an_autoscaler_that_scales_is_operational_and_a_fixed_number_has
     assert "HPAReady" not in conditions(service(ROUTE, workload(1, 1)))
 
 
+def test_aim_8_2_an_autoscaler_that_keda_has_not_made_is_not_found():
+    keda = {"spec": {"minReplicaCount": 1, "maxReplicaCount": 3}}
+    status = service(ROUTE, component(Link.SCALING), workload(1, 1), scaled_object=keda)
+    assert reason(status, "HPA") == ("False", "HPANotFound")
+    assert aim_engine.of(status)["status"] == "Starting"
+    made = service(ROUTE, component(Link.SCALING), workload(1, 1), scaled_object=keda, autoscaler=HPA)
+    assert reason(made, "HPA") == ("True", "HPAOperational")
+
+
 def test_aim_8_2_the_profile_of_what_is_deployed_was_selected():
     assert conditions(service(ROUTE, workload(0, 1)))["TemplateReady"][:2] == ("True", "Resolved")
 
@@ -273,6 +282,8 @@ def test_aim_b72_two_readings_give_the_same_conditions_and_none_is_stale():
 def test_aim_8_2_what_could_not_be_read_is_unknown():
     status = service(ROUTE, replace(workload(0, 1), is_broken=None), serves=None)
     assert reason(status, "InferenceServicePods") == ("Unknown", "FetchError")
+    routeless = service(replace(ROUTE, is_broken=None), workload(1, 1), serves=None)
+    assert reason(routeless, "HTTPRoute") == ("Unknown", "HTTPRouteFetchError")
     assert aim_engine.of(status)["status"] is None
     assert conditions(status)["Ready"][0] == "Unknown"
 

@@ -1,0 +1,114 @@
+"""The reader of what a status is made from: one list for each kind, and unknown what does not answer as it should."""
+
+import json
+import time
+
+import pytest
+
+from facts import reading, status
+from facts.kubeconfig import KubeAccess
+from facts.status import Scope
+from planning.ground.cluster_facts import Unknown
+from planning.ground.snapshot import DEPLOYMENT, EVENT, GATEWAY, KINDS, NODE, POD, ROUTE
+from tests.support.cluster import loopback
+from tests.support.cluster.kubeconfigs import config
+
+PODS = "/api/v1/namespaces/models/pods?limit=500&labelSelector=app.kubernetes.io%2Fpart-of%3Dinference-stacks"
+WARNINGS = "/api/v1/namespaces/models/events?limit=500&fieldSelector=type%3DWarning"
+NODES = "/api/v1/nodes?limit=500"
+ROUTES = PODS.replace("/api/v1/", "/apis/gateway.networking.k8s.io/v1/").replace("/pods", "/httproutes")
+GATEWAYS = "/apis/gateway.networking.k8s.io/v1/namespaces/{}/gateways/{}"
+SCOPE = Scope(("models",))
+
+
+def named(name, **more):
+    return {"metadata": {"name": name, "namespace": "models"}, **more}
+
+
+@pytest.fixture
+def api(patience, monkeypatch):
+    monkeypatch.setattr(status, "_DEADLINE_SECONDS", 300)
+    with loopback.serve({}) as server:
+        yield server
+
+
+def access(server):
+    return KubeAccess(json.dumps(config(server.url, {"token": "right"})), None)
+
+
+def read(server, scope=SCOPE):
+    return status.read(access(server), scope)
+
+
+def test_each_kind_is_one_list_and_what_is_not_served_has_no_objects(api):
+    api.answers = {
+        PODS: {"items": [named("qwen")]},
+        WARNINGS: {"items": [named("late")]},
+        NODES: {"items": [named("a"), named("b")]},
+    }
+    snapshot = read(api)
+    assert snapshot.unread() == {}
+    names = {kind: [item["metadata"]["name"] for item in snapshot.of(kind)] for kind in KINDS}
+    assert {kind: names[kind] for kind in KINDS if names[kind]} == {POD: ["qwen"], EVENT: ["late"], NODE: ["a", "b"]}
+    assert len(api.seen) == len(KINDS) - 1
+    assert api.connections == 1
+
+
+def test_without_namespaces_the_whole_cluster_is_read(api):
+    api.answers = {PODS.replace("/namespaces/models", ""): {"items": [named("qwen")]}}
+    assert len(read(api, Scope()).of(POD)) == 1
+
+
+def test_only_the_kinds_that_a_stack_has_are_read(api):
+    assert read(api, Scope(("models",), (POD, NODE))).objects.keys() == {POD, NODE, GATEWAY}
+
+
+def test_the_gateways_of_routes_are_read_by_name(api):
+    parents = [{"name": "a"}, {"name": "b", "namespace": "gateways"}, {"kind": "Service", "name": "c"}, {"name": "d"}]
+    api.answers = {
+        ROUTES: {"items": [named("qwen", spec={"parentRefs": parents})]},
+        GATEWAYS.format("models", "a"): named("a"),
+        GATEWAYS.format("gateways", "b"): named("b"),
+    }
+    assert [gateway["metadata"]["name"] for gateway in read(api).of(GATEWAY)] == ["b", "a"]
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 500, 503])
+def test_a_kind_that_is_refused_is_unknown_and_the_others_are_read(api, code, monkeypatch):
+    monkeypatch.setattr(reading, "_PAUSE_SECONDS", 0)
+    api.answers = {PODS: {"items": [named("qwen")]}}
+    api.statuses = {WARNINGS: code}
+    snapshot = read(api)
+    assert snapshot.unread() == {EVENT: f"the cluster could not be read (it answered {code})"}
+    assert len(snapshot.of(POD)) == 1
+
+
+LISTS = [[], "text", None, 5, {}, {"items": "pods"}, {"items": 5}, {"items": ["pod"]}, {"items": [None]}]
+OBJECTS = [{}, {"metadata": None}, {"metadata": {}}, {"metadata": {"name": 5}}, {"metadata": ["name"]}]
+
+
+@pytest.mark.parametrize("answer", [*LISTS, *({"items": [item]} for item in OBJECTS), {"items": [], "metadata": []}])
+def test_an_answer_that_is_no_list_of_objects_makes_a_kind_unknown(api, answer):
+    api.answers = {NODES: {"items": [named("a")]}, PODS: answer}
+    snapshot = read(api)
+    assert snapshot.unread().keys() == {POD}
+    assert len(snapshot.of(NODE)) == 1
+
+
+def test_an_answer_that_is_cut_short_is_read_again(api):
+    api.answers = {PODS: {"items": [named("qwen")]}}
+    api.cut = {PODS}
+    api.mended = True
+    assert len(read(api).of(POD)) == 1
+
+
+def test_a_kind_that_does_not_answer_is_unknown_after_the_deadline(api, monkeypatch):
+    monkeypatch.setattr(status, "_DEADLINE_SECONDS", 1)
+    api.hang = loopback.threading.Event()
+    api.silent = {WARNINGS}
+    begin = time.monotonic()
+    snapshot = read(api)
+    assert time.monotonic() - begin < 10
+    late = Unknown("the cluster did not answer within 1 seconds")
+    assert snapshot.objects[DEPLOYMENT] == ()
+    assert {snapshot.objects[kind] for kind in (EVENT, NODE, ROUTE)} == {late}

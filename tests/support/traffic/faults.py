@@ -1,0 +1,417 @@
+"""Faults of a living stack: how each is made, which services it stops, what `status` blames, and how it is repaired."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from judging.status.records import Finding
+from planning.ground import labels
+from tests.support.cluster.editing import manager_of
+from tests.support.traffic.data_path import SERVER
+from tests.support.traffic.living import LEASE, NAMESPACE, TIMES, LivingStack, crashing, running
+
+GATEWAY = ("gateways", "gateway")
+EVERY = frozenset(TIMES)
+REFUSAL = "failed to load the configuration: unknown plugin type"
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+Undo = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault."""
+
+    name: str
+    about: frozenset[str]
+    """Parts of the stack that it touches. Faults that touch the same part are not made together: repairing one would
+    undo the other."""
+    make: Callable[[LivingStack], Undo]
+    """Make the fault, and return what repairs it."""
+    blamed: frozenset[tuple[str, str]]
+    """Kind of the object and id of the state that `status` blames."""
+    names: Callable[[str], bool] = field(default=lambda _: True)
+    """Whether an object with this name is the one to blame."""
+    stops: frozenset[str] = frozenset()
+    """Services of which requests are not answered."""
+
+    def is_blamed(self, finding: Finding) -> bool:
+        """Tell whether a culprit is this fault."""
+        return (finding.object.kind, finding.state.id) in self.blamed and self.names(finding.object.name)
+
+
+def _named(*names: str) -> Callable[[str], bool]:
+    return lambda name: name in names
+
+
+def _of_pods(deployment: str) -> Callable[[str], bool]:
+    return lambda name: name.startswith(f"{deployment}-") or name == deployment
+
+
+def edited(kind: str, place: tuple[str, str], path: str, value: object) -> Callable[[LivingStack], Undo]:
+    """Change a field of an object; the repair writes back what it was."""
+
+    def make(stack: LivingStack) -> Undo:
+        editor = stack.editor
+        before: Any = editor.get(kind, *place)
+        manager = manager_of(before)
+        for key in path.strip("/").split("/"):
+            step = key.replace("~1", "/")
+            before = before[int(step)] if isinstance(before, list) else before.get(step)
+        editor.patch(kind, *place, {"op": "add", "path": path, "value": value})
+        repair = (
+            {"op": "replace", "path": path, "value": before} if before is not None else {"op": "remove", "path": path}
+        )
+        return lambda: editor.patch(kind, *place, repair, manager)
+
+    return make
+
+
+def deleted(kind: str, place: tuple[str, str]) -> Callable[[LivingStack], Undo]:
+    """Delete an object; the repair makes it anew."""
+
+    def make(stack: LivingStack) -> Undo:
+        before = stack.editor.delete(kind, *place)
+        return lambda: stack.editor.create(kind, before, manager_of(before))
+
+    return make
+
+
+def unready(service: str, variant: str = "primary", *, count: int | None = None) -> Callable[[LivingStack], Undo]:
+    """Let the engines of pods hang: their probes fail, and nothing answers."""
+
+    def make(stack: LivingStack) -> Undo:
+        pods = stack.pods(SERVER, service, variant)[:count]
+        for pod in pods:
+            stack.stop_server(pod["metadata"]["name"])
+            stack.tell(pod, running(is_ready=False, container=_container(pod), started=LONG_AGO))
+
+        def repair() -> None:
+            for pod in pods:
+                stack.tell(pod, running(is_ready=True, container=_container(pod), started=LONG_AGO))
+
+        return repair
+
+    return make
+
+
+def _container(pod: Any) -> str:
+    return pod["spec"]["containers"][0]["name"]
+
+
+def scaled(deployment: str, replicas: int) -> Callable[[LivingStack], Undo]:
+    """Scale a workload of engines, as somebody would by hand."""
+    return edited("Deployment", (NAMESPACE, deployment), "/spec/replicas", replicas)
+
+
+def picker_gone(name: str, change: Callable[[LivingStack], Undo]) -> Callable[[LivingStack], Undo]:
+    """Change the Deployment of a picker so that its process ends."""
+
+    def make(stack: LivingStack) -> Undo:
+        repair = change(stack)
+        stack.stop_picker(name)
+
+        def undo() -> None:
+            repair()
+            stack.start_picker(name)
+
+        return undo
+
+    return make
+
+
+def picker_down(
+    name: str, service: str, variant: str, status: Callable[[], Mapping[str, Any]]
+) -> Callable[[LivingStack], Undo]:
+    """End the process of a picker, and say of all its pods what a kubelet would."""
+
+    def make(stack: LivingStack) -> Undo:
+        pods = stack.pods("endpoint-picker", service, variant)
+        stack.stop_picker(name)
+        for pod in pods:
+            stack.tell(pod, status())
+
+        def repair() -> None:
+            if service == "pair":
+                # The leader ended without giving its Lease back, which then runs for 15 seconds.
+                stack.editor.delete("Lease", NAMESPACE, LEASE)
+            stack.start_picker(name)
+            for pod in pods:
+                stack.tell(pod, running(is_ready=pod is pods[0], container="epp"))
+
+        return repair
+
+    return make
+
+
+def _waiting() -> Mapping[str, Any]:
+    return running(is_ready=False, container="epp")
+
+
+def _crashing() -> Mapping[str, Any]:
+    return crashing("epp", 1, REFUSAL)
+
+
+def leaderless(stack: LivingStack) -> Undo:
+    """End the leader so that its Lease runs out, while all pods run on without anybody who takes it."""
+    return picker_down("pair-epp", "pair", "primary", _waiting)(stack)
+
+
+def quota(service: str) -> Callable[[LivingStack], Undo]:
+    """Use up a quota of pods, and lose the pods of a service."""
+    used_up = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": NAMESPACE}}
+
+    def make(stack: LivingStack) -> Undo:
+        stack.editor.create("ResourceQuota", used_up | {"spec": {"hard": {"count/pods": "0"}}})
+        stack.wait_for_quota("few")
+        for pod in stack.pods(SERVER, service):
+            stack.editor.delete("Pod", NAMESPACE, pod["metadata"]["name"])
+
+        def repair() -> None:
+            stack.editor.delete("ResourceQuota", NAMESPACE, "few")
+            stack.hurry()
+
+        return repair
+
+    return make
+
+
+def _faults() -> tuple[Fault, ...]:
+    return (*_of_gateways(), *_of_routes(), *_of_pools(), *_of_pickers(), *_of_workloads())
+
+
+def _of_gateways() -> tuple[Fault, ...]:
+    about = frozenset({"gateway"})
+    same = edited("Gateway", GATEWAY, "/spec/listeners/0/allowedRoutes/namespaces/from", "Same")
+    other_class = edited("Gateway", GATEWAY, "/spec/gatewayClassName", "nowhere")
+    is_gateway = _named("gateway")
+    return (
+        Fault("no-admission", about, same, frozenset({("HTTPRoute", "route-refused")}), stops=EVERY),
+        Fault("no-class", about, other_class, frozenset({("Gateway", "gateway-unseen")}), is_gateway, EVERY),
+        Fault(
+            "no-gateway",
+            about,
+            deleted("Gateway", GATEWAY),
+            frozenset({("Gateway", "gateway-missing")}),
+            is_gateway,
+            EVERY,
+        ),
+    )
+
+
+def _of_routes() -> tuple[Fault, ...]:
+    faults = list[Fault]()
+    for service in sorted(EVERY):
+        place = (NAMESPACE, service)
+        about = frozenset({f"route/{service}"})
+        stops = frozenset({service})
+        is_route = _named(service)
+        section = edited("HTTPRoute", place, "/spec/parentRefs/0/sectionName", "nowhere")
+        other = f"other-{service}"
+        parent = edited("HTTPRoute", place, "/spec/parentRefs/0/name", other)
+        last = f"/spec/rules/0/backendRefs/{1 if service == 'chat' else 0}"
+        faults += [
+            Fault(
+                f"no-route-{service}",
+                about,
+                deleted("HTTPRoute", place),
+                frozenset({("HTTPRoute", "route-missing")}),
+                is_route,
+                stops,
+            ),
+            Fault(
+                f"no-section-{service}", about, section, frozenset({("HTTPRoute", "route-refused")}), is_route, stops
+            ),
+            Fault(
+                f"no-parent-{service}", about, parent, frozenset({("Gateway", "gateway-missing")}), _named(other), stops
+            ),
+        ]
+        if service == "plain":
+            wrong = edited("HTTPRoute", place, f"{last}/name", "nowhere")
+            faults.append(
+                Fault("no-service-plain", about, wrong, frozenset({("HTTPRoute", "route-unresolved")}), is_route, stops)
+            )
+            continue
+        wrong = edited("HTTPRoute", place, f"{last}/name", f"no-{service}")
+        faults.append(
+            Fault(
+                f"no-backend-{service}",
+                about,
+                wrong,
+                frozenset({("InferencePool", "pool-missing")}),
+                _named(f"no-{service}"),
+                stops,
+            )
+        )
+        if service != "chat":
+            empty = edited("HTTPRoute", place, f"{last}/weight", 0)
+            faults.append(
+                Fault(f"no-share-{service}", about, empty, frozenset({("HTTPRoute", "route-empty")}), is_route, stops)
+            )
+    weight = edited("HTTPRoute", (NAMESPACE, "chat"), "/spec/rules/0/backendRefs/0/weight", 90)
+    faults.append(
+        Fault(
+            "other-weights",
+            frozenset({"route/chat"}),
+            weight,
+            frozenset({("HTTPRoute", "weight-differs")}),
+            _named("chat"),
+        )
+    )
+    return tuple(faults)
+
+
+def _of_pools() -> tuple[Fault, ...]:
+    faults = list[Fault]()
+    label = f"/spec/selector/matchLabels/{labels.SERVICE.replace('/', '~1')}"
+    generation = f"/spec/selector/matchLabels/{labels.GENERATION.replace('/', '~1')}"
+    for name, service in {
+        "chat": "chat",
+        "chat-canary": "chat",
+        "code": "code",
+        "open": "open",
+        "pair": "pair",
+    }.items():
+        place = (NAMESPACE, name)
+        about = frozenset({f"pool/{name}"})
+        stops = frozenset({service})
+        is_pool = _named(name)
+        faults += [
+            Fault(
+                f"no-pool-{name}",
+                about,
+                deleted("InferencePool", place),
+                frozenset({("InferencePool", "pool-missing")}),
+                is_pool,
+                stops,
+            ),
+            Fault(
+                f"no-selection-{name}",
+                about,
+                edited("InferencePool", place, label, "nobody"),
+                frozenset({("InferencePool", "selects-nothing")}),
+                is_pool,
+                stops,
+            ),
+            Fault(
+                f"other-generation-{name}",
+                about,
+                edited("InferencePool", place, generation, "3f2a1"),
+                frozenset({("InferencePool", "other-generation")}),
+                is_pool,
+                stops,
+            ),
+        ]
+        answers = stops
+        if name in {"open", "chat-canary"}:
+            answers = frozenset()
+        reference = edited("InferencePool", place, "/spec/endpointPickerRef/name", "nowhere")
+        port = edited("InferencePool", place, "/spec/endpointPickerRef/port/number", 9999)
+        faults.append(
+            Fault(f"other-port-{name}", about, port, frozenset({("InferencePool", "picker-port")}), is_pool, answers)
+        )
+        if name != "chat-canary":
+            faults.append(
+                Fault(
+                    f"no-picker-service-{name}",
+                    about,
+                    reference,
+                    frozenset({("InferencePool", "pool-refused")}),
+                    is_pool,
+                    answers,
+                )
+            )
+    return tuple(faults)
+
+
+def _of_pickers() -> tuple[Fault, ...]:
+    faults = list[Fault]()
+    for name in ("chat", "chat-canary", "code", "open", "pair"):
+        service, _, variant = name.partition("-")
+        deployment = f"{name}-epp"
+        place = (NAMESPACE, deployment)
+        about = frozenset({f"picker/{name}"})
+        stops = frozenset({service})
+        if name in {"open", "chat-canary"}:
+            stops = frozenset()
+        is_picker = _named(deployment)
+        is_pod = _of_pods(deployment)
+        refuses = picker_down(deployment, service, variant or "primary", _crashing)
+        faults.append(
+            Fault(f"picker-refuses-{name}", about, refuses, frozenset({("Pod", "picker-refuses")}), is_pod, stops)
+        )
+        if name != "pair":
+            hangs = picker_down(deployment, service, variant or "primary", _waiting)
+            gone = picker_gone(deployment, deleted("Deployment", place))
+            zero = picker_gone(deployment, edited("Deployment", place, "/spec/replicas", 0))
+            faults += [
+                Fault(f"picker-hangs-{name}", about, hangs, frozenset({("Pod", "picker-slow")}), is_pod, stops),
+                Fault(
+                    f"no-picker-{name}", about, gone, frozenset({("Deployment", "picker-missing")}), is_picker, stops
+                ),
+                Fault(
+                    f"picker-stopped-{name}",
+                    about,
+                    zero,
+                    frozenset({("Deployment", "picker-stopped")}),
+                    is_picker,
+                    stops,
+                ),
+            ]
+    faults.append(
+        Fault(
+            "no-leader",
+            frozenset({"picker/pair"}),
+            leaderless,
+            frozenset({("Lease", "no-leader")}),
+            _named(LEASE),
+            frozenset({"pair"}),
+        )
+    )
+    return tuple(faults)
+
+
+def _of_workloads() -> tuple[Fault, ...]:
+    faults = list[Fault]()
+    for name in ("chat", "chat-canary", "code", "open", "pair", "plain"):
+        service, _, variant = name.partition("-")
+        deployment = f"{name}-decode"
+        about = frozenset({f"workload/{name}"})
+        stops = frozenset({service})
+        hangs = unready(service, variant or "primary")
+        gone = deleted("Deployment", (NAMESPACE, deployment))
+        zero = scaled(deployment, 0)
+        is_workload = _named(deployment)
+        faults += [
+            Fault(f"engines-hang-{name}", about, hangs, frozenset({("Pod", "not-ready")}), _of_pods(deployment), stops),
+            Fault(
+                f"no-workload-{name}", about, gone, frozenset({("Deployment", "workload-missing")}), is_workload, stops
+            ),
+            Fault(
+                f"scaled-to-zero-{name}", about, zero, frozenset({("Deployment", "scaled-by-hand")}), is_workload, stops
+            ),
+        ]
+        if variant == "":
+            faults.append(
+                Fault(
+                    f"no-quota-{name}",
+                    about | {"quota"},
+                    quota(service),
+                    frozenset({("Deployment", "quota")}),
+                    stops=stops,
+                )
+            )
+    half = unready("chat", count=1)
+    faults.append(
+        Fault(
+            "an-engine-hangs-chat",
+            frozenset({"workload/chat"}),
+            half,
+            frozenset({("Pod", "not-ready")}),
+            _of_pods("chat-decode"),
+        )
+    )
+    return tuple(faults)
+
+
+FAULTS = _faults()
