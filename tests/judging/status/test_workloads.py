@@ -57,8 +57,9 @@ def with_replicas(number, manager, **options):
     [
         (
             (
-                'pods "qwen-x" is forbidden: exceeded quota: gpus, requested: limits.memory=8Gi,requests.nvidia.com/gpu=1, '
-                "used: limits.memory=64Gi,requests.nvidia.com/gpu=8, limited: limits.memory=64Gi,requests.nvidia.com/gpu=8"
+                'pods "qwen-x" is forbidden: exceeded quota: gpus, requested: limits.memory=8Gi,'
+                "requests.nvidia.com/gpu=1, used: limits.memory=64Gi,requests.nvidia.com/gpu=8, "
+                "limited: limits.memory=64Gi,requests.nvidia.com/gpu=8"
             ),
             "quota",
             (
@@ -73,8 +74,8 @@ def with_replicas(number, manager, **options):
         ),
         (
             (
-                'create Pod big-0-1 in StatefulSet big-0 failed error: pods "big-0-1" is forbidden: no PriorityClass with '
-                "name high was found"
+                'create Pod big-0-1 in StatefulSet big-0 failed error: pods "big-0-1" is forbidden: no PriorityClass '
+                "with name high was found"
             ),
             "admission",
             "refuses them: no PriorityClass with name high was found",
