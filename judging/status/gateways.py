@@ -1,5 +1,6 @@
 """The Gateways to which the routes of a service attach, and what their controllers say of a route."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from planning.ground.snapshot import GATEWAY, Manifest
 
 CONTROLLER_SECONDS = 60
 """Time within which a controller answers a new or changed object. Controllers answer in seconds, but restart, too."""
+_LACKING_PORT = re.compile(r"port (\d{1,5}) not found for hostname")
+"""Text about a listener for whose port the Service of a Gateway has none (istio release-1.31,
+pilot/pkg/config/kube/gatewaycommon/context.go)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,7 +75,7 @@ def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[
     refused = _refusal(gateway)
     if refused is not None:
         is_new = is_within(creation_time(gateway), CONTROLLER_SECONDS, reading.now)
-        return True, (_off(at_object, refused, is_new=is_new),)
+        return not _concerns_others(refused, gateway, route), (_off(at_object, refused, is_new=is_new),)
     if _is_forgotten(gateway, reading):
         # While the controller is away, its proxies serve what it said last.
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
@@ -88,6 +92,13 @@ def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
         if entry.get("status") != "True":
             return entry
     return None
+
+
+def _concerns_others(refusal: Mapping[str, Any], gateway: Manifest, route: Manifest) -> bool:
+    """Tell whether Istio lacks only ports of listeners that a route does not use; the other listeners serve."""
+    lacking = {int(port) for port in _LACKING_PORT.findall(str(refusal.get("message")))}
+    used = {listener.get("port") for listener in _used_listeners(gateway, route)}
+    return bool(lacking) and not lacking & used
 
 
 def _off(at_object: ObjectRef, entry: Mapping[str, Any], *, is_new: bool) -> Finding:
@@ -122,16 +133,17 @@ def _is_answered(gateway: Manifest, route: Manifest) -> bool:
 def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef) -> Iterator[Finding | None]:
     """Yield the state of each listener to which a route attaches; None for a listener in order."""
     statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
-    for name in _used_listeners(gateway, route):
+    for listener in _used_listeners(gateway, route):
+        name = str(listener.get("name"))
         yield _listener(at_object, name, statuses.get(name, {}))
 
 
-def _used_listeners(gateway: Manifest, route: Manifest) -> Sequence[str]:
-    """Return the names of the listeners to which a route attaches."""
+def _used_listeners(gateway: Manifest, route: Manifest) -> Sequence[Mapping[str, Any]]:
+    """Return the listeners to which a route attaches."""
     refs = [parent for parent in parents(route) if (parent.namespace, parent.name) == name_of(gateway)]
     listeners = [mapping(listener) for listener in sequence(at(gateway, "spec", "listeners"))]
     return [
-        str(listener.get("name"))
+        listener
         for listener in listeners
         if any(
             parent.section in {"", listener.get("name")} and parent.port in {0, listener.get("port")} for parent in refs

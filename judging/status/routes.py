@@ -9,6 +9,7 @@ from judging.status.gateways import CONTROLLER_SECONDS, Parent
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, VariantView, name_of
 from models.trees import at, mapping, sequence
 from planning.ground import labels
@@ -49,7 +50,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
         states += _differences(view, route, expectation)
-    return Component(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs))
+    return Component(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs, states))
 
 
 def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Finding | None, bool]:
@@ -146,14 +147,17 @@ def _shares(percents: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {percent} %" for name, percent in sorted(percents.items()))
 
 
-def _note(route: Manifest, refs: Sequence[Parent]) -> str:
+def _note(route: Manifest, refs: Sequence[Parent], states: Sequence[Finding]) -> str:
     """Return the places of a route's requests, such as `/models/chat at gateways/inference-gateway, accepted`."""
     rules = [mapping(rule) for rule in sequence(at(route, "spec", "rules"))]
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
     paths = dict.fromkeys(quote(at(match, "path", "value")) for match in matches)
     hosts = [quote(host) for host in sequence(at(route, "spec", "hostnames"))]
     places = dict.fromkeys(f"{ref.namespace}/{ref.name}" for ref in refs)
-    return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}, accepted"
+    verdict = ", accepted"
+    if any(state.level is Level.BROKEN for state in states):
+        verdict = ""
+    return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}{verdict}"
 
 
 def _is_true(entry: Mapping[str, Any], name: str) -> bool:

@@ -25,6 +25,8 @@ FULL = frozenset({"no-devices", "no-room", "claims"})
 """States of pods for which a pod that ends makes room."""
 _NUMBERS = re.compile(r"0/(\d+) nodes are available:? ?(.*)", re.DOTALL)
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, |still not schedulable, )?preemption: .*", re.DOTALL)
+_NO_PREEMPTION = re.compile(r"\. not found\.?$")
+"""Text after a reason of the whole pod if no plugin tried a preemption."""
 _DIVISIONS = re.compile(r"[,.;] (?=\d+ )")
 _CLAUSE = re.compile(r"(\d+) (.*)", re.DOTALL)
 _LABELLED = ("cordoned", "tainted", "no-node")
@@ -106,7 +108,7 @@ def state(pod: Manifest, reading: Evidence) -> Finding:
 
 def refusal(message: str) -> Refusal:
     """Return what a scheduler's message says (kubernetes v1.36.3, pkg/scheduler/framework/types.go, FitError)."""
-    text = _PREEMPTION.sub("", " ".join(message.split())).strip(" .,")
+    text = _NO_PREEMPTION.sub("", _PREEMPTION.sub("", " ".join(message.split()))).strip(" .,")
     match = _NUMBERS.fullmatch(text)
     if match is None:
         return Refusal(None, (), pod_words.text(text))

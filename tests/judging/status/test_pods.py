@@ -2,59 +2,21 @@
 
 import copy
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
-import yaml
 
 from judging.status import pods
 from judging.status.evidence import Evidence, Expectation
 from judging.status.states import Level
 from planning.ground.snapshot import EVENT, NODE
+from tests.support import captured_statuses
+from tests.support.captured_statuses import stamp
 
-FILE = Path(__file__).parent / "captured" / "kubelet.yaml"
-CAPTURED = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-NAMESPACE = "models"
-POD_NAME = "qwen-decode-5d4f8b7c9-x7k2p"
-GPU_NODE = {"metadata": {"name": "gpu-h100-0"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-
-
-def captured_pod(entry):
-    """Return the pod of a captured status, as the API server would return it."""
-    owner = {"kind": "ReplicaSet", "name": "qwen-decode-5d4f8b7c9"}
-    metadata = {
-        "name": POD_NAME,
-        "namespace": NAMESPACE,
-        "creationTimestamp": entry["status"]["startTime"],
-        "ownerReferences": [owner],
-    }
-    return {"metadata": metadata, "spec": {"nodeName": "gpu-h100-0", **entry["spec"]}, "status": entry["status"]}
+CAPTURED = captured_statuses.ENTRIES
+NAMESPACE, POD_NAME = captured_statuses.NAMESPACE, captured_statuses.NAME
 
 
-def times_in(tree):
-    if isinstance(tree, dict):
-        for value in tree.values():
-            yield from times_in(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from times_in(value)
-    elif isinstance(tree, str) and tree.endswith("Z") and tree[:2] == "20":
-        yield datetime.fromisoformat(tree)
-
-
-def captured_reading(entry, *, unread=()):
-    """Return the evidence at the time of the capture: its own, or 70 s after the last time in it."""
-    now = (
-        datetime.fromisoformat(entry["now"])
-        if "now" in entry
-        else max(times_in(entry["status"])) + timedelta(seconds=70)
-    )
-    first, last = (stamp(now - timedelta(seconds=age)) for age in (60, 10))
-    events = [{"firstTimestamp": first, "lastTimestamp": last, **event} for event in entry.get("events", ())]
-    return reading(now, events if EVENT not in unread else (), unread=unread)
-
-
-def reading(now, events=(), nodes=(GPU_NODE,), unread=(), expected=None):
+def reading(now, events=(), nodes=(captured_statuses.NODE,), unread=(), expected=None):
     return Evidence(
         now,
         {("Pod", NAMESPACE, POD_NAME): list(events)},
@@ -64,13 +26,11 @@ def reading(now, events=(), nodes=(GPU_NODE,), unread=(), expected=None):
     )
 
 
-def stamp(moment):
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-@pytest.mark.parametrize("entry", CAPTURED, ids=[entry["name"] for entry in CAPTURED])
+@pytest.mark.parametrize(
+    "entry", [pytest.param(entry, marks=pytest.mark.states(entry["state"]), id=entry["name"]) for entry in CAPTURED]
+)
 def test_a_status_of_a_real_kubelet_has_the_state_that_its_source_is_about(entry):
-    (finding,) = pods.findings([captured_pod(entry)], "decode", captured_reading(entry))
+    (finding,) = pods.findings([captured_statuses.pod(entry)], "decode", captured_statuses.reading(entry))
     assert (finding.state.id, finding.role) == (entry["state"], "decode")
     assert finding.since is not None
     assert finding.words
@@ -140,7 +100,7 @@ WORDS = {
 @pytest.mark.parametrize("name", WORDS)
 def test_words_and_remedy_say_what_the_kubelet_wrote(name):
     entry = one(name)
-    (finding,) = pods.findings([captured_pod(entry)], "decode", captured_reading(entry))
+    (finding,) = pods.findings([captured_statuses.pod(entry)], "decode", captured_statuses.reading(entry))
     assert (finding.words, finding.remedy) == WORDS[name]
 
 
@@ -148,8 +108,8 @@ def test_without_events_the_cause_is_not_guessed():
     """Without the events the cause may be another one, so no state is named but that it cannot be told."""
     differing = set()
     for entry in CAPTURED:
-        whole = pods.cause(captured_pod(entry), "decode", captured_reading(entry))
-        partial = pods.cause(captured_pod(entry), "decode", captured_reading(entry, unread=(EVENT,)))
+        whole = pods.cause(captured_statuses.pod(entry), "decode", captured_statuses.reading(entry))
+        partial = pods.cause(captured_statuses.pod(entry), "decode", captured_statuses.reading(entry, unread=(EVENT,)))
         assert partial.state.id in {whole.state.id, "pod-unread"}, entry["name"]
         if partial.state.id != whole.state.id:
             differing.add(entry["state"])

@@ -46,7 +46,7 @@ def accepts(plane: ControlPlane, manifest: Mapping[str, Any]) -> bool:
     """Say whether the API server takes a namespaced object, strictly; nothing is made."""
     group, _, version = manifest["apiVersion"].rpartition("/")
     path = _path(plane, f"{manifest['kind'].lower()}.{group}", manifest["metadata"]["namespace"], version)
-    status, answer = _ask(plane, f"{path}?dryRun=All&fieldValidation=Strict", body=json.dumps(manifest))
+    status, answer = ask(plane, f"{path}?dryRun=All&fieldValidation=Strict", body=json.dumps(manifest))
     if status in REFUSED:
         return False
     if status != http.HTTPStatus.CREATED:
@@ -127,13 +127,14 @@ def _items(plane: ControlPlane, path: str) -> list[Any]:
 
 
 def _expected(plane: ControlPlane, path: str) -> Any:
-    status, answer = _ask(plane, path)
+    status, answer = ask(plane, path)
     if status != http.HTTPStatus.OK:
         raise LocalError(f"{path}: {status} {answer.get('message', answer)}")
     return answer
 
 
-def _ask(plane: ControlPlane, path: str, accept: str = "application/json", body: str | None = None) -> Answer:
+def ask(plane: ControlPlane, path: str, accept: str = "application/json", body: str | None = None) -> Answer:
+    """Return the status and the body of the answer to a GET, or to a POST if there is a body."""
     user, host, context = access(plane)
     connection = http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)
     sent = {"Authorization": f"Bearer {user}", "Accept": accept, "Content-Type": "application/json"}
@@ -179,7 +180,7 @@ def _place(group: str, version: str, resource: Mapping[str, Any], namespace: str
 def _served(plane: ControlPlane) -> Iterator[tuple[str, str, Any]]:
     """Yield group, version and resource of everything that is served; of a group the preferred version comes first."""
     for root in ("/api", "/apis"):
-        _, found = _ask(plane, root, DISCOVERY)
+        _, found = ask(plane, root, DISCOVERY)
         for group in found["items"]:
             for version in group["versions"]:
                 for resource in version.get("resources", ()):

@@ -1,0 +1,124 @@
+import pytest
+
+from judging.status.evidence import RouteExpectation
+from judging.status.records import Link
+from planning.ground.cluster_facts import Unknown
+from planning.ground.snapshot import GATEWAY, ROUTE
+from tests.support.living_objects import NAMESPACE, Living
+
+UNKNOWN = Unknown("it answered 403")
+
+
+@pytest.fixture
+def living():
+    return Living()
+
+
+def accepted(living, name):
+    (entry,) = living.of("HTTPRoute", name)["status"]["parents"]
+    return next(condition for condition in entry["conditions"] if condition["type"] == "Accepted")
+
+
+@pytest.mark.parametrize("name", ["chat", "open", "pair", "plain"])
+def test_a_service_whose_links_are_all_in_order_serves_and_nobody_is_blamed(name, living):
+    status = living.status(name)
+    assert (status.serves, status.culprit, status.others) == (True, None, ())
+
+
+def test_the_note_of_a_route_says_where_its_requests_come_in(living):
+    notes = {component.link: component.note for component in living.status("plain").components}
+    assert notes[Link.ROUTE] == f"/{NAMESPACE}/plain at gateways/gateway, accepted"
+
+
+def test_a_refused_route_is_quoted_with_controller_reason_and_time(living):
+    accepted(living, "plain").update(
+        status="False", reason="NotAllowedByListeners", message="no", lastTransitionTime="2026-11-28T02:20:00Z"
+    )
+    status = living.status("plain")
+    assert status.serves is False
+    assert status.culprit.words == "is refused by istio.io/gateway-controller: NotAllowedByListeners no"
+    assert f"{status.since:%H:%M}" == "02:20"
+    assert living.status("open").serves is True
+
+
+def test_a_route_that_another_controller_accepts_too_is_not_refused(living):
+    entries = living.of("HTTPRoute", "plain")["status"]["parents"]
+    refusal = {"type": "Accepted", "status": "False"}
+    entries.insert(0, entries[0] | {"controllerName": "example.com/other", "conditions": [refusal]})
+    assert living.status("plain").serves is True
+
+
+def test_a_route_at_two_gateways_serves_while_one_accepts_it(living):
+    route = living.of("HTTPRoute", "plain")
+    route["spec"]["parentRefs"].append(route["spec"]["parentRefs"][0] | {"name": "other"})
+    status = living.status("plain")
+    assert status.serves is True
+    assert status.culprit.state.id == "gateway-missing"
+
+
+def test_a_route_without_an_answer_is_new_for_a_minute_and_unseen_later(living):
+    route = living.of("HTTPRoute", "plain")
+    del route["status"]
+    route["metadata"]["managedFields"] = [{"manager": "kubectl", "time": f"{living.read_at:%Y-%m-%dT%H:%M:%SZ}"}]
+    assert "route-new" in living.states("plain", living.read_at - living.read_at)
+    assert "route-unseen" in living.states("plain")
+
+
+def test_a_backend_without_a_share_that_is_not_found_stops_nothing(living):
+    route = living.of("HTTPRoute", "open")
+    (entry,) = route["status"]["parents"]
+    resolved = next(condition for condition in entry["conditions"] if condition["type"] == "ResolvedRefs")
+    resolved.update(status="False", reason="BackendNotFound", message="backend(gone) not found")
+    refs = route["spec"]["rules"][0]["backendRefs"]
+    refs.append(refs[0] | {"name": "gone", "weight": 0})
+    assert living.status("open").serves is True
+    refs[1]["weight"] = 1
+    assert living.culprit("open") == (f"InferencePool {NAMESPACE}/gone", "pool-missing")
+    resolved["reason"] = "InvalidFilter"
+    assert living.culprit("open") == (f"HTTPRoute {NAMESPACE}/open", "route-unresolved")
+
+
+def test_weights_are_compared_with_the_plan(living):
+    living.routes[NAMESPACE, "chat"] = RouteExpectation({"chat": 50, "chat-canary": 50})
+    assert living.states("chat") == set()
+    living.of("HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"][0]["weight"] = 150
+    status = living.status("chat")
+    assert status.serves is True
+    assert (
+        status.culprit.words
+        == "shares requests as chat 25 %, chat-canary 75 %, the stack as chat 50 %, chat-canary 50 %"
+    )
+
+
+def test_a_rule_for_a_header_gives_a_canary_no_share_of_other_requests(living):
+    rules = living.of("HTTPRoute", "chat")["spec"]["rules"]
+    rules.insert(0, rules[0] | {"backendRefs": rules[0]["backendRefs"][:1]})
+    rules[1]["backendRefs"][0] = rules[1]["backendRefs"][0] | {"weight": 0}
+    living.unready("chat-canary-decode")
+    assert living.status("chat").serves is True
+    assert "canary-empty" not in living.states("chat")
+
+
+def test_a_missing_route_is_known_only_by_the_plan(living):
+    living.remove("HTTPRoute", "plain")
+    assert living.status("plain").serves is True
+    living.routes[NAMESPACE, "plain"] = RouteExpectation({"plain": 100})
+    assert living.culprit("plain") == (f"HTTPRoute {NAMESPACE}/plain", "route-missing")
+
+
+@pytest.mark.parametrize("kind", [ROUTE, GATEWAY])
+def test_without_routes_or_gateways_nothing_is_told(kind, living):
+    living.routes[NAMESPACE, "plain"] = RouteExpectation({"plain": 100})
+    living.unread[kind] = UNKNOWN
+    status = living.status("plain")
+    assert (status.serves, status.culprit) == (None, None)
+
+
+def test_a_gateway_whose_other_port_lacks_serves_the_routes_of_its_ports(living):
+    gateway = living.of("Gateway", "gateway")
+    programmed = next(each for each in gateway["status"]["conditions"] if each["type"] == "Programmed")
+    programmed.update(status="False", message='port 8443 not found for hostname "gateway-istio"')
+    assert living.status("plain").serves is True
+    programmed["message"] = 'port 80 not found for hostname "gateway-istio"'
+    assert living.culprit("plain") == ("Gateway gateways/gateway", "gateway-off")
+    assert living.status("plain").serves is False
