@@ -31,16 +31,9 @@ def main() -> None:
     """Register all components with their resources, and export the outputs."""
     registrations = json.loads(pathlib.Path("registrations.json").read_text(encoding="utf-8"))
     top = pulumi.ComponentResource(registrations["type"], registrations["name"], registrations["inputs"])
-    provider = k8s.Provider(
-        "cluster",
-        kubeconfig=pulumi.Output.secret(pulumi.Config().require("kubeconfig")),
-        cluster_identifier=registrations["cluster"],
-        enable_config_map_mutable=True,
-        enable_secret_mutable=True,
-        suppress_deprecation_warnings=False,
-        kube_client_settings=k8s.KubeClientSettingsArgs(qps=1000, burst=2000),
-        opts=pulumi.ResourceOptions(parent=top),
-    )
+    options = pulumi.ResourceOptions(parent=top, version=registrations["version"], ignore_changes=["clusterIdentifier"])
+    secret = {"kubeconfig": pulumi.Output.secret(pulumi.Config().require("kubeconfig"))}
+    provider = pulumi.ProviderResource("kubernetes", "cluster", {**registrations["provider"], **secret}, options)
     resources = dict[str, pulumi.Resource]()
     for component in registrations["components"]:
         opts = pulumi.ResourceOptions(parent=top, provider=provider)

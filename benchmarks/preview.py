@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import stacks
 from benchmarks.clusters import ROOT, BenchmarkCluster, cluster, planned_resources
 from benchmarks.measuring import show, wall_seconds
+from components import provider
 from components.registration import with_force
 from composition import Live, Refusal, compose
 from facts.cluster import name as cluster_name
@@ -104,6 +105,7 @@ def _registrations(shared: BenchmarkCluster, tree: Mapping[str, Any]) -> dict[st
     composition = compose(tree, target, stacks.NAME)
     if isinstance(composition, Refusal):
         raise composition.error
+    access = target.access(composition.stack.cluster)
     names = {
         rendered.id: f"{component.name}-{rendered.suffix}"
         for component in composition.components
@@ -113,7 +115,8 @@ def _registrations(shared: BenchmarkCluster, tree: Mapping[str, Any]) -> dict[st
         "type": instances.TYPE,
         "name": MAIN.name,
         "inputs": {"release": composition.plan.release},
-        "cluster": cluster_name(target.access(composition.stack.cluster)),
+        "version": provider.sdk_version(),
+        "provider": provider.plain_inputs(access.context, cluster_name(access) or ""),
         "components": [_component(component, names) for component in composition.components],
         "outputs": composition.contract,
         "awaited": {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from cli import named_stack, status_text
 from cli.status_text import Page
 from composition import status
-from composition.status import PlannedStack
+from composition.status import ExpectedStack
 from facts.kubeconfig import KubeAccess
 from judging.status import document
 from judging.status.contract import StatusDocument
@@ -26,12 +26,12 @@ _PAUSE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class _Question:
     """The cluster and the services that are asked for."""
 
     access: KubeAccess
     title: str
-    stack: PlannedStack | None
+    stack: ExpectedStack | None
     """Expectations of the stack file; None for all stacks of the cluster."""
     services: Sequence[str]
 
@@ -93,10 +93,10 @@ def run(options: Namespace) -> int:
     return report.code
 
 
-def _target(options: Namespace) -> _Target:
+def _target(options: Namespace) -> _Question:
     """Return what the options name. Raises `ConfigError` for a stack that is refused, and for unknown services."""
     if options.stack is None:
-        return _Target(KubeAccess(None, options.context), "all stacks", None, ())
+        return _Question(KubeAccess(None, options.context), "all stacks", None, ())
     named = named_stack.of(options)
     composition = named.compose()
     stack = status.expectations(composition, named.name)
@@ -105,10 +105,10 @@ def _target(options: Namespace) -> _Target:
         what = f"names no service of the stack ({', '.join(unknown)})"
         raise ConfigError([Problem(ConfigPath("status"), what, f"known: {', '.join(sorted(stack.services))}")])
     context = options.context or composition.stack.cluster.context
-    return _Target(KubeAccess(None, context), named.name.label, stack, options.services)
+    return _Question(KubeAccess(None, context), named.name.label, stack, options.services)
 
 
-def _report(target: _Target, options: Namespace) -> _Report:
+def _report(target: _Question, options: Namespace) -> _Report:
     """Read the cluster, and ask for what the options add."""
     result, missing = target.read()
     logs = answers = None
@@ -122,7 +122,7 @@ def _report(target: _Target, options: Namespace) -> _Report:
     return _Report(code, result, Page(target.title, missing, logs, answers))
 
 
-def _watch(target: _Target, options: Namespace) -> int:
+def _watch(target: _Question, options: Namespace) -> int:
     """Print the status again whenever it changes, until the user interrupts or no one reads; return the last exit code.
 
     A status that differs only in the time of the reading has not changed.

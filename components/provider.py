@@ -44,14 +44,18 @@ class ClusterProvider(pulumi.ProviderResource):
         `identifier` is the cluster's name in the state. Later runs leave it as it is: the provider would otherwise
         replace every object (`clusterIdentifier` in DiffConfig of provider/pkg/provider/provider.go).
         """
-        inputs: dict[str, object] = {
-            **_SETTINGS,
-            **_PINNED,
-            "clusterIdentifier": identifier,
-            "context": access.context,
-        }
+        inputs = plain_inputs(access.context, identifier)
         if access.kubeconfig is not None:
             inputs["kubeconfig"] = pulumi.Output.secret(access.kubeconfig)
-        version = importlib.metadata.version(_DISTRIBUTION)
-        fixed = pulumi.ResourceOptions(ignore_changes=["clusterIdentifier"], version=version)
+        fixed = pulumi.ResourceOptions(ignore_changes=["clusterIdentifier"], version=sdk_version())
         super().__init__("kubernetes", name, inputs, pulumi.ResourceOptions.merge(opts, fixed))
+
+
+def plain_inputs(context: str | None, identifier: str) -> dict[str, object]:
+    """Return the inputs of the provider, without the kubeconfig, which is a secret."""
+    return {**_SETTINGS, **_PINNED, "clusterIdentifier": identifier, "context": context}
+
+
+def sdk_version() -> str:
+    """Return the version of the installed SDK of the provider, which is also that of the provider."""
+    return importlib.metadata.version(_DISTRIBUTION)

@@ -99,12 +99,12 @@ def _judge(
 
     `selection` are warnings about profiles that were selected for other nodes than those of the cluster.
 
-    If no problem is an error, the components of the result also undo changes that others made to the objects in the
-    cluster, and services that restart wait for their turns.
+    Fields that wait for another change are left out. If no problem is an error, the components of the result also undo
+    changes that others made to the objects in the cluster, and services that restart wait for their turns.
     """
     situation = surroundings.read(rendering, selection, target, instance, state)
     problems = tuple(judging.judge(situation))
-    components = rendering.components
+    components = situation.components
     announcements: tuple[Problem, ...] = ()
     if not errors(problems):
         announcements = tuple(surroundings.announce(situation, target))

@@ -8,7 +8,7 @@ from facts import completions, pod_logs
 from facts import status as reader
 from facts.kubeconfig import KubeAccess
 from facts.pod_logs import LogPlace
-from facts.status import Scope
+from facts.status import ReadScope
 from judging.report import words
 from judging.status import addresses, shares, topology, verdict
 from judging.status.evidence import Expectation, RouteExpectation
@@ -29,7 +29,7 @@ _Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedStack:
+class ExpectedStack:
     """Expectations of a stack file of the cluster."""
 
     name: StackName
@@ -47,10 +47,10 @@ class PlannedStack:
     """Expectations by namespace and name of the route."""
 
 
-def expectations(composition: Composition, name: StackName) -> PlannedStack:
+def expectations(composition: Composition, name: StackName) -> ExpectedStack:
     """Return what a composed stack expects of the cluster."""
     services = composition.plan.services
-    return PlannedStack(
+    return ExpectedStack(
         name,
         tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
         snapshot.kinds_for({rendered.api for rendered in composition.objects}),
@@ -90,20 +90,20 @@ def read(access: KubeAccess, services: Collection[str] = ()) -> Status:
     A cluster that cannot be read does not raise; `Status.unread` says what is unknown. Reading all namespaces needs
     rights in the whole cluster.
     """
-    return verdict.of(reader.read(access, Scope()), {}).only(None, services)
+    return verdict.of(reader.read(access, ReadScope()), {}).only(None, services)
 
 
-def of_stack(access: KubeAccess, stack: PlannedStack, keys: Collection[str] = ()) -> Status:
+def of_stack(access: KubeAccess, stack: ExpectedStack, keys: Collection[str] = ()) -> Status:
     """Read a cluster and return the status of the services of a stack, or of those with the keys in `keys`.
 
     A service of the plan that the cluster lacks has no status; see `missing`.
     """
-    live = reader.read(access, Scope(stack.namespaces, stack.kinds))
+    live = reader.read(access, ReadScope(stack.namespaces, stack.kinds))
     names = [stack.services[key][1] for key in keys]
     return verdict.of(live, stack.workloads, stack.routes).only(stack.name.label, names)
 
 
-def missing(stack: PlannedStack, status: Status) -> tuple[str, ...]:
+def missing(stack: ExpectedStack, status: Status) -> tuple[str, ...]:
     """Return the keys of planned services of which the cluster has nothing; none if the cluster was not read."""
     if status.unread:
         return ()
@@ -129,7 +129,7 @@ def logs(access: KubeAccess, status: Status) -> Mapping[str, Sequence[str]]:
     return {name: [printable(credentials.hide(line)) for line in lines] for name, lines in texts.items()}
 
 
-def answers(status: Status, stack: PlannedStack | None) -> Mapping[str, str]:
+def answers(status: Status, stack: ExpectedStack | None) -> Mapping[str, str]:
     """Send a request for one token to each service, and return what became of it, by name of the service.
 
     The request goes to the service's configured URL, or else to the first URL of its live Gateways.

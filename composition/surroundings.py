@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import judging
 from composition.target import Target
-from judging import Situation, additions, ownership, restarts, transition
+from judging import Situation, additions, ownership, postponement, restarts, transition
 from judging.losses.continuity import State, compare
 from manifests.assembly import Component, objects
 from models.load import Loaded
@@ -40,7 +40,10 @@ class Rendering:
 def read(
     rendering: Rendering, selection: tuple[Problem, ...], target: Target, instance: Instance, state: State
 ) -> Situation:
-    """Read the objects in the cluster and Pulumi's state, and return all that the stack is compared with."""
+    """Read the objects in the cluster and Pulumi's state, and return all that the stack is compared with.
+
+    The components of the result lack the fields that wait for another change.
+    """
     loaded = rendering.loaded
     plan = rendering.plan
     facts = rendering.facts
@@ -48,6 +51,8 @@ def read(
     live = _live_objects(loaded.stack, facts, components, target)
     name = cluster_name(loaded.stack, target)
     continuity = compare(components, state(), live, facts.routes, instance, plan.identity, name, loaded.stack.allow)
+    upgrades = loaded.stack.upgrades
+    components = postponement.postpone(components, continuity, live, upgrades)
     return Situation(
         loaded=loaded,
         plan=plan,
@@ -61,7 +66,7 @@ def read(
         cluster=target.name(loaded.stack.cluster),
         now=datetime.now(UTC),
         selection=selection,
-        turns=restarts.order(components, plan, continuity, live, loaded.stack.upgrades),
+        turns=restarts.order(components, plan, continuity, live, upgrades),
     )
 
 

@@ -24,7 +24,7 @@ _FIELDS = {EVENT: "type=Warning"}
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ReadScope:
     """The objects that are read."""
 
     namespaces: tuple[str, ...] | None = None
@@ -33,7 +33,7 @@ class Scope:
     """Kinds of the objects (`planning.ground.snapshot`)."""
 
 
-def read(access: KubeAccess, scope: Scope) -> Snapshot:
+def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
     readers: dict[str, Reader] = {
@@ -46,7 +46,7 @@ def read(access: KubeAccess, scope: Scope) -> Snapshot:
 
 
 def _objects(
-    api: Connection, kind: str, scope: Scope, lists: dict[str, Sequence[Manifest]]
+    api: Connection, kind: str, scope: ReadScope, lists: dict[str, Sequence[Manifest]]
 ) -> Sequence[Manifest] | Unknown:
     """List the objects of a kind, and put them into `lists`, too. A kind that is not served has no objects."""
     selector = dict(labels.PART_OF)

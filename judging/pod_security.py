@@ -35,7 +35,7 @@ _REMOVE = "remove it"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class UnmetRule:
     """A setting of a pod template that the level `restricted` does not admit."""
 
     at: Path
@@ -72,8 +72,8 @@ def _table() -> _Admitted:
     )
 
 
-def findings(template: PodTemplate) -> Iterator[Finding]:
-    """Yield a finding for each setting of a pod that some version's level `restricted` does not admit."""
+def findings(template: PodTemplate) -> Iterator[UnmetRule]:
+    """Yield an unmet rule for each setting of a pod that some version's level `restricted` does not admit."""
     pod = template.spec
     at = Path("spec")
     for field in _HOST_NAMESPACES:
@@ -92,17 +92,17 @@ def findings(template: PodTemplate) -> Iterator[Finding]:
         yield from _hosts(place, container)
 
 
-def _severe(at: Path, text: str, remedy: str, since: int = 0, until: int | None = None) -> Finding:
-    """Return a finding that no level but `privileged` admits."""
-    return Finding(at, remedy, Excess(text, PRIVILEGED, since, until))
+def _severe(at: Path, text: str, remedy: str, since: int = 0, until: int | None = None) -> UnmetRule:
+    """Return an unmet rule that no level but `privileged` admits."""
+    return UnmetRule(at, remedy, Excess(text, PRIVILEGED, since, until))
 
 
-def _mild(at: Path, text: str, remedy: str, since: int = 0, until: int | None = None) -> Finding:
-    """Return a finding that the level `baseline` admits."""
-    return Finding(at, remedy, Excess(text, BASELINE, since, until))
+def _mild(at: Path, text: str, remedy: str, since: int = 0, until: int | None = None) -> UnmetRule:
+    """Return an unmet rule that the level `baseline` admits."""
+    return UnmetRule(at, remedy, Excess(text, BASELINE, since, until))
 
 
-def _volumes(at: Path, pod: Tree) -> Iterator[Finding]:
+def _volumes(at: Path, pod: Tree) -> Iterator[UnmetRule]:
     for index, volume in enumerate(mappings(pod.get("volumes"))):
         kinds = volume.keys() - {"name"}
         if not kinds or kinds & _table().volumes:
@@ -113,14 +113,14 @@ def _volumes(at: Path, pod: Tree) -> Iterator[Finding]:
         yield find(at / index, ", ".join(sorted(kinds)), "use a claim, a ConfigMap, a Secret or an emptyDir")
 
 
-def _sysctls(at: Path, context: Tree) -> Iterator[Finding]:
+def _sysctls(at: Path, context: Tree) -> Iterator[UnmetRule]:
     for index, sysctl in enumerate(mappings(context.get("sysctls"))):
         until = _table().sysctls.get(str(sysctl.get("name")))
         if until != 0:
             yield _severe(at / index, f"{sysctl.get('name')}", _REMOVE, until=until)
 
 
-def _annotations(annotations: Tree) -> Iterator[Finding]:
+def _annotations(annotations: Tree) -> Iterator[UnmetRule]:
     """Yield profiles of AppArmor in annotations, as pods had them before Kubernetes 1.30."""
     for key, profile in annotations.items():
         is_admitted = profile in {"", _APP_ARMOR_DEFAULT} or str(profile).startswith(_APP_ARMOR_LOCAL)
@@ -129,7 +129,7 @@ def _annotations(annotations: Tree) -> Iterator[Finding]:
             yield _severe(Path("metadata", "annotations", key), f"{profile}", remedy)
 
 
-def _defaults(at: Path, pod: Tree) -> Iterator[Finding]:
+def _defaults(at: Path, pod: Tree) -> Iterator[UnmetRule]:
     """Yield settings that are missing in the pod and in some container."""
     context = security(pod)
     of_containers = [security(container) for _, container in containers(pod)]
@@ -147,7 +147,7 @@ def _relaxation(pod: Tree) -> int | None:
     return None
 
 
-def _context(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
+def _context(at: Path, context: Tree, pod: Tree) -> Iterator[UnmetRule]:
     """Yield findings of the fields that the security contexts of pods and containers share."""
     if not context:
         return
@@ -167,7 +167,7 @@ def _context(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
     yield from _selinux(at / "seLinuxOptions", mapping(context.get("seLinuxOptions")))
 
 
-def _selinux(at: Path, options: Tree) -> Iterator[Finding]:
+def _selinux(at: Path, options: Tree) -> Iterator[UnmetRule]:
     for field in ("user", "role"):
         if options.get(field):
             yield _severe(at / field, f"{field}: {options[field]}", _REMOVE)
@@ -177,7 +177,7 @@ def _selinux(at: Path, options: Tree) -> Iterator[Finding]:
         yield _severe(at / "type", f"type: {selinux_type}", "remove it, or write container_t", until=until)
 
 
-def _container(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
+def _container(at: Path, context: Tree, pod: Tree) -> Iterator[UnmetRule]:
     """Yield findings of the fields that only the security contexts of containers have."""
     path = at / SECURITY
     if context.get("privileged"):
@@ -201,13 +201,13 @@ def _container(at: Path, context: Tree, pod: Tree) -> Iterator[Finding]:
             yield _mild(path / "procMount", f"procMount: {proc_mount}", _REMOVE, since=relaxed)
 
 
-def _ports(at: Path, container: Tree) -> Iterator[Finding]:
+def _ports(at: Path, container: Tree) -> Iterator[UnmetRule]:
     for index, port in enumerate(mappings(container.get("ports"))):
         if port.get("hostPort"):
             yield _severe(at / index / "hostPort", f"hostPort: {port['hostPort']}", _REMOVE)
 
 
-def _hosts(at: Path, container: Tree) -> Iterator[Finding]:
+def _hosts(at: Path, container: Tree) -> Iterator[UnmetRule]:
     """Yield hosts to which the kubelet would send the requests of probes and hooks, instead of the pod."""
     handlers = {Path(field): mapping(container.get(field)) for field in PROBES if field in container}
     for hook, handler in mapping(container.get("lifecycle")).items():

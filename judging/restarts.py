@@ -4,13 +4,13 @@ An object that waits for its turn depends on objects of another service. No obje
 of a resource, so it makes no difference between the state and the program.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from judging import additions
 from judging.losses.continuity import Continuity
-from judging.report import running
+from judging.pairs import Pair, inputs, pairs, pod_fields
 from manifests.assembly import Component, objects
 from manifests.objects import Rendered
 from models.trees import EMPTY
@@ -18,24 +18,12 @@ from models.upgrades import Upgrades
 from planning.ground import parts, turns
 from planning.ground.cluster_facts import LiveObjects, Unknown
 from planning.ground.order import Id
-from planning.ground.recorded import RecordedObject
 from planning.ground.turns import SIDE_BY_SIDE, Turns
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 
 _SERVING = frozenset({parts.DECODE.workload, parts.PREFILL.workload})
 _AWAITED = _SERVING | {parts.PICKER}
 """Parts with pods. A service is ready when all its objects of these parts are."""
-_INPUTS = "__inputs"
-"""Key in the outputs of an object with the fields that the last run sent (pulumi-kubernetes 4.25,
-provider/pkg/provider/provider.go, `checkpointObject`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A planned object, and the same object in Pulumi's state; None if the state lacks it."""
-
-    planned: Rendered
-    recorded: RecordedObject | None
 
 
 def order(
@@ -53,13 +41,13 @@ def order(
         return SIDE_BY_SIDE
     if continuity.owner is None:
         return turns.of([service.key for service in plan.services], upgrades)
-    pairs = dict[str, list[_Pair]]()
-    for pair in _pairs(components, continuity):
-        pairs.setdefault(pair.planned.id.owner, []).append(pair)
+    of_owner = dict[str, list[Pair]]()
+    for pair in pairs(components, continuity):
+        of_owner.setdefault(pair.planned.id.owner, []).append(pair)
     restarting = [
         service.key
         for service in plan.services
-        if any(_restarts(pairs.get(variant.owner, ()), live) for variant in service.variants)
+        if any(_restarts(of_owner.get(variant.owner, ()), live) for variant in service.variants)
     ]
     return turns.of(restarting, upgrades)
 
@@ -113,51 +101,32 @@ def _objects_with_pods(components: Iterable[Component], plan: StackPlan) -> dict
     return awaited
 
 
-def _pairs(components: Iterable[Component], continuity: Continuity) -> Iterator[_Pair]:
-    """Yield each planned object with its object in the state."""
-    known = {recorded.identity: recorded for recorded in continuity.recorded.objects}
-    by_urn = {recorded.urn: recorded for recorded in continuity.recorded.objects}
-    for component in components:
-        for rendered in component.objects:
-            recorded = known.get(component.identity(rendered))
-            yield _Pair(rendered, recorded or by_urn.get(continuity.aliases.get(rendered.id, "")))
-
-
-def _restarts(pairs: Iterable[_Pair], live: LiveObjects | Unknown) -> bool:
-    """Tell whether a run replaces pods of a variant. `pairs` are the variant's objects.
+def _restarts(of_variant: Iterable[Pair], live: LiveObjects | Unknown) -> bool:
+    """Tell whether a run replaces pods of a variant. `of_variant` are the variant's objects.
 
     A variant of which the state has no object is new. A variant that exists gets new pods if a workload is new, too:
     its pods have another generation or kind.
     """
-    variant = [*pairs]
+    variant = [*of_variant]
     if not any(pair.recorded for pair in variant):
         return False
     with_pods = (pair for pair in variant if pair.planned.id.part in _AWAITED)
     return any(_replaces_pods(pair, live) for pair in with_pods)
 
 
-def _replaces_pods(pair: _Pair, live: LiveObjects | Unknown) -> bool:
+def _replaces_pods(pair: Pair, live: LiveObjects | Unknown) -> bool:
     """Tell whether a run replaces the pods of a planned object, or waits for pods that an earlier run left unready."""
     planned = pair.planned
     if pair.recorded is None:
         return planned.id.part in _SERVING
     content = pair.recorded.content
     kind = planned.place[1]
-    sent = content.get(_INPUTS, content)
     return (
         pair.recorded.place != planned.place
-        or _template(kind, sent) != _template(kind, planned.manifest)
+        or pod_fields(kind, inputs(pair.recorded)) != pod_fields(kind, planned.manifest)
         or not _is_ready(planned, content)
         or _has_additions(planned, live)
     )
-
-
-def _template(kind: str, content: Mapping[str, Any]) -> object:
-    """Return the fields of a workload whose change replaces pods; for a LeaderWorkerSet, all templates of a group."""
-    if kind == "LeaderWorkerSet":
-        spec = content.get("spec", EMPTY)
-        return [spec.get(field) for field in ("leaderWorkerTemplate", "networkConfig")]
-    return running.template(kind, content)
 
 
 def _is_ready(planned: Rendered, content: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from manifests import awaiting, gke, network, rbac
 from manifests.objects import Manifest, Rendered, compact, metadata
-from manifests.pods import CONTAINER_SECURITY, security, strategy
+from manifests.pods import CONTAINER_SECURITY, TERMINATION, security, strategy
 from models.paths import Path
 from planning.ground import labels, parts
 from planning.ground.api_groups import DEPLOYMENT_API, GATEWAY_GROUP
@@ -207,6 +207,7 @@ def _container(interceptor: InterceptorPlan, deployment: Deployment) -> Manifest
             "livenessProbe": _probe(deployment.liveness),
             "lifecycle": {"preStop": {"sleep": {"seconds": deployment.pre_stop}}},
             "resources": compact({"requests": dict(deployment.requests), "limits": dict(deployment.limits)}),
+            **TERMINATION,
             "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True},
             "volumeMounts": [
                 {"name": _SETTINGS, "mountPath": deployment.settings_folder, "readOnly": True},

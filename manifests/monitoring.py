@@ -1,17 +1,20 @@
 """Monitors of pods and picker, and the accounts and permissions with which scrapers read the picker's metrics."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from manifests import about, objects, rbac
 from manifests.objects import Manifest, Rendered, compact
 from planning.ground import labels, parts
-from planning.network.monitoring import LABEL, PICKER_PATH, Monitoring, Scrape
+from planning.network.monitoring import PICKER_PATH, PICKER_SERIES, POD_SERIES, Monitoring, Scrape
 from planning.plans import VariantPlan
 
 _OPERATOR_API = "monitoring.coreos.com/v1"
-_NAME = "app.kubernetes.io/name"
 _TOKEN_KEY = "token"  # noqa: S105, the key that Kubernetes writes the token under
+_NOT_IN_LABEL_NAMES = re.compile(r"[^a-zA-Z0-9_]")
+"""Characters that Prometheus replaces by `_` in the names of labels that it discovers (prometheus v0.311.3,
+util/strutil/strconv.go, SanitizeLabelName)."""
 
 
 def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
@@ -26,7 +29,7 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
         metadata = _monitor_metadata(variant, monitoring, about.MODEL_SERVER, workload.name)
         selector = labels.role_selector(variant.names, workload.role)
         if monitoring.type == "gmp":
-            manifest = _pod_monitoring(metadata, selector, scrape, None)
+            manifest = _pod_monitoring(metadata, selector, scrape, POD_SERIES, None)
         else:
             manifest = _pod_monitor(metadata, selector, scrape)
         yield about.part_object(variant, parts.ROLES[workload.role].monitor, manifest)
@@ -97,9 +100,9 @@ def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape
     selector = labels.picker_selector(names)
     token = {"name": names.metrics_reader, "key": _TOKEN_KEY}
     if monitoring.type == "gmp":
-        authorization = {"credentials": {"secret": token}}
-        return _pod_monitoring(metadata, selector, scrape, authorization if monitoring.authenticated else None)
-    endpoints = [*_endpoints(scrape, "service")]
+        authorization = {"credentials": {"secret": token}} if monitoring.authenticated else None
+        return _pod_monitoring(metadata, selector, scrape, PICKER_SERIES, authorization)
+    endpoints = [*_endpoints(scrape, "service", PICKER_SERIES)]
     if monitoring.authenticated:
         endpoints = [{**endpoint, "authorization": {"credentials": token}} for endpoint in endpoints]
     spec = {"selector": {"matchLabels": selector}, "endpoints": endpoints}
@@ -107,25 +110,34 @@ def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape
 
 
 def _pod_monitor(metadata: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape) -> Manifest:
-    spec = {"selector": {"matchLabels": selector}, "podMetricsEndpoints": list(_endpoints(scrape, "pod"))}
+    spec = {"selector": {"matchLabels": selector}, "podMetricsEndpoints": list(_endpoints(scrape, "pod", POD_SERIES))}
     return {"apiVersion": _OPERATOR_API, "kind": "PodMonitor", "metadata": metadata, "spec": spec}
 
 
-def _endpoints(scrape: Scrape, target: str) -> Iterator[dict[str, Any]]:
+def _endpoints(scrape: Scrape, target: str, series: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the endpoints of a monitor for the Prometheus operator.
 
-    `target` is the kind of object by which the operator finds the ports: `pod` or `service`.
+    `target` is the kind of object by which the operator finds the ports: `pod` or `service`. `series` has the labels of
+    the series, by the labels of this object.
+
+    The operator writes its own labels before it relabels by `relabelings`, and `podTargetLabels` cannot rename labels
+    (prometheus-operator v0.85.0, pkg/prometheus/promcfg.go, generateServiceMonitorConfig).
     """
-    source = f"__meta_kubernetes_{target}_label_app_kubernetes_io_name"
-    relabeling = {"action": "replace", "sourceLabels": [source], "targetLabel": LABEL}
+    relabelings = [_relabeling(target, label, series_label) for label, series_label in series.items()]
     for port in scrape.ports:
-        yield {**_scrape_fields(scrape, port, "tlsConfig"), "relabelings": [relabeling]}
+        yield {**_scrape_fields(scrape, port, "tlsConfig"), "relabelings": relabelings}
+
+
+def _relabeling(target: str, label: str, series_label: str) -> dict[str, Any]:
+    source = f"__meta_kubernetes_{target}_label_{_NOT_IN_LABEL_NAMES.sub('_', label)}"
+    return {"action": "replace", "sourceLabels": [source], "targetLabel": series_label}
 
 
 def _pod_monitoring(
     metadata: Mapping[str, Any],
     selector: Mapping[str, str],
     scrape: Scrape,
+    series: Mapping[str, str],
     authorization: Mapping[str, Any] | None,
 ) -> Manifest:
     return {
@@ -138,7 +150,7 @@ def _pod_monitoring(
                 compact({**_scrape_fields(scrape, port, "tls"), "authorization": authorization})
                 for port in scrape.ports
             ],
-            "targetLabels": {"fromPod": [{"from": _NAME, "to": LABEL}]},
+            "targetLabels": {"fromPod": [{"from": label, "to": to} for label, to in series.items()]},
         },
     }
 

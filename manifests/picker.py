@@ -10,6 +10,7 @@ from manifests.pods import (
     CERTIFICATE_VOLUME,
     CONTAINER_SECURITY,
     PASSED,
+    TERMINATION,
     annotation_origins,
     certificate_mounts,
     certificate_volumes,
@@ -230,6 +231,7 @@ def _container(variant: VariantPlan) -> Manifest:
         "readinessProbe": _probe(picker.readiness),
         "livenessProbe": _probe(picker.liveness),
         "resources": {"requests": picker.requests, "limits": picker.limits},
+        **TERMINATION,
         "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True},
         "volumeMounts": [
             {"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True},
@@ -260,6 +262,7 @@ def _companion(companion: Companion) -> Manifest:
             "ports": [{"containerPort": port, "protocol": "TCP"} for port in companion.ports],
             "livenessProbe": probe,
             "resources": compact({"requests": companion.requests, "limits": companion.limits}),
+            **TERMINATION,
             "securityContext": compact({**CONTAINER_SECURITY, "runAsUser": companion.user}),
             "volumeMounts": mounts,
         }

@@ -34,6 +34,15 @@ _TEMPLATES = {
 }
 """Paths of pod templates below `spec`, by kind of the workload."""
 _FIELDS = ("affinity", "imagePullSecrets", "priorityClassName", "topologySpreadConstraints")
+TERMINATION = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+"""Field of a container that says in the pod's status why the container ended.
+
+If a container ends with an error and has written no message to `/dev/termination-log`, the end of its log is the
+message: at most 2048 bytes and 80 lines. All containers of a pod together have at most 12 KiB of messages.
+
+Source: k8s.io/api v0.36.3, core/v1/types.go (TerminationMessagePolicy); k8s.io/kubernetes v1.36.3,
+pkg/kubelet/container/runtime.go (the limits), pkg/kubelet/kuberuntime/kuberuntime_container.go (getTerminationMessage).
+"""
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
 PASSED: Mapping[str, tuple[Path, ...]] = {
@@ -230,6 +239,7 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
             "args": list(fetch.arguments),
             "env": environment(fetch.env),
             "resources": compact({"requests": dict(requests), "limits": dict(limits)}),
+            **TERMINATION,
             "securityContext": _SEALED,
             "volumeMounts": [*_fetch_mounts(fetch)],
         }
@@ -274,6 +284,7 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
             "startupProbe": probe(proxy.startup),
             "livenessProbe": probe(proxy.liveness),
             "resources": compact({"requests": proxy.requests, "limits": proxy.limits}),
+            **TERMINATION,
             "securityContext": _SEALED,
             "volumeMounts": [token_mount(_POOL_READER)],
         }
@@ -313,6 +324,7 @@ def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
             "args": list(arguments),
             "env": environment(engine.env),
             "resources": compact(resources),
+            **TERMINATION,
             "securityContext": CONTAINER_SECURITY,
             "volumeMounts": _mounts(workload),
         }

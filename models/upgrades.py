@@ -1,4 +1,4 @@
-"""Spec of upgrades: how many running services a run restarts at the same time."""
+"""Spec of upgrades: how many running services a run restarts at the same time, and for what."""
 
 from pydantic import Field
 
@@ -19,3 +19,8 @@ class Upgrades(Spec):
     that does not become ready, and leaves the later ones as they are."""
     order: Items[Dns1035Label] = Field(default=(), examples=[["internal", "search"]])
     """Keys of the services that restart first, from first to last. All others follow, ordered by key."""
+    postpone: bool = True
+    """Whether postponed fields wait for the next change that replaces the pods anyway. A postponed field of a container
+    is one that a new version of this program adds, and without which running pods serve as well. If false, this run
+    sets all of them, and replaces the pods that lack one. There is one such field: terminationMessagePolicy, with which
+    the status of a pod says why a container ended."""

@@ -39,6 +39,8 @@ class Continuity:
     """URN of the provider in the state."""
     cluster: ClusterRecord | None = None
     """The cluster of this run; None if its UID is unknown, and no earlier run knew one."""
+    is_moved: bool = False
+    """Whether this run leads to another cluster than earlier runs did."""
     problems: tuple[Problem, ...] = ()
     """Problems of the cluster and of takeovers."""
     used: frozenset[Cause] = frozenset()
@@ -83,7 +85,8 @@ def compare(  # noqa: PLR0913, PLR0917 - what an inference stack is compared wit
     former_urn = state.instances.get(instance.name)
     aliases = _aliases(components, matches)
     names = takeovers.without_living(owner, strangers)
-    return Continuity(state, aliases, former_urn, provider, present, problems, used, names)
+    is_moved = earlier is not None and present != earlier
+    return Continuity(state, aliases, former_urn, provider, present, is_moved, problems, used, names)
 
 
 def planned_objects(components: Iterable[Component]) -> list[PlannedObject]:

@@ -113,8 +113,8 @@ def _task(view: ServiceView, reading: Evidence) -> str:
     """Return what a Job fetches, and how long that usually takes, as far as it is known."""
     places = (name_of(role.workload) for variant in view.variants for role in variant.roles)
     expectations = [reading.expected[place] for place in places if place in reading.expected]
-    size = next((each.weights for each in expectations if each.weights is not None), None)
-    seconds = next((each.fetch_seconds for each in expectations if each.fetch_seconds is not None), None)
+    size = next((entry.weights for entry in expectations if entry.weights is not None), None)
+    seconds = next((entry.fetch_seconds for entry in expectations if entry.fetch_seconds is not None), None)
     task = "the weights" if size is None else f"{max(size / _GIB, 0.1):.1f} GiB of weights"
     if seconds is None:
         return task

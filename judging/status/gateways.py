@@ -95,10 +95,10 @@ def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
 
 
 def _concerns_others(refusal: Mapping[str, Any], gateway: Manifest, route: Manifest) -> bool:
-    """Tell whether Istio lacks only ports of listeners that a route does not use; the other listeners serve."""
+    """Tell whether Istio lacks the ports of some listeners only, and another listener of the route serves."""
     lacking = {int(port) for port in _LACKING_PORT.findall(str(refusal.get("message")))}
     used = {listener.get("port") for listener in _used_listeners(gateway, route)}
-    return bool(lacking) and not lacking & used
+    return bool(lacking) and bool(used - lacking)
 
 
 def _off(at_object: ObjectRef, entry: Mapping[str, Any], *, is_new: bool) -> Finding:

@@ -43,8 +43,8 @@ class _Table(Spec):
 
 def image_state(text: str) -> str:
     """Return the id of the state of a pod whose image could not be pulled for the reason in a text."""
-    found = _first(_table().images, text)
-    return "image-pull" if found is None else found[0].state
+    entry = _first(_table().images, text)
+    return "image-pull" if entry is None else entry[0].state
 
 
 def missing(text: str) -> tuple[str, Match[str]] | None:
@@ -52,8 +52,8 @@ def missing(text: str) -> tuple[str, Match[str]] | None:
 
     None if the text does not say that one does not exist.
     """
-    found = _first(_table().missing, text)
-    return None if found is None else (found[0].state, found[1])
+    entry = _first(_table().missing, text)
+    return None if entry is None else (entry[0].state, entry[1])
 
 
 def is_passing(text: str) -> bool:

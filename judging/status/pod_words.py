@@ -6,7 +6,9 @@ from models import credentials
 
 _LENGTH = 200
 """Longest text of others that is shown."""
-_MINUTE, _HOUR, _DAY = 60, 60 * 60, 24 * 60 * 60
+_MINUTE = 60
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
 

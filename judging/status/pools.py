@@ -83,15 +83,18 @@ def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
 
 
 def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
-    """Yield the pools that routes name, but that belong to no variant that has objects."""
-    variants = {variant.name for variant in view.variants}
-    names = {
-        (share.namespace, share.name, share.variant): share.percent
+    """Yield the backends that routes name, but that belong to no variant that has objects."""
+    existing = {variant.name for variant in view.variants}
+    named = {share.variant for share in shares.shares(view)} - existing
+    for name in sorted(filter(None, named)):
+        yield from components(view, VariantView(name, shares.bases(view)[name], (), (), ()), reading)
+    others = {
+        (share.namespace, share.name): share.percent
         for share in shares.shares(view)
-        if share.kind == shares.POOL and share.variant not in variants
+        if share.kind == shares.POOL and not share.variant
     }
-    for (namespace, name, variant), percent in sorted(names.items()):
-        yield _missing(view, Backend(shares.POOL, namespace, name, None, percent or None), variant, reading)
+    for (namespace, name), percent in sorted(others.items()):
+        yield _missing(view, Backend(shares.POOL, namespace, name, None, percent or None), "", reading)
 
 
 def _missing(view: ServiceView, backend: Backend, variant: str, reading: Evidence) -> Component:

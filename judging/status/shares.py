@@ -71,7 +71,7 @@ def is_metered(view: ServiceView, variant: VariantView) -> bool:
     if not led_through(view):
         return False
     values = {str(value) for _, rule in _rules(view) for value in _header_values(rule)}
-    forwarded = [name for name, base in _bases(view).items() if any(value.startswith(f"{base}.") for value in values)]
+    forwarded = [name for name, base in bases(view).items() if any(value.startswith(f"{base}.") for value in values)]
     return variant.name in (forwarded or [PRIMARY])
 
 
@@ -105,15 +105,16 @@ def _share(view: ServiceView, route_namespace: str, ref: Mapping[str, object], p
 
 def _variant(view: ServiceView, kind: str, name: str) -> str:
     """Return the variant that a backend's name belongs to, whether the backend exists or not."""
-    bases = _bases(view)
+    base_of = bases(view)
     for variant in (CANARY, PRIMARY):
-        is_generation = kind == POOL and name.startswith(f"{bases[variant]}-")
-        if name == bases[variant] or is_generation:
+        is_generation = kind == POOL and name.startswith(f"{base_of[variant]}-")
+        if name == base_of[variant] or is_generation:
             return variant
     return ""
 
 
-def _bases(view: ServiceView) -> Mapping[str, str]:
+def bases(view: ServiceView) -> Mapping[str, str]:
+    """Return the beginnings of the names of the objects of each variant."""
     return {PRIMARY: view.name, CANARY: f"{view.name}-{CANARY}"}
 
 

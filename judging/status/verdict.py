@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from judging.status import claims, evidence, interceptors, pickers, pools, routes, scaling, topology, workloads
+from judging.status import claims, evidence, interceptors, needs, pickers, pools, routes, scaling, topology, workloads
 from judging.status.evidence import Evidence, Expectation, RouteExpectation
 from judging.status.records import Component, Finding, Link
 from judging.status.states import Level
@@ -113,10 +113,22 @@ def of(
 
 
 def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> ServiceStatus:
+    """Return the status of a service.
+
+    If a kind is unread, a link that ends requests is no verdict: another link may end them before, and another state
+    may be the cause. The status is then unknown.
+    """
     components = tuple(_components(view, cluster, reading))
     needed = [component for component in components if _is_needed(component)]
     serves = _serves(needed)
-    culprit = _culprit(components, needed, serves=serves)
+    culprit = _worst_cause(components)
+    if serves is False:
+        stop = _stop(components, needed)
+        culprit = stop.culprit
+        if reading.unread.keys() & set(needs.of(stop.links, stop.chain)):
+            serves = None
+    if serves is None:
+        culprit = None
     return ServiceStatus(view, components, serves, culprit, topology.gateways_of(view, cluster))
 
 
@@ -152,33 +164,68 @@ def _serves(needed: Sequence[Component]) -> bool | None:
     return True
 
 
-def _culprit(components: Sequence[Component], needed: Iterable[Component], *, serves: bool | None) -> Finding | None:
-    """Return the state to blame: the cause of the first broken link, or of the worst state if the service serves.
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """The end of the requests to a service: the links up to it, and the reason."""
 
-    A link that only waits does not hide a later one that is really broken.
-    """
-    if serves is False:
-        broken = [component for component in needed if component.is_broken]
-        effects = (_cause(_worst(component.findings), component, components) for component in broken)
-        causes = [cause for cause in effects if cause is not None]
-        return next((cause for cause in causes if cause.level is not Level.NORMAL), next(iter(causes), None))
+    links: Collection[Link]
+    """The link that ends requests, and the links before it; all links if that link has no state."""
+    chain: Sequence[Finding]
+    """The states of that link and of deeper ones that follow from each other, the cause the last."""
+
+    @property
+    def culprit(self) -> Finding | None:
+        """Return the state to blame."""
+        return self.chain[-1] if self.chain else None
+
+
+def _stop(components: Sequence[Component], needed: Sequence[Component]) -> _Stop:
+    """Return where requests end: at the first broken link with something to blame, or else at the first that waits."""
+    stops = [
+        _Stop(_links(component, needed[:index]), tuple(_chain(component, components)))
+        for index, component in enumerate(needed)
+        if component.is_broken
+    ]
+    to_blame = (stop for stop in stops if stop.culprit is not None and stop.culprit.level is not Level.NORMAL)
+    waiting = (stop for stop in stops if stop.culprit is not None)
+    return next(to_blame, next(waiting, stops[0]))
+
+
+def _links(broken: Component, earlier: Iterable[Component]) -> Collection[Link]:
+    """Return a broken link and the links before it. A link without a state may be broken because of any other one."""
+    if not broken.findings:
+        return set(Link)
+    return {broken.link, *(component.link for component in earlier)}
+
+
+def _worst_cause(components: Sequence[Component]) -> Finding | None:
+    """Return the cause of the worst state that is not normal; None if there is none."""
     wrong = [(finding, component) for component in components for finding in component.findings]
     worst = _worst([finding for finding, _ in wrong if finding.level is not Level.NORMAL])
     if worst is None:
         return None
-    return _cause(worst, next(component for finding, component in wrong if finding is worst), components)
+    at = next(component for finding, component in wrong if finding is worst)
+    return [worst, *_causes(worst, at, components)][-1]
 
 
-def _cause(effect: Finding | None, at: Component, components: Sequence[Component]) -> Finding | None:
-    """Return the deepest state that causes a state of a component; the state itself if nothing causes it."""
+def _chain(broken: Component, components: Sequence[Component]) -> Iterator[Finding]:
+    """Yield the worst state of a broken link, and the states that cause it, each from the one after it."""
+    effect = _worst(broken.findings)
+    if effect is not None:
+        yield effect
+    yield from _causes(effect, broken, components)
+
+
+def _causes(effect: Finding | None, at: Component, components: Sequence[Component]) -> Iterator[Finding]:
+    """Yield the states of deeper links that cause a state of a component, the deepest the last."""
     deeper = [component for component in components if _DEPTH[component.link] > _DEPTH[at.link]]
     same = [component for component in deeper if component.variant in {at.variant, ""} or not at.variant]
     for component in sorted(same, key=lambda component: _DEPTH[component.link]):
-        causes = [finding for finding in component.findings if _may_cause(finding, component, effect)]
-        cause = _worst(causes)
+        cause = _worst([finding for finding in component.findings if _may_cause(finding, component, effect)])
         if cause is not None and (component.is_broken or cause.level is Level.BROKEN):
-            return _cause(cause, component, components)
-    return effect
+            yield cause
+            yield from _causes(cause, component, components)
+            return
 
 
 def _may_cause(finding: Finding, component: Component, effect: Finding | None) -> bool:

@@ -52,6 +52,8 @@ configuration."""
 STACK = f"{_OURS}/stack"
 """Name of a label and of an annotation with the stack that an object belongs to. `planning.ground.marks` decides the
 values of both."""
+NAME = "app.kubernetes.io/name"
+"""Label with the name of the variant, of every object of a variant and of its pods."""
 LLM_D_ROLE = "llm-d.ai/role"
 """Label with the role of a serving pod. llm-d's pickers filter by this label."""
 PART_OF = {"app.kubernetes.io/part-of": "inference-stacks"}
@@ -100,7 +102,7 @@ def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[
     """
     return {
         **(dict(sorted(user_labels.items())) if user_labels else {}),
-        "app.kubernetes.io/name": base,
+        NAME: base,
         "app.kubernetes.io/component": component,
         **PART_OF,
         "app.kubernetes.io/managed-by": "pulumi",

@@ -7,6 +7,7 @@ from typing import Literal
 from models.monitoring import Monitors
 from models.service import Variant
 from models.vocabulary import milliseconds
+from planning.ground import labels
 from planning.serving.workload import Workload
 
 PICKER_PORT = "http-metrics"
@@ -15,6 +16,29 @@ PICKER_PATH = "/metrics"
 """Path of the picker's metrics. With authentication, a reader needs permission for this path."""
 LABEL = "model_service"
 """Label of every series. The value of the label is the name of the variant."""
+SERVICE_LABEL = "inference_service"
+"""Label of every series with the name of the service.
+
+It is not called `service`: the Prometheus operator writes the name of the scraped Kubernetes Service into that label
+(prometheus-operator v0.85.0, pkg/prometheus/promcfg.go, generateServiceMonitorConfig), and boards read it there.
+"""
+VARIANT_LABEL = "variant"
+"""Label of every series: `primary` or `canary`."""
+ROLE_LABEL = "role"
+"""Label of the series of serving pods: `decode` or `prefill`."""
+POD_SERIES: Mapping[str, str] = {
+    labels.NAME: LABEL,
+    labels.SERVICE: SERVICE_LABEL,
+    labels.VARIANT: VARIANT_LABEL,
+    labels.ROLE: ROLE_LABEL,
+}
+"""Labels of the series of serving pods, by the labels of the pods whose values they have."""
+PICKER_SERIES: Mapping[str, str] = {
+    labels.NAME: LABEL,
+    labels.PICKER: SERVICE_LABEL,
+    labels.VARIANT: VARIANT_LABEL,
+}
+"""Labels of the series of pickers, by the labels of the pickers' pods and Services whose values they have."""
 GMP_COLLECTORS = (("gmp-system", "collector"), ("gke-gmp-system", "collector"))
 """Namespace and service account of Google's collector, in standard and in Autopilot clusters."""
 _SECOND = 1000

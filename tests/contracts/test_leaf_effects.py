@@ -13,7 +13,9 @@ import planning
 from composition import Given, selecting, sources
 from composition.sources import Configuration
 from facts import cluster
+from judging import postponement
 from judging.losses import clusters
+from judging.losses.continuity import Continuity
 from judging.losses.matching import Matches
 from judging.preflight import kinds
 from judging.report import bill, checks
@@ -31,7 +33,7 @@ from planning.ground.recorded import ClusterRecord
 from planning.hardware import accelerators
 from planning.selection import decisions, explanation
 from planning.weights import locks
-from tests.support.stacks import NAME
+from tests.support.stacks import NAME, states
 from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
 from tests.support.stacks.selected import SELECTED
 from tests.support.stacks.varied import VARIED
@@ -121,7 +123,8 @@ def effect(text: str) -> str:
     chosen = selecting.select(stack, files, None, NAME.stack, Given(NOTHING_READ))
     loaded = load(stack, (), files.sources, chosen.layers)
     plan = planning.plan(loaded, NAME)
-    everything = list(objects(render(plan)))
+    components = render(plan)
+    everything = list(objects(components))
     facts = cluster.read(loaded.stack.cluster, cluster.KubeAccess(None, None), Path())
     needed = [item.api for item in everything]
     verdict = kinds.kinds(needed, facts, loaded.stack.checks.preflight)
@@ -144,6 +147,10 @@ def effect(text: str) -> str:
     verdicts = [manifests, contract, provider, str(verdict), owner, money, capacity, unlocked, candidates, fits]
     verdicts.append([problem.severity for problem in moved])
     verdicts.append(str(turns.of([service.key for service in plan.services], loaded.stack.upgrades)))
+    if loaded.stack.upgrades is not None:
+        upgraded = Continuity(states.deployed(components, states.without_policy), owner=plan.identity)
+        unequal = postponement.postpone(components, upgraded, LiveObjects({}), loaded.stack.upgrades) != components
+        verdicts.append(unequal)
     return json.dumps(verdicts)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from facts import reading, status
 from facts.kubeconfig import KubeAccess
-from facts.status import Scope
+from facts.status import ReadScope
 from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import DEPLOYMENT, EVENT, GATEWAY, KINDS, NODE, POD, ROUTE
 from tests.support.cluster import loopback
@@ -18,7 +18,7 @@ WARNINGS = "/api/v1/namespaces/models/events?limit=500&fieldSelector=type%3DWarn
 NODES = "/api/v1/nodes?limit=500"
 ROUTES = PODS.replace("/api/v1/", "/apis/gateway.networking.k8s.io/v1/").replace("/pods", "/httproutes")
 GATEWAYS = "/apis/gateway.networking.k8s.io/v1/namespaces/{}/gateways/{}"
-SCOPE = Scope(("models",))
+SCOPE = ReadScope(("models",))
 
 
 def named(name, **more):
@@ -56,11 +56,11 @@ def test_each_kind_is_one_list_and_what_is_not_served_has_no_objects(api):
 
 def test_without_namespaces_the_whole_cluster_is_read(api):
     api.answers = {PODS.replace("/namespaces/models", ""): {"items": [named("qwen")]}}
-    assert len(read(api, Scope()).of(POD)) == 1
+    assert len(read(api, ReadScope()).of(POD)) == 1
 
 
 def test_only_the_kinds_that_a_stack_has_are_read(api):
-    assert read(api, Scope(("models",), (POD, NODE))).objects.keys() == {POD, NODE, GATEWAY}
+    assert read(api, ReadScope(("models",), (POD, NODE))).objects.keys() == {POD, NODE, GATEWAY}
 
 
 def test_the_gateways_of_routes_are_read_by_name(api):

@@ -4,6 +4,7 @@
 of containers, probes, most of `managedFields`, and some pods.
 """
 
+import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from models.trees import mapping, sequence
-from planning.ground.snapshot import Snapshot
+from planning.ground.snapshot import GATEWAY, POOL, ROUTE, Snapshot
 
 _FILE = Path(__file__).parents[1] / "judging" / "status" / "captured" / "control_plane.json"
 NOW = datetime(2026, 11, 28, 2, 0, tzinfo=UTC)
@@ -61,6 +62,32 @@ def _places(tree: object, place: Place = ()) -> Iterator[Place]:
 def _replaced(tree: Any, place: Place, value: object) -> Any:
     if not place:
         return value
-    copy = tree.copy()
-    copy[place[0]] = _replaced(tree[place[0]], place[1:], value)
-    return copy
+    changed = tree.copy()
+    changed[place[0]] = _replaced(tree[place[0]], place[1:], value)
+    return changed
+
+
+def programmed() -> dict[str, list[Any]]:
+    """Return the objects with what a gateway controller writes into Gateways, routes and pools that it accepts."""
+    objects: dict[str, list[Any]] = {kind: list(copy.deepcopy(items)) for kind, items in lists().items()}
+    for gateway in objects[GATEWAY]:
+        listeners = [
+            {"name": listener["name"], "attachedRoutes": 6, "conditions": _conditions("Accepted", "Programmed")}
+            for listener in gateway["spec"]["listeners"]
+        ]
+        gateway["status"] = {"conditions": _conditions("Accepted", "Programmed"), "listeners": listeners}
+    for route in objects[ROUTE]:
+        route["status"] = {"parents": [_parent(parent) for parent in route["spec"]["parentRefs"]]}
+    for pool in objects[POOL]:
+        pool["status"] = {"parents": [_parent({"name": "gateway", "namespace": "gateways"})]}
+    return objects
+
+
+def _parent(reference: Mapping[str, Any]) -> dict[str, Any]:
+    conditions = _conditions("Accepted", "ResolvedRefs")
+    return {"parentRef": reference, "controllerName": "istio.io/gateway-controller", "conditions": conditions}
+
+
+def _conditions(*types: str) -> list[dict[str, Any]]:
+    fields = {"status": "True", "message": "", "lastTransitionTime": "2026-11-28T01:55:00Z", "observedGeneration": 1}
+    return [{"type": name, "reason": name, **fields} for name in types]

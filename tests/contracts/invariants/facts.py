@@ -141,6 +141,8 @@ FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d0
 READ = ["get", "list", "watch"]
 DROPPED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 SEALED = DROPPED | {"readOnlyRootFilesystem": True}
+EXPLAINED = "FallbackToLogsOnError"
+"""Policy of every container's termination message: why it failed stands in the status of its pod."""
 POOL_GROUP = "inference.networking.k8s.io"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.contracts.invariants.facts import PICKER_START, seconds
+from tests.contracts.invariants.facts import EXPLAINED, PICKER_START, seconds
 from tests.contracts.invariants.variants import BEFORE_THE_END
 from tests.contracts.invariants.world import Pods, World, same
 
@@ -55,6 +55,14 @@ def requests_may_finish_before_a_pod_is_killed(world: World) -> Iterator[str]:
             if "--shutdown-timeout" in argument
         ]
         yield from same(f"{pods.name} shutdown", timeouts, [pods.role.drain] if pods.role.drains_itself else [])
+
+
+def what_fails_says_why(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        for container in (pods.engine, *pods.before, *pods.sidecars):
+            yield from same(
+                f"{pods.name} {container['name']} end", container.get("terminationMessagePolicy"), EXPLAINED
+            )
 
 
 def a_group_ends_together_and_last_of_all_its_workers(world: World) -> Iterator[str]:

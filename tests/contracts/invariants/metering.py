@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from tests.contracts.invariants.facts import seconds
+from tests.contracts.invariants.facts import EXPLAINED, seconds
 from tests.contracts.invariants.trees import look
 from tests.contracts.invariants.variants import Variant
 from tests.contracts.invariants.world import STACK, Place, marks, reference, same, subject
@@ -226,6 +226,7 @@ def _container(spec: Mapping[str, Any], deploy: Mapping[str, Any], folder: str) 
         "livenessProbe": {**asked, "periodSeconds": 10, "timeoutSeconds": 2, "failureThreshold": 3},
         "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
         "resources": deploy.get("resources", usual),
+        "terminationMessagePolicy": EXPLAINED,
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},

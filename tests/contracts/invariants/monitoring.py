@@ -16,8 +16,18 @@ OPERATOR, GOOGLE = "prometheus-operator", "gmp"
 MONITORS = ("ServiceMonitor", "PodMonitor", "PodMonitoring")
 POLICIES = ("HealthCheckPolicy", "GCPBackendPolicy")
 COLLECTORS = [subject("collector", namespace) for namespace in ("gmp-system", "gke-gmp-system")]
-NAMED = {"pod": "__meta_kubernetes_pod_label_app_kubernetes_io_name"}
-NAMED["service"] = NAMED["pod"].replace("pod", "service")
+OURS = "inference-stacks.io"
+SERVERS = {
+    "app.kubernetes.io/name": "model_service",
+    f"{OURS}/service": "inference_service",
+    f"{OURS}/variant": "variant",
+    f"{OURS}/role": "role",
+}
+PICKERS = {
+    "app.kubernetes.io/name": "model_service",
+    f"{OURS}/endpoint-picker": "inference_service",
+    f"{OURS}/variant": "variant",
+}
 
 
 def places(variant: Variant) -> Iterator[tuple[Place, str]]:
@@ -85,11 +95,11 @@ def the_monitors_of_pods_ask_the_engine_itself(world: World) -> Iterator[str]:
         about, secure = f"{role.workload} monitor", {"insecureSkipVerify": True}
         if _scraper(world.variant) == GOOGLE:
             tls = {"scheme": "https", "tls": secure} if role.certificate else {}
-            expected = _of_google(selector, *(endpoint | tls for endpoint in endpoints))
+            expected = _of_google(selector, SERVERS, *(endpoint | tls for endpoint in endpoints))
             yield from same(about, world.get("PodMonitoring", role.workload)["spec"], expected)
             continue
         tls = {"scheme": "https", "tlsConfig": secure} if role.certificate else {}
-        asked = [endpoint | tls | _named("pod") for endpoint in endpoints]
+        asked = [endpoint | tls | _named("pod", SERVERS) for endpoint in endpoints]
         expected = {"podMetricsEndpoints": asked, "selector": {"matchLabels": selector}}
         yield from same(about, world.get("PodMonitor", role.workload)["spec"], expected)
 
@@ -111,11 +121,11 @@ def the_monitor_of_the_picker_shows_its_token(world: World) -> Iterator[str]:
     secret = {"name": _reader(variant), "key": "token"}
     if _scraper(variant) == GOOGLE:
         token = {"authorization": {"credentials": {"secret": secret}}} if _asks_for_a_token(variant) else {}
-        expected = _of_google(selector, endpoint | token)
+        expected = _of_google(selector, PICKERS, endpoint | token)
         yield from same("picker monitor", world.get("PodMonitoring", name)["spec"], expected)
         return
     token = {"authorization": {"credentials": secret}} if _asks_for_a_token(variant) else {}
-    expected = {"endpoints": [endpoint | token | _named("service")], "selector": {"matchLabels": selector}}
+    expected = {"endpoints": [endpoint | token | _named("service", PICKERS)], "selector": {"matchLabels": selector}}
     yield from same("picker monitor", world.get("ServiceMonitor", name)["spec"], expected)
 
 
@@ -124,14 +134,22 @@ def _endpoint(variant: Variant, port: str, path: str) -> dict[str, Any]:
     return {"port": port, "path": path, "interval": interval}
 
 
-def _named(found_by: str) -> dict[str, Any]:
+def _named(found_by: str, series: Mapping[str, str]) -> dict[str, Any]:
     """Return what names the service in every series: its pods' names change with what they run."""
-    relabeling = {"action": "replace", "sourceLabels": [NAMED[found_by]], "targetLabel": "model_service"}
-    return {"relabelings": [relabeling]}
+    labels = {label: label.replace(".", "_").replace("-", "_").replace("/", "_") for label in series}
+    relabelings = [
+        {
+            "action": "replace",
+            "sourceLabels": [f"__meta_kubernetes_{found_by}_label_{labels[label]}"],
+            "targetLabel": target,
+        }
+        for label, target in series.items()
+    ]
+    return {"relabelings": relabelings}
 
 
-def _of_google(selector: Mapping[str, str], *endpoints: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"fromPod": [{"from": "app.kubernetes.io/name", "to": "model_service"}]}
+def _of_google(selector: Mapping[str, str], series: Mapping[str, str], *endpoints: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"fromPod": [{"from": label, "to": target} for label, target in series.items()]}
     return {"endpoints": list(endpoints), "selector": {"matchLabels": selector}, "targetLabels": named}
 
 

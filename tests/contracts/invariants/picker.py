@@ -12,6 +12,7 @@ from tests.contracts.invariants.disaggregation import TOKEN, token_sources
 from tests.contracts.invariants.facts import (
     CONFIG_GROUPS,
     DROPPED,
+    EXPLAINED,
     LEASES,
     PICKER_IMAGES,
     POOL_GROUP,
@@ -105,6 +106,7 @@ def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
     probe = {"grpc": {"port": 9003, "service": "liveness"}, "periodSeconds": 10, "initialDelaySeconds": 5}
     yield from same("picker liveness", container["livenessProbe"], probe)
     resources = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}}
+    yield from same("picker end", container.get("terminationMessagePolicy"), EXPLAINED)
     changes = variant.say("endpointPicker", "resources", default=_by_traffic(world) or resources)
     yield from same("picker resources", container["resources"], changes)
 
@@ -174,6 +176,7 @@ def _predictors(world: World) -> dict[str, Any]:
             },
             "resources": deployed.get(f"{kind}Resources", images[name]),
             "securityContext": DROPPED | {"runAsUser": 1000},
+            "terminationMessagePolicy": EXPLAINED,
             "volumeMounts": [{"name": name, "mountPath": folder}],
         }
     return found
@@ -187,7 +190,8 @@ def _companion(container: Mapping[str, Any]) -> dict[str, Any]:
         "env": env,
         "ports": [{"containerPort": port, "protocol": "TCP"} for port in container.get("ports", [])],
     }
-    return {key: value for key, value in expected.items() if value} | {"securityContext": DROPPED | user}
+    always = {"securityContext": DROPPED | user, "terminationMessagePolicy": EXPLAINED}
+    return {key: value for key, value in expected.items() if value} | always
 
 
 def the_pickers_patch_is_the_last_word(world: World) -> Iterator[str]:

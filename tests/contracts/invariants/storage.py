@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.contracts.invariants.claims import cached, filled, folder, kept
-from tests.contracts.invariants.facts import SEALED, amount
+from tests.contracts.invariants.facts import EXPLAINED, SEALED, amount
 from tests.contracts.invariants.variants import Variant
 from tests.contracts.invariants.weights import Item, brings, opening, volume
 from tests.contracts.invariants.world import Place, World, marks, named, same
@@ -176,6 +176,7 @@ def _pod(owner: Owner, spec: Mapping[str, Any]) -> Iterator[str]:
     (container,) = spec["containers"]
     yield from same(f"{owner.job} container", container["name"], item.container)
     yield from same(f"{owner.job} security", container["securityContext"], SEALED)
+    yield from same(f"{owner.job} end", container["terminationMessagePolicy"], EXPLAINED)
     resources = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "4Gi"}}
     yield from same(f"{owner.job} resources", container["resources"], owner.fill.get("resources", resources))
     below = {"subPath": owner.spec["subPath"]} if "subPath" in owner.spec else {}

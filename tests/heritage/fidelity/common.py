@@ -130,6 +130,12 @@ def service_links(manifest: Any, _: Any) -> None:
     del pod(manifest)["enableServiceLinks"]
 
 
+@deviation("3.2 termination message", *DEPLOYMENTS, about="*/terminationMessagePolicy")
+def termination_message(manifest: Any, _: Any) -> None:
+    for each in [*pod(manifest).get("initContainers", []), container(manifest)]:
+        del each["terminationMessagePolicy"]
+
+
 @deviation("3.4 read-only root", *DEPLOYMENTS, about="*/readOnlyRootFilesystem")
 def read_only_root(manifest: Any, _: Any) -> None:
     for each in [*pod(manifest).get("initContainers", []), container(manifest)]:
@@ -147,7 +153,8 @@ def traced_name(manifest: Any, _: Any) -> None:
 
 
 DEVIATIONS = [
-    generations, common_labels, spelling, selectors, version, waits, service_links, read_only_root, traced_name,
+    generations, common_labels, spelling, selectors, version, waits, service_links, termination_message, read_only_root,
+    traced_name,
 ]  # fmt: skip
 LAST = [names, cluster_scoped_names]
 """After everything else that has the service's name in it."""

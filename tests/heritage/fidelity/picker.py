@@ -257,6 +257,12 @@ def relabeling(manifest: Any, _: Any) -> None:
     del endpoint["path"], endpoint["relabelings"]
 
 
+@deviation("3.22 labels of series", "PodMonitor *", about="*/relabelings/*")
+def series(manifest: Any, _: Any) -> None:
+    for endpoint in manifest["spec"]["podMetricsEndpoints"]:
+        del endpoint["relabelings"][1:]
+
+
 @deviation("E7 traces without a collector", PICKER, about="*/env/OTEL_TRACES_SAMPLER_ARG/*", only=("min", "alt"))
 def traced_unasked(manifest: Any, _: Any) -> None:
     drop(container(manifest)["env"], "OTEL_TRACES_SAMPLER_ARG")
@@ -268,4 +274,5 @@ DEVIATIONS = [
     token_name, delegation,
     route, weight,
     parent, every_port, istio_version, scraped_port, scraped_in_clear, interval, relabeling,
+    series,
 ]  # fmt: skip

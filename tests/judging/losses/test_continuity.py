@@ -5,7 +5,7 @@ from judging.losses.continuity import Continuity
 from manifests.assembly import render
 from planning.ground.cluster_facts import LiveObjects, Routes, Unknown
 from planning.ground.instances import MAIN
-from planning.ground.recorded import NOTHING_RECORDED, ClusterRecord
+from planning.ground.recorded import NOTHING_RECORDED, ClusterRecord, Recorded
 from tests.support.stacks import plan, tree
 
 PLAN = plan(tree())
@@ -29,3 +29,12 @@ def test_a_first_run_has_no_problems_and_takes_note_of_its_cluster():
 
 def test_nothing_that_was_compared_has_no_owner():
     assert Continuity().owner is None
+
+
+def test_a_run_is_moved_if_it_leads_to_another_cluster_than_the_one_in_the_state():
+    recorded = Recorded(clusters={MAIN.name: ClusterRecord("uid", "prod")})
+    relations = {"uid": False, "other": True, None: False}
+    for uid, is_moved in relations.items():
+        assert compared(recorded, LiveObjects({}, cluster=uid)).is_moved is is_moved
+    assert not compared(recorded, Unknown("no answer")).is_moved
+    assert not compared(live=LiveObjects({}, cluster="uid")).is_moved

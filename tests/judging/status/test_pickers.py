@@ -100,6 +100,18 @@ def test_a_pool_that_selects_nobody_is_told_from_one_whose_workload_is_missing(l
     assert living.culprit("pair") == (f"Deployment {NAMESPACE}/pair-decode", "workload-missing")
 
 
+@pytest.mark.parametrize(("name", "workload"), [("plain", "plain-decode"), ("chat", "chat-canary-decode")])
+def test_a_variant_of_which_nothing_is_left_is_missing(name, workload, living):
+    base = workload.removesuffix("-decode")
+    for kind in ("Deployment", "InferencePool"):
+        living.remove(kind, base)
+    missing = {"plain": ("Deployment", "workload-missing"), "chat": ("InferencePool", "pool-missing")}
+    kind, state = missing[name]
+    living_name = workload if kind == "Deployment" else base
+    assert living.culprit(name) == (f"{kind} {NAMESPACE}/{living_name}", state)
+    assert living.status(name).serves is False
+
+
 def test_a_pool_that_a_gateway_refuses_is_quoted(living):
     (parent,) = living.of("InferencePool", "pair")["status"]["parents"]
     parent["conditions"][1].update(status="False", reason="InvalidExtensionRef", message="not found")

@@ -1,6 +1,7 @@
 """Monitors, with targets and identities, and the checks that GKE's load balancer makes of a pool."""
 
 import copy
+import re
 
 import pytest
 
@@ -38,6 +39,52 @@ def marks(name, component):
     return {"app.kubernetes.io/name": name, "app.kubernetes.io/component": component, **MARKS}
 
 
+SERIES = {
+    "pod": {
+        "app_kubernetes_io_name": "model_service",
+        "inference_stacks_io_service": "inference_service",
+        "inference_stacks_io_variant": "variant",
+        "inference_stacks_io_role": "role",
+    },
+    "service": {
+        "app_kubernetes_io_name": "model_service",
+        "inference_stacks_io_endpoint_picker": "inference_service",
+        "inference_stacks_io_variant": "variant",
+    },
+}
+"""Labels of series, by the labels of pods or Services as Prometheus spells them."""
+OF_OPERATOR = {"container", "endpoint", "instance", "job", "namespace", "node", "pod", "service"}
+"""Labels that the Prometheus operator and Prometheus write (prometheus-operator v0.85.0, pkg/prometheus/promcfg.go)."""
+
+
+def relabelings(kind):
+    """Return the relabelings of a monitor that finds its targets by pods or by Services."""
+    return [
+        {"action": "replace", "sourceLabels": [f"__meta_kubernetes_{kind}_label_{label}"], "targetLabel": target}
+        for label, target in SERIES[kind].items()
+    ]
+
+
+def series_labels(monitor, labels):
+    """Return the labels that Prometheus gives to the series of an object with these labels.
+
+    It replaces what is no letter, digit or underscore in the name of a label, and drops a label without a value.
+    """
+    if monitor["kind"] == "PodMonitoring":
+        pairs = [(item["from"], item["to"]) for item in monitor["spec"]["targetLabels"]["fromPod"]]
+        return {target: labels[label] for label, target in pairs if labels.get(label)}
+    kind, field = {"PodMonitor": ("pod", "podMetricsEndpoints"), "ServiceMonitor": ("service", "endpoints")}[
+        monitor["kind"]
+    ]
+    discovered = {
+        f"__meta_kubernetes_{kind}_label_{re.sub('[^a-zA-Z0-9_]', '_', label)}": value
+        for label, value in labels.items()
+    }
+    (endpoint,) = monitor["spec"][field]
+    pairs = [(item["sourceLabels"][0], item["targetLabel"]) for item in endpoint["relabelings"]]
+    return {target: discovered[source] for source, target in pairs if discovered.get(source)}
+
+
 def test_nothing_is_scraped_unless_it_is_asked_for():
     """See otterscale 3.22, A2."""
     assert made(tree(), *MONITORS, "Secret", "ClusterRole") == set()
@@ -66,13 +113,7 @@ def test_the_operator_finds_the_engines_of_one_role():
                     "port": "http",
                     "path": "/metrics",
                     "interval": "30s",
-                    "relabelings": [
-                        {
-                            "action": "replace",
-                            "sourceLabels": ["__meta_kubernetes_pod_label_app_kubernetes_io_name"],
-                            "targetLabel": "model_service",
-                        }
-                    ],
+                    "relabelings": relabelings("pod"),
                 }
             ],
         },
@@ -102,13 +143,7 @@ def picker_monitor():
                     "path": "/metrics",
                     "interval": "30s",
                     "authorization": {"credentials": {"name": READER, "key": "token"}},
-                    "relabelings": [
-                        {
-                            "action": "replace",
-                            "sourceLabels": ["__meta_kubernetes_service_label_app_kubernetes_io_name"],
-                            "targetLabel": "model_service",
-                        }
-                    ],
+                    "relabelings": relabelings("service"),
                 }
             ],
         },
@@ -166,7 +201,13 @@ def test_google_finds_pods_and_is_let_to_the_token():
                 "authorization": {"credentials": {"secret": {"name": READER, "key": "token"}}},
             }
         ],
-        "targetLabels": {"fromPod": [{"from": "app.kubernetes.io/name", "to": "model_service"}]},
+        "targetLabels": {
+            "fromPod": [
+                {"from": "app.kubernetes.io/name", "to": "model_service"},
+                {"from": "inference-stacks.io/endpoint-picker", "to": "inference_service"},
+                {"from": "inference-stacks.io/variant", "to": "variant"},
+            ]
+        },
     }
     assert find(everything, "PodMonitoring", "qwen-decode")["spec"]["endpoints"] == [
         {"port": "http", "path": "/metrics", "interval": "30s"}
@@ -265,6 +306,46 @@ def test_the_monitor_of_a_picker_finds_one_service():
         assert result == [monitor["metadata"]["name"]]
         (endpoint,) = monitor["spec"]["endpoints"]
         assert endpoint["port"] in [port["name"] for port in services[result[0]]["spec"]["ports"]]
+
+
+@pytest.mark.parametrize("metrics", [OPERATOR, GOOGLE], ids=["operator", "google"])
+def test_series_say_of_which_service_variant_and_role_they_are(metrics):
+    """Prefill and decode of one variant have the same `model_service`."""
+    everything = rendered(scraped(metrics, qwen={"prefill": {}, "canary": {"weight": 10}}))
+    targets = [
+        manifest["spec"]["template"]["metadata"]["labels"]
+        for manifest in everything
+        if manifest["kind"] in {"Deployment", "LeaderWorkerSet"}
+    ]
+    if metrics is OPERATOR:
+        targets += [manifest["metadata"]["labels"] for manifest in everything if manifest["kind"] == "Service"]
+    labels = {
+        plain(monitor["metadata"]["name"]): series_labels(monitor, target)
+        for monitor in everything
+        if monitor["kind"] in MONITORS
+        for target in targets
+        if selected(monitor, target)
+    }
+    primary = {"model_service": "qwen", "inference_service": "qwen", "variant": "primary"}
+    canary = {"model_service": "qwen-canary", "inference_service": "qwen", "variant": "canary"}
+    assert labels == {
+        "qwen-decode": {**primary, "role": "decode"},
+        "qwen-prefill": {**primary, "role": "prefill"},
+        "qwen-epp": primary,
+        "qwen-canary-decode": {**canary, "role": "decode"},
+        "qwen-canary-prefill": {**canary, "role": "prefill"},
+        "qwen-canary-epp": canary,
+    }
+
+
+def test_no_label_of_the_operator_is_overwritten():
+    """The operator writes the name of the scraped Service into `service`, before our relabelings."""
+    everything = rendered(scraped(OPERATOR, qwen={"prefill": {}}))
+    monitors = [manifest["spec"] for manifest in everything if manifest["kind"] in MONITORS]
+    endpoints = [endpoint for spec in monitors for endpoint in spec.get("endpoints", spec.get("podMetricsEndpoints"))]
+    targets = {relabeling["targetLabel"] for endpoint in endpoints for relabeling in endpoint["relabelings"]}
+    assert targets == {"model_service", "inference_service", "variant", "role"}
+    assert targets.isdisjoint(OF_OPERATOR)
 
 
 def test_no_two_services_share_a_token_or_what_is_cluster_scoped():

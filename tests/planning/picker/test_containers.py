@@ -25,7 +25,12 @@ def test_a_further_container_may_gain_no_privileges():
     companions = containers(containers={"render": {**RENDER, "runAsUser": 7}})
     assert [*companions] == ["epp", "render"]
     security = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsUser": 7}
-    assert companions["render"] == {"name": "render", "image": RENDER["image"], "securityContext": security}
+    assert companions["render"] == {
+        "name": "render",
+        "image": RENDER["image"],
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": security,
+    }
 
 
 def test_containers_merge_by_name_whatever_they_are_called():

@@ -6,7 +6,7 @@ import pytest
 
 from facts import status as reader
 from facts.kubeconfig import KubeAccess
-from facts.status import Scope
+from facts.status import ReadScope
 from judging.status import verdict
 from judging.status.records import Link
 from tests.support.cluster import status
@@ -41,7 +41,7 @@ def metered(plane):
 
 def links(plane):
     """Return the components of the service, by link."""
-    live = reader.read(KubeAccess(plane.kubeconfig.read_text(encoding="utf-8"), None), Scope())
+    live = reader.read(KubeAccess(plane.kubeconfig.read_text(encoding="utf-8"), None), ReadScope())
     (service,) = verdict.of(live, {}).only(None, ["qwen"]).services
     return {component.link: component for component in service.components}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from facts import status as reader
 from facts.kubeconfig import KubeAccess
-from facts.status import Scope
+from facts.status import ReadScope
 from judging.status import verdict
 from judging.status.evidence import Expectation
 from judging.status.records import Component, Finding, Link
@@ -77,7 +77,7 @@ class Space:
     ) -> Status:
         """Read the status of the namespace, as of some time from now."""
         access = KubeAccess(self.plane.kubeconfig.read_text(encoding="utf-8"), None)
-        snapshot = reader.read(access, Scope())
+        snapshot = reader.read(access, ReadScope())
         status = verdict.of(replace(snapshot, read_at=snapshot.read_at + later), expected or {})
         return replace(
             status, services=tuple(service for service in status.services if service.view.namespace == self.name)

@@ -15,7 +15,7 @@ from typing import Any
 
 from facts import status as reader
 from facts.kubeconfig import KubeAccess
-from facts.status import Scope
+from facts.status import ReadScope
 from judging.status import shares, verdict
 from judging.status.evidence import RouteExpectation
 from judging.status.verdict import ServiceStatus, Status
@@ -190,7 +190,7 @@ class LivingStack:
 
     def status(self, *, later: timedelta = LATER) -> Status:
         """Return the status of the stack, as it would be read somewhat later."""
-        live = reader.read(self._access, Scope())
+        live = reader.read(self._access, ReadScope())
         return verdict.of(replace(live, read_at=live.read_at + later), {}, self.routes)
 
     def of(self, name: str, *, later: timedelta = LATER) -> ServiceStatus:
