@@ -1,14 +1,20 @@
 """Snapshots of stacks in which everything is ready, with the statuses that controllers and kubelets write then."""
 
 import copy
+import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from judging.status import verdict
+from judging.status.records import Finding, Link
 from local.gateway import objects
 from planning.ground import labels, snapshot
+from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import Snapshot
+from tests.support.cluster.status import marked
+from tests.support.stacks import tree
 
 NOW = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)
 THEN = "2026-11-28T10:00:00Z"
@@ -76,10 +82,10 @@ def _pods(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     elif item["kind"] == "LeaderWorkerSet":
         template = spec["leaderWorkerTemplate"]
         for group in range(spec["replicas"]):
-            own = {labels.GROUP: item["metadata"]["name"], "leaderworkerset.sigs.k8s.io/group-index": str(group)}
-            yield _pod(item, str(group), template["leaderTemplate"], own)
+            added = {labels.GROUP: item["metadata"]["name"], "leaderworkerset.sigs.k8s.io/group-index": str(group)}
+            yield _pod(item, str(group), template["leaderTemplate"], added)
             for worker in range(1, template["size"]):
-                yield _pod(item, f"{group}-{worker}", template["workerTemplate"], own)
+                yield _pod(item, f"{group}-{worker}", template["workerTemplate"], added)
 
 
 def _pod(
@@ -97,3 +103,49 @@ def _pod(
     running = [{"name": container["name"], **state} for container in spec["containers"]]
     status = {"phase": "Running", "startTime": THEN, "conditions": verdicts, "containerStatuses": running}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def service(
+    change: Callable[[dict[str, Any]], None] | None = None, unread: Collection[str] = (), **keys: Any
+) -> Snapshot:
+    """Return the snapshot of a ready service, called qwen, whose decode workload a function changes.
+
+    `unread` are kinds that could not be read.
+    """
+    ready = whole(marked(tree(qwen=keys)))
+    everything = copy.deepcopy({kind: list(ready.of(kind)) for kind in ready.objects})
+    for workload in (*everything[snapshot.DEPLOYMENT], *everything[snapshot.LEADER_WORKER_SET]):
+        if change is not None and workload["metadata"]["name"] == "qwen-decode":
+            change(workload)
+    return dataclasses.replace(ready, objects=everything | dict.fromkeys(unread, Unknown("it answered 403")))
+
+
+def replaced(ready: Snapshot, **objects: Sequence[Any]) -> Snapshot:
+    """Return a snapshot with other objects of some kinds."""
+    return dataclasses.replace(ready, objects={**ready.objects, **objects})
+
+
+def states(ready: Snapshot, link: Link = Link.WORKLOAD) -> dict[str, Finding]:
+    """Return the states of the links of a kind of the one service, by their ids."""
+    (status,) = verdict.of(ready, {}).services
+    return {state.state.id: state for part in status.components if part.link is link for state in part.findings}
+
+
+def owned(workload: dict[str, Any], manager: str, *, scale: bool = False) -> None:
+    """Let a manager own the number of replicas, and the provider the rest."""
+    template = {"manager": "pulumi-kubernetes", "time": THEN, "fieldsV1": {"f:spec": {"f:template": {}}}}
+    entries: list[dict[str, Any]] = [template]
+    if manager:
+        entry: dict[str, Any] = {"manager": manager, "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+        entries.append(entry | ({"subresource": "scale"} if scale else {"time": THEN}))
+    workload["metadata"]["managedFields"] = entries
+
+
+def with_replicas(number: int, manager: str, *, scale: bool = False) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a workload: a manager has set its number of replicas."""
+
+    def change(workload: dict[str, Any]) -> None:
+        workload["spec"]["replicas"] = number
+        owned(workload, manager, scale=scale)
+
+    return change

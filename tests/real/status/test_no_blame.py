@@ -22,6 +22,8 @@ pytestmark = pytest.mark.real
 
 NAMESPACE = "blameless"
 SLOW = {"annotations": delayed("pod-ready", "2s") | delayed("pod-delete", "3s")}
+LASTING = {"annotations": delayed("pod-ready", "2s") | delayed("pod-delete", "10s")}
+"""Pods that end slowly enough for the samples of a busy machine."""
 HPA = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
 PHASES = ("first run", "rollout", "scale down", "drain", "autoscaler")
 CONTROL = "control"
@@ -33,7 +35,7 @@ def stack(image, replicas):
     weights = {"name": "org/model", "source": "hf://org/model@v1", "size": "64Mi"}
     common = {"engine": engine, "pod": SLOW, "drainTimeout": "1s"}
     services = {
-        "plain": {**common, "replicas": replicas},
+        "plain": {**common, "replicas": replicas, "pod": LASTING},
         "single": common,
         "canaried": {**common, "canary": {"weight": 10, "replicas": 1}},
         "stored": {**common, "model": weights, "storage": {"type": "dedicated", "storageClassName": NAMESPACE}},

@@ -79,7 +79,7 @@ class Watch:
         """Read the status of the namespace."""
         everything = status.read(self._access)
         services = tuple(each for each in everything.services if each.view.namespace == self._namespace)
-        own = Status(services, everything.read_at, everything.unread)
+        selected = Status(services, everything.read_at, everything.unread)
         states = (state for service in services for component in service.components for state in component.findings)
         culprits = (service.culprit for service in services if service.culprit is not None)
-        return Sample(own.exit_code, tuple(states), tuple(culprits))
+        return Sample(selected.exit_code, tuple(states), tuple(culprits))
