@@ -89,8 +89,13 @@ def requests(pod: Manifest) -> Mapping[str, Decimal]:
 
 
 def _is_big_enough(node: Manifest, requested: Mapping[str, Decimal]) -> bool:
-    allocatable = dict(_amounts(at(node, "status", "allocatable")))
-    return all(number <= allocatable.get(name, Decimal(0)) for name, number in requested.items())
+    allocatable = mapping(at(node, "status", "allocatable"))
+    return all(number <= _amount(allocatable.get(name)) for name, number in requested.items())
+
+
+def _amount(quantity: object) -> Decimal:
+    """Return a quantity as a number; 0 for anything else."""
+    return amount(quantity) if isinstance(quantity, str) and is_quantity(quantity) else Decimal(0)
 
 
 def _amounts(quantities: object) -> Iterator[tuple[str, Decimal]]:

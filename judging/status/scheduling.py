@@ -156,16 +156,13 @@ def _gets_a_place(pod: Manifest, candidates: Sequence[NodeVerdict], reading: Evi
     newest = pod_status.grace_period(pod) + RETRY_GRACE
     is_new = made is not None and reading.now - made < newest
     for node in candidates:
-        present = [other for other in reading.placed.get(node.name, ()) if not _has_ended(other)]
-        ending = [other for other in present if disruptions.ends_in_time(other, reading)]
-        lasting = [other for other in present if other not in ending]
-        if node.is_open and (is_new or ending) and node_fit.has_room(pod, reading.nodes[node.name], lasting):
+        if not node.is_open or not (is_new or node.name in reading.emptying):
+            continue
+        present = reading.placed.get(node.name, ())
+        lasting = [other for other in present if not disruptions.ends_in_time(other, reading)]
+        if node_fit.has_room(pod, reading.nodes[node.name], lasting):
             return True
     return False
-
-
-def _has_ended(pod: Manifest) -> bool:
-    return at(pod, "status", "phase") in {"Succeeded", "Failed"}
 
 
 def _decisive(refused: Unschedulable, candidates: Sequence[NodeVerdict]) -> str:

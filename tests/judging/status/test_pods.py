@@ -1,15 +1,14 @@
 """The states of pods, from statuses that real kubelets wrote, and pods in each phase of a healthy life."""
 
 import copy
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from judging.status import pods
+from judging.status import evidence, pods
 from judging.status.evidence import Evidence, Expectation
 from judging.status.states import Level
-from planning.ground.snapshot import EVENT, NODE
+from planning.ground.snapshot import EVENT, NODE, POD, Snapshot
 from tests.support import captured_statuses
 from tests.support.captured_statuses import stamp
 
@@ -436,8 +435,9 @@ def test_a_pod_gets_the_place_of_one_of_another_service_that_ends_or_has_just_en
     """The scheduler looks again within seconds. Until then the pod still says that it found no node."""
 
     def state(age, *others, nodes=(BIG_NODE,)):
-        seen = replace(reading(NOW, nodes=nodes), placed={"gpu-h100-0": others})
-        return pods.cause(pod(age=age, spec=GPU_SPEC, status=REFUSED), "", seen).state.id
+        waiting = pod(age=age, spec=GPU_SPEC, status=REFUSED)
+        seen = evidence.of(Snapshot(NOW, {POD: [waiting, *others], NODE: nodes}), {}, {})
+        return pods.cause(waiting, "", seen).state.id
 
     holder = pod(engine=running(900), spec={**GPU_SPEC, "nodeName": "gpu-h100-0"}, ready="True")
     ends = {**holder, "metadata": {**holder["metadata"], "deletionTimestamp": stamp(NOW + timedelta(seconds=40))}}
