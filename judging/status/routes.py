@@ -67,9 +67,14 @@ def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Find
     if accepted is None:
         return _refusal("route-refused", at_object, entries[0], "Accepted"), True
     unresolved = conditions(accepted).get("ResolvedRefs", {})
-    if unresolved.get("status") == "False":
-        return _refusal("route-unresolved", at_object, accepted, "ResolvedRefs"), _stops(route, unresolved)
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    if unresolved.get("status") == "False":
+        stops = _stops(route, unresolved)
+        state = "route-unresolved"
+        if is_recent and not stops:
+            # A controller may look at a new route before it has looked at the pool that the route refers to.
+            state = "route-resolving"
+        return _refusal(state, at_object, accepted, "ResolvedRefs"), stops
     if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
         return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False
