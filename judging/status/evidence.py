@@ -86,7 +86,7 @@ def _by_node(snapshot: Snapshot) -> Mapping[str, Sequence[Manifest]]:
     """Return the pods that have not ended by the name of their node."""
     pods = defaultdict[str, list[Manifest]](list)
     for pod in snapshot.of(POD):
-        if mapping(pod.get("status")).get("phase") not in {"Succeeded", "Failed"}:
+        if mapping(pod.get("status")).get("phase") not in ("Succeeded", "Failed"):
             pods[str(mapping(pod.get("spec")).get("nodeName") or "")].append(pod)
     return pods
 

@@ -10,7 +10,7 @@ from planning.ground.inventory import Requirement
 from planning.ground.snapshot import Manifest
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_REPELLING = frozenset({"NoSchedule", "NoExecute"})
+_REPELLING = ("NoSchedule", "NoExecute")
 """Effects of taints that keep pods away."""
 
 
@@ -127,7 +127,7 @@ def _holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
 
 def _tolerates(toleration: Manifest, taint: Manifest) -> bool:
     """Tell whether a toleration matches a taint (Kubernetes API, Toleration)."""
-    if toleration.get("effect") not in {None, "", taint.get("effect")}:
+    if toleration.get("effect") not in (None, "", taint.get("effect")):
         return False
     exists = toleration.get("operator") == "Exists"
     if not toleration.get("key"):

@@ -234,7 +234,7 @@ def _unused_template(pod: Manifest) -> str:
 
     The scheduler does not look at such a pod (kubernetes v1.36.3, dynamicresources.go, PreEnqueue).
     """
-    made = {mapping(entry).get("name") for entry in sequence(at(pod, "status", "resourceClaimStatuses"))}
+    made = [mapping(entry).get("name") for entry in sequence(at(pod, "status", "resourceClaimStatuses"))]
     for claim in map(mapping, sequence(at(pod, "spec", "resourceClaims"))):
         template = claim.get("resourceClaimTemplateName")
         if template and claim.get("name") not in made:
