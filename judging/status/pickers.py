@@ -8,7 +8,7 @@ from judging.status import picker_pods, pods, pools, rejections, shares
 from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, is_within
-from judging.status.pools import Backend
+from judging.status.pools import PoolBackend
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
 from judging.status.topology import PickerView, ServiceView, VariantView, name_of
 from models.trees import EMPTY, at, mapping, sequence
@@ -53,7 +53,7 @@ def _uses(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterato
         yield str(name), _Use(backend.pool, is_asked and not fails_open, fails_open)
 
 
-def _place(backend: Backend) -> tuple[str, str]:
+def _place(backend: PoolBackend) -> tuple[str, str]:
     return backend.namespace, backend.name
 
 
@@ -70,7 +70,10 @@ def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, read
     at_object = ObjectRef("Deployment", view.namespace, name)
     if DEPLOYMENT in reading.unread:
         return Component(Link.PICKER, at_object, is_broken=None, variant=variant.name)
-    states = (finding("picker-missing", at_object, pool=name_of(use.pool)[1]),)
+    state = "picker-missing"
+    if pools.is_being_made(view, use.pool, reading):
+        state = "picker-awaited"
+    states = (finding(state, at_object, pool=name_of(use.pool)[1]),)
     return Component(Link.PICKER, at_object, (*states, *_open(use)), use.is_needed, variant.name, ready=0)
 
 

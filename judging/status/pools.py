@@ -6,7 +6,8 @@ from datetime import datetime
 
 from judging.status import pods, shares
 from judging.status.evidence import Evidence
-from judging.status.history import change_time
+from judging.status.gateways import CONTROLLER_SECONDS
+from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.shares import SERVICE
@@ -21,7 +22,7 @@ _OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class PoolBackend:
     """A backend of a service's routes, or one to which no route leads."""
 
     kind: str
@@ -30,7 +31,7 @@ class Backend:
     pool: Manifest | None
     """The InferencePool; None for a Service, and for a pool that does not exist."""
     percent: int | None
-    """Share of requests without special headers; None if no route leads to the backend."""
+    """BackendShare of requests without special headers; None if no route leads to the backend."""
 
     @property
     def object(self) -> ObjectRef:
@@ -38,7 +39,7 @@ class Backend:
         return ObjectRef(self.kind, self.namespace, self.name)
 
 
-def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
+def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
     """Return the backends of a variant by name: its pools, and all to which a route leads, whether they exist or not.
 
     Without routes, clients within the cluster use the pools, or the Service of a variant that has no pools.
@@ -58,7 +59,7 @@ def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
     if not view.routes:
         asked = dict.fromkeys(keys, 100)
     return [
-        Backend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
+        PoolBackend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
     ]
 
 
@@ -68,7 +69,17 @@ def components(view: ServiceView, variant: VariantView, reading: Evidence) -> It
         if backend.kind == shares.POOL and backend.pool is None:
             yield _missing(view, backend, variant.name, reading)
         else:
-            yield from _components(variant, backend, reading)
+            yield from _components(view, variant, backend, reading)
+
+
+def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
+    """Tell whether a run may still make what belongs to a pool: it makes the pool before, and the route at the end.
+
+    The workload comes after the Jobs that fill claims, however long they take.
+    """
+    fills = [time(at(job, "status", "completionTime")) for job in view.fills]
+    moments = (creation_time(pool), *fills)
+    return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
 
 
 def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
@@ -83,10 +94,10 @@ def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
         if share.kind == shares.POOL and not share.variant
     }
     for (namespace, name), percent in sorted(others.items()):
-        yield _missing(view, Backend(shares.POOL, namespace, name, None, percent or None), "", reading)
+        yield _missing(view, PoolBackend(shares.POOL, namespace, name, None, percent or None), "", reading)
 
 
-def _missing(view: ServiceView, backend: Backend, variant: str, reading: Evidence) -> Component:
+def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> Component:
     if POOL in reading.unread:
         return Component(Link.POOL, backend.object, is_broken=None, variant=variant)
     state = finding("pool-missing", backend.object, _unresolved_since(view), percent=backend.percent or 0)
@@ -101,7 +112,9 @@ def _unresolved_since(view: ServiceView) -> datetime | None:
     return next((moment for moment in times if moment is not None), None)
 
 
-def _components(variant: VariantView, backend: Backend, reading: Evidence) -> Iterator[Component]:
+def _components(
+    view: ServiceView, variant: VariantView, backend: PoolBackend, reading: Evidence
+) -> Iterator[Component]:
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
@@ -121,18 +134,19 @@ def _components(variant: VariantView, backend: Backend, reading: Evidence) -> It
             states.append(_empty(variant, backend, roles))
         else:
             states.append(_without_endpoints(variant, backend, ()))
-            yield _missing_workload(variant, backend)
+            is_awaited = backend.pool is not None and is_being_made(view, backend.pool, reading)
+            yield _missing_workload(variant, backend, is_awaited=is_awaited)
     yield Component(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 
 
-def _selects(backend: Backend, item: Manifest) -> bool:
+def _selects(backend: PoolBackend, item: Manifest) -> bool:
     """Tell whether a backend selects a pod. The Service of a variant selects the decode pods of all generations."""
     if backend.pool is None:
         return True
     return is_selected(pool_selector(backend.pool), item)
 
 
-def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+def _empty(variant: VariantView, backend: PoolBackend, roles: Collection[RoleView]) -> Finding:
     """Return why a backend has no ready endpoint although the variant has workloads."""
     selected = [role for role in roles if _selects(backend, _template(role))]
     if selected or backend.pool is None:
@@ -150,7 +164,7 @@ def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) 
     return finding("selects-nothing", backend.object, since, selector=quote(text))
 
 
-def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collection[RoleView]) -> Finding:
     state = "no-endpoints"
     if variant.name == CANARY:
         state = "canary-empty"
@@ -164,10 +178,13 @@ def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection
     return finding(state, backend.object, since, percent=backend.percent)
 
 
-def _missing_workload(variant: VariantView, backend: Backend) -> Component:
+def _missing_workload(variant: VariantView, backend: PoolBackend, *, is_awaited: bool) -> Component:
     """Return the workload that a backend's name tells, if the variant has none."""
     at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
-    states = (finding("workload-missing", at_object, role=labels.DECODE),)
+    state = "workload-missing"
+    if is_awaited:
+        state = "workload-awaited"
+    states = (finding(state, at_object, role=labels.DECODE),)
     return Component(Link.WORKLOAD, at_object, states, True, variant.name, labels.DECODE, ready=0)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from judging.status import gateways, pods, shares
 from judging.status.evidence import Evidence, RouteExpectation
-from judging.status.gateways import CONTROLLER_SECONDS, Parent
+from judging.status.gateways import CONTROLLER_SECONDS, RouteParent
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
@@ -53,7 +53,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     return Component(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs, states))
 
 
-def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Finding | None, bool]:
+def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:
     """Return the state of a route at a Gateway, and whether no request gets past the route there."""
     at_object = ObjectRef.of(route, "HTTPRoute")
     entries = gateways.answers(route, parent)
@@ -67,9 +67,14 @@ def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Find
     if accepted is None:
         return _refusal("route-refused", at_object, entries[0], "Accepted"), True
     unresolved = conditions(accepted).get("ResolvedRefs", {})
-    if unresolved.get("status") == "False":
-        return _refusal("route-unresolved", at_object, accepted, "ResolvedRefs"), _stops(route, unresolved)
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    if unresolved.get("status") == "False":
+        stops = _stops(route, unresolved)
+        state = "route-unresolved"
+        if is_recent and not stops:
+            # A controller may look at a new route before it has looked at the pool that the route refers to.
+            state = "route-resolving"
+        return _refusal(state, at_object, accepted, "ResolvedRefs"), stops
     if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
         return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False
@@ -147,7 +152,7 @@ def _shares(percents: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {percent} %" for name, percent in sorted(percents.items()))
 
 
-def _note(route: Manifest, refs: Sequence[Parent], states: Sequence[Finding]) -> str:
+def _note(route: Manifest, refs: Sequence[RouteParent], states: Sequence[Finding]) -> str:
     """Return the places of a route's requests, such as `/models/chat at gateways/inference-gateway, accepted`."""
     rules = [mapping(rule) for rule in sequence(at(route, "spec", "rules"))]
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
