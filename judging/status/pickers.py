@@ -70,7 +70,10 @@ def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, read
     at_object = ObjectRef("Deployment", view.namespace, name)
     if DEPLOYMENT in reading.unread:
         return Component(Link.PICKER, at_object, is_broken=None, variant=variant.name)
-    states = (finding("picker-missing", at_object, pool=name_of(use.pool)[1]),)
+    state = "picker-missing"
+    if is_within(change_time(use.pool), CONTROLLER_SECONDS, reading.now):
+        state = "picker-awaited"
+    states = (finding(state, at_object, pool=name_of(use.pool)[1]),)
     return Component(Link.PICKER, at_object, (*states, *_open(use)), use.is_needed, variant.name, ready=0)
 
 

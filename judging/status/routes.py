@@ -67,9 +67,13 @@ def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Find
     if accepted is None:
         return _refusal("route-refused", at_object, entries[0], "Accepted"), True
     unresolved = conditions(accepted).get("ResolvedRefs", {})
-    if unresolved.get("status") == "False":
-        return _refusal("route-unresolved", at_object, accepted, "ResolvedRefs"), _stops(route, unresolved)
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    if unresolved.get("status") == "False":
+        state = _refusal("route-unresolved", at_object, accepted, "ResolvedRefs")
+        if is_recent:
+            # Istio finds the pools of a new route only after it has accepted the route.
+            state = finding("route-new", at_object, change_time(route), gateway=gateway)
+        return state, _stops(route, unresolved)
     if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
         return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False
