@@ -13,17 +13,16 @@ from local.gateway import objects
 from tests.support.cluster import lws, metrics
 from tests.support.cluster.deployments import in_namespace, provide
 from tests.support.cluster.server import read
-from tests.support.cluster.status import delayed
+from tests.support.cluster.status import delayed, held
 from tests.support.cluster.watch import Watch
 from tests.support.stacks import GATEWAY, rendered
 from tests.support.traffic.istio import Istio
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 
 NAMESPACE = "blameless"
-SLOW = {"annotations": delayed("pod-ready", "2s") | delayed("pod-delete", "3s")}
-LASTING = {"annotations": delayed("pod-ready", "2s") | delayed("pod-delete", "10s")}
-"""Pods that end slowly enough for the samples of a busy machine."""
+SLOW = {"annotations": delayed("pod-ready", "2s")}
 HPA = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
 PHASES = ("first run", "rollout", "scale down", "drain", "autoscaler")
 CONTROL = "control"
@@ -35,7 +34,7 @@ def stack(image, replicas):
     weights = {"name": "org/model", "source": "hf://org/model@v1", "size": "64Mi"}
     common = {"engine": engine, "pod": SLOW, "drainTimeout": "1s"}
     services = {
-        "plain": {**common, "replicas": replicas, "pod": LASTING},
+        "plain": {**common, "replicas": replicas},
         "single": common,
         "canaried": {**common, "canary": {"weight": 10, "replicas": 1}},
         "stored": {**common, "model": weights, "storage": {"type": "dedicated", "storageClassName": NAMESPACE}},
@@ -77,7 +76,9 @@ def watch(world, deploy_for_all):
         watch.settle()
     deployment.write(stack("v2", 1))
     with watch.phase("scale down"):
-        deployment.up()
+        with held(plane, NAMESPACE, "inference-stacks.io/service=plain"):
+            deployment.up()
+            eventually(lambda: any("scaling-down" in sample.ids for sample in watch.phases["scale down"]))
         watch.settle()
     node = node_of(plane, "plain")
     with watch.phase("drain"):
@@ -96,8 +97,9 @@ def watch(world, deploy_for_all):
 
 
 def node_of(plane, service):
-    (pod,) = read(plane, "pods", NAMESPACE, f"inference-stacks.io/service={service}")
-    return pod["spec"]["nodeName"]
+    pods = read(plane, "pods", NAMESPACE, f"inference-stacks.io/service={service}")
+    (node,) = [pod["spec"]["nodeName"] for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    return node
 
 
 def take_devices(plane):

@@ -9,7 +9,7 @@ from judging.status.records import Link
 from judging.status.states import Level
 from judging.status.verdict import ExitCode
 from tests.support.cluster import status
-from tests.support.cluster.status import LATER, delayed, stopped
+from tests.support.cluster.status import LATER, delayed, held, stopped
 
 pytestmark = pytest.mark.real
 
@@ -201,10 +201,11 @@ def test_a_service_that_sleeps_and_wakes_up_is_normal(space):
 
 @pytest.mark.states("scaling-down")
 def test_surplus_pods_that_end_are_normal(space):
-    space.apply(replicas=3, pod={"annotations": delayed("pod-delete", "5s")})
+    space.apply(replicas=3)
     space.await_without_states(Link.WORKLOAD)
-    scale(space, 1, status.PROVIDER)
-    finding = space.await_state(Link.WORKLOAD, "scaling-down")
+    with held(space.plane, space.name, "inference-stacks.io/role=decode"):
+        scale(space, 1, status.PROVIDER)
+        finding = space.await_state(Link.WORKLOAD, "scaling-down")
     assert finding.words == "goes down from 3 to 1 replicas"
     assert finding.level is Level.NORMAL
     space.await_without_states(Link.WORKLOAD)

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -21,6 +21,7 @@ from local.cluster import ControlPlane
 from manifests import marking
 from manifests.assembly import render
 from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.server import read
 from tests.support.stacks import NAME, plan
 
 PROVIDER = "pulumi-kubernetes"
@@ -125,6 +126,23 @@ def space(plane: ControlPlane, name: str) -> Iterator[Space]:
     """Hand out a namespace that is gone afterwards."""
     yield Space(plane, name)
     plane.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
+
+
+@contextlib.contextmanager
+def held(plane: ControlPlane, namespace: str, selector: str) -> Iterator[None]:
+    """Keep the pods that a selector selects from going for a while, when they end."""
+    names = [pod["metadata"]["name"] for pod in read(plane, "pods", namespace, selector)]
+    _finalize(plane, namespace, names, ["tests.inference-stacks.io/held"])
+    try:
+        yield
+    finally:
+        _finalize(plane, namespace, names, None)
+
+
+def _finalize(plane: ControlPlane, namespace: str, names: Iterable[str], finalizers: list[str] | None) -> None:
+    patch = json.dumps({"metadata": {"finalizers": finalizers}})
+    for name in names:
+        plane.kubectl("patch", "pod", name, "-n", namespace, "--type=merge", f"--patch={patch}")
 
 
 @contextlib.contextmanager
