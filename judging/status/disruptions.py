@@ -83,6 +83,11 @@ def is_replaced(pod: Manifest, ready: Iterable[Manifest]) -> bool:
     return made is not None and any(moment is not None and moment >= made for moment in younger)
 
 
+def ends_in_time(pod: Manifest, reading: Evidence) -> bool:
+    """Tell whether a pod was deleted and its time to end is not over."""
+    return "deletionTimestamp" in mapping(pod.get("metadata")) and _lateness(pod, reading) is None
+
+
 def _lateness(pod: Manifest, reading: Evidence) -> timedelta | None:
     """Return how long ago a pod should have ended; None if it is in time.
 

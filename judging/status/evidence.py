@@ -8,7 +8,7 @@ from datetime import datetime
 from judging.status.records import time
 from judging.status.topology import name_of
 from models.trees import mapping
-from planning.ground.snapshot import EVENT, LEASE, NODE, Manifest, Snapshot
+from planning.ground.snapshot import EVENT, LEASE, NODE, POD, Manifest, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,10 @@ class Evidence:
     """Expectations by namespace and name of the route."""
     leases: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
     """Leases by namespace and name."""
+    placed: Mapping[str, Sequence[Manifest]] = field(default_factory=dict[str, Sequence[Manifest]])
+    """Pods of this program's stacks that have not ended, by the name of their node."""
+    emptying: frozenset[str] = frozenset()
+    """Names of the nodes with such pods that were deleted."""
 
     def events_of(self, kind: str, item: Manifest) -> Sequence[Manifest]:
         """Return the warnings about an object of a kind, such as `Pod`; the latest is the last."""
@@ -73,7 +77,22 @@ def of(
         events[key[0], key[1], key[2]].append(event)
     nodes = {name_of(node)[1]: node for node in snapshot.of(NODE)}
     leases = {name_of(lease): lease for lease in snapshot.of(LEASE)}
-    return Evidence(snapshot.read_at, events, nodes, snapshot.unread(), expected, routes, leases)
+    placed = _by_node(snapshot)
+    emptying = frozenset(node for node, pods in placed.items() if any(map(_is_deleted, pods)))
+    return Evidence(snapshot.read_at, events, nodes, snapshot.unread(), expected, routes, leases, placed, emptying)
+
+
+def _by_node(snapshot: Snapshot) -> Mapping[str, Sequence[Manifest]]:
+    """Return the pods that have not ended by the name of their node."""
+    pods = defaultdict[str, list[Manifest]](list)
+    for pod in snapshot.of(POD):
+        if mapping(pod.get("status")).get("phase") not in {"Succeeded", "Failed"}:
+            pods[str(mapping(pod.get("spec")).get("nodeName") or "")].append(pod)
+    return pods
+
+
+def _is_deleted(pod: Manifest) -> bool:
+    return "deletionTimestamp" in mapping(pod.get("metadata"))
 
 
 def last_seen(event: Manifest) -> str:

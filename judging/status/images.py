@@ -42,7 +42,9 @@ def state(pod: Manifest, container: Container, reading: Evidence) -> Finding:
     if is_silent and EVENT in reading.unread:
         return unread(pod, EVENT, start)
     causes = [message for message in map(pod_status.message, events) if "Failed to pull" in message]
-    cause = causes[-1] if is_silent and causes else text
+    cause = text
+    if is_silent:
+        cause = causes[-1] if causes else ""
     image = str(container.spec.get("image") or container.status.get("image") or "an image")
     # The name of an image may contain any word, so it must not count as the reason.
     stripped = cause.replace(image, "").replace(f"docker.io/library/{image}", "")

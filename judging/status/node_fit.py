@@ -1,6 +1,6 @@
 """Nodes on which a pod that finds no node could run, if they were not cordoned, tainted or full."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -37,6 +37,15 @@ def candidates(pod: Manifest, nodes: Mapping[str, Manifest]) -> tuple[Candidate,
         for name, node in sorted(nodes.items())
         if matches(pod, node) and _is_big_enough(node, requested)
     )
+
+
+def has_room(pod: Manifest, node: Manifest, lasting: Iterable[Manifest]) -> bool:
+    """Tell whether a pod has room on a node beside some pods that last."""
+    free = dict(_amounts(at(node, "status", "allocatable")))
+    for other in lasting:
+        for name, number in requests(other).items():
+            free[name] = free.get(name, Decimal(0)) - number
+    return all(number <= free.get(name, Decimal(0)) for name, number in requests(pod).items())
 
 
 def matches(pod: Manifest, node: Manifest) -> bool:
@@ -80,8 +89,13 @@ def requests(pod: Manifest) -> Mapping[str, Decimal]:
 
 
 def _is_big_enough(node: Manifest, requested: Mapping[str, Decimal]) -> bool:
-    allocatable = dict(_amounts(at(node, "status", "allocatable")))
-    return all(number <= allocatable.get(name, Decimal(0)) for name, number in requested.items())
+    allocatable = mapping(at(node, "status", "allocatable"))
+    return all(number <= _amount(allocatable.get(name)) for name, number in requested.items())
+
+
+def _amount(quantity: object) -> Decimal:
+    """Return a quantity as a number; 0 for anything else."""
+    return amount(quantity) if isinstance(quantity, str) and is_quantity(quantity) else Decimal(0)
 
 
 def _amounts(quantities: object) -> Iterator[tuple[str, Decimal]]:

@@ -71,7 +71,7 @@ def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, read
     if DEPLOYMENT in reading.unread:
         return Component(Link.PICKER, at_object, is_broken=None, variant=variant.name)
     state = "picker-missing"
-    if is_within(change_time(use.pool), CONTROLLER_SECONDS, reading.now):
+    if pools.is_being_made(view, use.pool, reading):
         state = "picker-awaited"
     states = (finding(state, at_object, pool=name_of(use.pool)[1]),)
     return Component(Link.PICKER, at_object, (*states, *_open(use)), use.is_needed, variant.name, ready=0)

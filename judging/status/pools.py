@@ -6,7 +6,8 @@ from datetime import datetime
 
 from judging.status import pods, shares
 from judging.status.evidence import Evidence
-from judging.status.history import change_time
+from judging.status.gateways import CONTROLLER_SECONDS
+from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
 from judging.status.shares import SERVICE
@@ -68,7 +69,17 @@ def components(view: ServiceView, variant: VariantView, reading: Evidence) -> It
         if backend.kind == shares.POOL and backend.pool is None:
             yield _missing(view, backend, variant.name, reading)
         else:
-            yield from _components(variant, backend, reading)
+            yield from _components(view, variant, backend, reading)
+
+
+def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
+    """Tell whether a run may still make what belongs to a pool: it makes the pool before, and the route at the end.
+
+    The workload comes after the Jobs that fill claims, however long they take.
+    """
+    fills = [time(at(job, "status", "completionTime")) for job in view.fills]
+    moments = (creation_time(pool), *fills)
+    return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
 
 
 def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
@@ -101,7 +112,7 @@ def _unresolved_since(view: ServiceView) -> datetime | None:
     return next((moment for moment in times if moment is not None), None)
 
 
-def _components(variant: VariantView, backend: Backend, reading: Evidence) -> Iterator[Component]:
+def _components(view: ServiceView, variant: VariantView, backend: Backend, reading: Evidence) -> Iterator[Component]:
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
@@ -121,7 +132,8 @@ def _components(variant: VariantView, backend: Backend, reading: Evidence) -> It
             states.append(_empty(variant, backend, roles))
         else:
             states.append(_without_endpoints(variant, backend, ()))
-            yield _missing_workload(variant, backend)
+            is_awaited = backend.pool is not None and is_being_made(view, backend.pool, reading)
+            yield _missing_workload(variant, backend, is_awaited=is_awaited)
     yield Component(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 
 
@@ -164,10 +176,13 @@ def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection
     return finding(state, backend.object, since, percent=backend.percent)
 
 
-def _missing_workload(variant: VariantView, backend: Backend) -> Component:
+def _missing_workload(variant: VariantView, backend: Backend, *, is_awaited: bool) -> Component:
     """Return the workload that a backend's name tells, if the variant has none."""
     at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
-    states = (finding("workload-missing", at_object, role=labels.DECODE),)
+    state = "workload-missing"
+    if is_awaited:
+        state = "workload-awaited"
+    states = (finding(state, at_object, role=labels.DECODE),)
     return Component(Link.WORKLOAD, at_object, states, True, variant.name, labels.DECODE, ready=0)
 
 

@@ -69,11 +69,12 @@ def _at_parent(route: Manifest, parent: Parent, reading: Evidence) -> tuple[Find
     unresolved = conditions(accepted).get("ResolvedRefs", {})
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
     if unresolved.get("status") == "False":
-        state = _refusal("route-unresolved", at_object, accepted, "ResolvedRefs")
-        if is_recent:
-            # Istio finds the pools of a new route only after it has accepted the route.
-            state = finding("route-new", at_object, change_time(route), gateway=gateway)
-        return state, _stops(route, unresolved)
+        stops = _stops(route, unresolved)
+        state = "route-unresolved"
+        if is_recent and not stops:
+            # A controller may look at a new route before it has looked at the pool that the route refers to.
+            state = "route-resolving"
+        return _refusal(state, at_object, accepted, "ResolvedRefs"), stops
     if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
         return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False

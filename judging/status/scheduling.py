@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import cache
 
-from judging.status import node_fit, pod_status, pod_words
+from judging.status import disruptions, node_fit, pod_status, pod_words
 from judging.status.evidence import Evidence
 from judging.status.node_fit import Candidate
 from judging.status.pod_findings import of_pod, unread
@@ -21,8 +21,13 @@ SCHEDULER_GRACE = timedelta(seconds=30)
 """Time in which a scheduler looks at a new pod, also if it was just restarted."""
 VOLUME_GRACE = timedelta(seconds=60)
 """Time in which a provisioner usually makes and binds the volume of a new claim."""
+RETRY_GRACE = timedelta(seconds=20)
+"""Time in which the scheduler looks again at a pod after a place became free. It waits at most 10 s (kubernetes
+v1.36.3, pkg/scheduler/backend/queue/scheduling_queue.go, DefaultPodMaxBackoffDuration)."""
 FULL = frozenset({"no-devices", "no-room", "claims"})
 """States of pods for which a pod that ends makes room."""
+_COUNTED = frozenset({"no-devices", "no-room"})
+"""States of pods that lack what nodes have a number of."""
 _NUMBERS = re.compile(r"0/(\d+) nodes are available:? ?(.*)", re.DOTALL)
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, |still not schedulable, )?preemption: .*", re.DOTALL)
 _NO_PREEMPTION = re.compile(r"\. not found\.?$")
@@ -127,6 +132,8 @@ def _refusal_state(pod: Manifest, refused: Refusal, reading: Evidence) -> Findin
     kinds = {row.state for row in refused.reasons}
     if NODE in reading.unread and len(kinds) > 1:
         return unread(pod, NODE, since)
+    if reason in _COUNTED and _gets_a_place(pod, candidates, reading):
+        return of_pod("awaits-place", pod, since)
     if reason == "no-volume" and since is not None and reading.now - since < VOLUME_GRACE:
         return of_pod("scheduling", pod, since)
     return of_pod(
@@ -137,6 +144,25 @@ def _refusal_state(pod: Manifest, refused: Refusal, reading: Evidence) -> Findin
         request=_request(pod, refused),
         node=next((node.name for node in candidates if node.is_cordoned), "NODE"),
     )
+
+
+def _gets_a_place(pod: Manifest, candidates: Sequence[Candidate], reading: Evidence) -> bool:
+    """Tell whether a pod gets a node soon, because pods end there, or have ended just now.
+
+    In a rollout without a surge a new pod is made before the old one has freed its devices. The scheduler then looks
+    again within seconds. Pods of other programs are unknown, so that a new pod may wait in vain for their place.
+    """
+    made = pod_status.creation(pod)
+    newest = pod_status.grace_period(pod) + RETRY_GRACE
+    is_new = made is not None and reading.now - made < newest
+    for node in candidates:
+        if not node.is_open or not (is_new or node.name in reading.emptying):
+            continue
+        present = reading.placed.get(node.name, ())
+        lasting = [other for other in present if not disruptions.ends_in_time(other, reading)]
+        if node_fit.has_room(pod, reading.nodes[node.name], lasting):
+            return True
+    return False
 
 
 def _decisive(refused: Refusal, candidates: Sequence[Candidate]) -> str:

@@ -72,22 +72,24 @@ def programmed() -> dict[str, list[Any]]:
     objects: dict[str, list[Any]] = {kind: list(copy.deepcopy(items)) for kind, items in lists().items()}
     for gateway in objects[GATEWAY]:
         listeners = [
-            {"name": listener["name"], "attachedRoutes": 6, "conditions": _conditions("Accepted", "Programmed")}
+            {"name": listener["name"], "attachedRoutes": 6, "conditions": conditions("Accepted", "Programmed")}
             for listener in gateway["spec"]["listeners"]
         ]
-        gateway["status"] = {"conditions": _conditions("Accepted", "Programmed"), "listeners": listeners}
+        gateway["status"] = {"conditions": conditions("Accepted", "Programmed"), "listeners": listeners}
     for route in objects[ROUTE]:
-        route["status"] = {"parents": [_parent(parent) for parent in route["spec"]["parentRefs"]]}
+        route["status"] = {"parents": [parent(reference) for reference in route["spec"]["parentRefs"]]}
     for pool in objects[POOL]:
-        pool["status"] = {"parents": [_parent({"name": "gateway", "namespace": "gateways"})]}
+        pool["status"] = {"parents": [parent({"name": "gateway", "namespace": "gateways"})]}
     return objects
 
 
-def _parent(reference: Mapping[str, Any]) -> dict[str, Any]:
-    conditions = _conditions("Accepted", "ResolvedRefs")
-    return {"parentRef": reference, "controllerName": "istio.io/gateway-controller", "conditions": conditions}
+def parent(reference: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a controller writes for a parent that it accepts."""
+    accepted = conditions("Accepted", "ResolvedRefs")
+    return {"parentRef": reference, "controllerName": "istio.io/gateway-controller", "conditions": accepted}
 
 
-def _conditions(*types: str) -> list[dict[str, Any]]:
+def conditions(*types: str) -> list[dict[str, Any]]:
+    """Return conditions of some types that are met."""
     fields = {"status": "True", "message": "", "lastTransitionTime": "2026-11-28T01:55:00Z", "observedGeneration": 1}
     return [{"type": name, "reason": name, **fields} for name in types]

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from judging.status import pods
+from judging.status import evidence, pods
 from judging.status.evidence import Evidence, Expectation
 from judging.status.states import Level
-from planning.ground.snapshot import EVENT, NODE
+from planning.ground.snapshot import EVENT, NODE, POD, Snapshot
 from tests.support import captured_statuses
 from tests.support.captured_statuses import stamp
 
@@ -389,6 +389,11 @@ def test_pods_in_the_same_state_for_the_same_reason_are_counted_whatever_the_tim
     assert (finding.count, finding.object.name, stamp(finding.since)) == (2, "a", ago(240))
 
 
+GPU_SPEC = {
+    "nodeName": None,
+    "initContainers": [],
+    "containers": [{"name": "vllm", "resources": {"requests": {"nvidia.com/gpu": "1"}}}],
+}
 REFUSED = {
     "phase": "Pending",
     "startTime": None,
@@ -406,7 +411,7 @@ REFUSED = {
 
 def test_a_new_pod_waits_for_the_place_of_an_old_one_that_ends_in_time():
     """In a rollout without a surge, the new pod is made before the old one has freed its devices."""
-    new = [named(name, pod(age=20, spec={"nodeName": None}, status=REFUSED)) for name in ("a", "b")]
+    new = [named(name, pod(age=20, spec=GPU_SPEC, status=REFUSED)) for name in ("a", "b")]
     soon = named("old", pod(engine=running(900), metadata={"deletionTimestamp": stamp(NOW + timedelta(seconds=40))}))
     late = named("old", pod(engine=running(900), metadata={"deletionTimestamp": ago(100)}))
 
@@ -418,6 +423,29 @@ def test_a_new_pod_waits_for_the_place_of_an_old_one_that_ends_in_time():
     assert states([*new, soon]) == ["awaits-place", "no-devices"]
     assert states(new[:1]) == ["no-devices"]
     assert states([new[0], late]) == ["stuck-ending", "no-devices"]
+
+
+BIG_NODE = {
+    "metadata": {"name": "gpu-h100-0"},
+    "status": {**captured_statuses.NODE["status"], "allocatable": {"nvidia.com/gpu": "1"}},
+}
+
+
+def test_a_pod_gets_the_place_of_one_of_another_service_that_ends_or_has_just_ended():
+    """The scheduler looks again within seconds. Until then the pod still says that it found no node."""
+
+    def state(age, *others, nodes=(BIG_NODE,)):
+        waiting = pod(age=age, spec=GPU_SPEC, status=REFUSED)
+        seen = evidence.of(Snapshot(NOW, {POD: [waiting, *others], NODE: nodes}), {}, {})
+        return pods.cause(waiting, "", seen).state.id
+
+    holder = pod(engine=running(900), spec={**GPU_SPEC, "nodeName": "gpu-h100-0"}, ready="True")
+    ends = {**holder, "metadata": {**holder["metadata"], "deletionTimestamp": stamp(NOW + timedelta(seconds=40))}}
+    stuck = {**holder, "metadata": {**holder["metadata"], "deletionTimestamp": ago(120)}}
+    done = {**holder, "status": {**holder["status"], "phase": "Succeeded"}}
+    assert [state(9, holder), state(9, stuck), state(900, holder), state(900)] == ["no-devices"] * 4
+    assert [state(9, ends), state(900, ends), state(9), state(94), state(9, done)] == ["awaits-place"] * 5
+    assert [state(96), state(9, nodes=[captured_statuses.NODE])] == ["no-devices"] * 2
 
 
 def test_an_eviction_is_past_once_a_younger_pod_is_ready():

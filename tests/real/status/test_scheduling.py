@@ -230,3 +230,42 @@ def test_a_pod_waits_for_the_place_of_one_that_ends(scene):
     finally:
         nothing = '{"metadata": {"finalizers": null}}'
         scene.kubectl("patch", "pod", "busy", "-n", NAMESPACE, "--type=merge", "-p", nothing)
+
+
+@pytest.mark.states("awaits-place")
+def test_a_rollout_without_a_surge_on_a_full_node_blames_nobody_at_any_moment(scene):
+    """The new pod finds no node until the old one has freed its device and the scheduler has looked again."""
+    name = "rollout"
+    only_node = node("status-rollout", scene=name, allocatable={GPU: "1"})
+    status_pods.apply(scene, only_node)
+    status_pods.apply(scene, only_node, status=True)
+    slow = {"pod-delete.stage.kwok.x-k8s.io/delay": "5s"}
+    template = pod(name, NAMESPACE, name, {GPU: "1"}, metadata={"labels": {"app": name}, "annotations": slow})
+    spec = {
+        "replicas": 1,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+        "selector": {"matchLabels": {"app": name}},
+        "template": {"metadata": {"labels": {"app": name}, "annotations": slow}, "spec": template["spec"]},
+    }
+    status_pods.apply(scene, named("Deployment", name, spec, "apps/v1"))
+
+    def own_pods():
+        live = status_pods.pods_of(scene, NAMESPACE).values()
+        return [entry for entry in live if entry["metadata"].get("labels", {}).get("app") == name]
+
+    eventually(lambda: [pods.is_ready(entry) for entry in own_pods()] == [True])
+    (old,) = own_pods()
+    scene.kubectl("set", "env", f"deployment/{name}", "-n", NAMESPACE, "GENERATION=2")
+    seen = set()
+
+    def is_replaced():
+        reading = status_pods.evidence_of(scene, NAMESPACE)
+        listed = own_pods()
+        seen.update((entry.state.id, entry.level) for entry in pods.findings(listed, "", reading))
+        names = {entry["metadata"]["name"] for entry in listed if pods.is_ready(entry)}
+        return len(listed) == 1 and names and old["metadata"]["name"] not in names
+
+    eventually(is_replaced)
+    scene.kubectl("delete", "node", "status-rollout", "--wait=false")
+    assert ("awaits-place", "normal") in seen
+    assert {level for _, level in seen} == {"normal"}, seen
