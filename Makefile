@@ -66,7 +66,7 @@ mutants: setup ## Change each line of the modules that differ from origin/main, 
 	@$(VENV)/python -m tests.mutants $(MODULES)
 
 bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr
-	@for module in deciding preview checking deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
+	@for module in deciding preview checking deploying status; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
 check: setup ## Lint, types, import contracts, names, docstrings and documents
 	@$(CHECK)

@@ -33,7 +33,7 @@ def ask(url: str, model: str) -> str:
     except urllib.error.HTTPError as error:
         return f"{url} answered {error.code}{_refusal(error.code)}"
     except (OSError, http.client.HTTPException) as error:
-        return f"{url} did not answer ({type(error).__name__})"
+        return f"{url} did not answer ({_name(error)})"
     seconds = time.monotonic() - start
     if _has_token(content):
         return f"{url} answered 200 with a token after {seconds:.1f} s"
@@ -52,6 +52,14 @@ def first_model(url: str) -> str | None:
         return None
     names = [mapping(entry).get("id") for entry in sequence(mapping(listed).get("data"))]
     return next((name for name in names if isinstance(name, str)), None)
+
+
+def _name(error: Exception) -> str:
+    """Return the name of an error, or that of the error inside one of `urllib`."""
+    reason = getattr(error, "reason", None)
+    if isinstance(reason, Exception):
+        return type(reason).__name__
+    return type(error).__name__
 
 
 def _refusal(status: int) -> str:

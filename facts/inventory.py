@@ -103,7 +103,7 @@ def _nodes(api: Connection) -> Nodes:
 def _device_requests(api: Connection) -> Requested:
     """Read how many devices the pods of each node have requested. Pods that wait for a node do not count."""
     requests = dict[str, dict[str, int]]()
-    for pod in items(api, "/api/v1/pods", fields=_RUNNING):
+    for pod in items(api, "/api/v1/pods", options={"fieldSelector": _RUNNING}):
         node = pod["spec"].get("nodeName")
         if not node:
             continue

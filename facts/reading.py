@@ -53,16 +53,20 @@ def read_within(seconds: float, access: KubeAccess, readers: Mapping[str, Reader
 
 
 def items(
-    api: Connection, path: str, accepted: str = _JSON, selector: Mapping[str, str] = _NONE, fields: str = ""
+    api: Connection,
+    path: str,
+    accepted: str = _JSON,
+    selector: Mapping[str, str] = _NONE,
+    options: Mapping[str, str] = _NONE,
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of a list, page by page.
 
-    `selector` maps labels to values; an empty value selects objects with any value of the label. `fields` is a field
-    selector.
+    `selector` maps labels to values; an empty value selects objects with any value of the label. `options` are further
+    parameters of the request, such as `fieldSelector`, or `limit`, the number of objects in one page.
     """
     label_query = ",".join(f"{key}={value}" if value else key for key, value in selector.items())
-    query = {name: text for name, text in (("labelSelector", label_query), ("fieldSelector", fields)) if text}
-    query = {"limit": _PAGE, **query}
+    selection = {"labelSelector": label_query} if label_query else {}
+    query = {"limit": _PAGE, **selection, **options}
     while True:
         page = api.get(path, accepted, query)
         # If a list of metadata is empty, the API server writes null for `items`.

@@ -17,10 +17,12 @@ from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import CLUSTER_SCOPED, EVENT, GATEWAY, KINDS, LEASE, NODE, ROUTE, Manifest, Snapshot
 
 _DEADLINE_SECONDS = 15
+_PAGE = "5000"
+"""Objects in one page of a list: the pods of hundreds of services, about 40 MB of JSON."""
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
-_FIELDS = {EVENT: "type=Warning"}
-"""Field selectors by kind."""
+_OPTIONS = {EVENT: {"fieldSelector": "type=Warning"}}
+"""Parameters of lists, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def _objects(
     selector = dict(labels.PART_OF)
     if kind in _UNMARKED:
         selector = {}
+    options = {"limit": _PAGE, **_OPTIONS.get(kind, {})}
     namespaces = scope.namespaces or ("",)
     if kind in CLUSTER_SCOPED:
         namespaces = ("",)
@@ -59,9 +62,7 @@ def _objects(
         lists[kind] = [
             _manifest(listed)
             for namespace in namespaces
-            for listed in items(
-                api, live_objects.path(kind, namespace), selector=selector, fields=_FIELDS.get(kind, "")
-            )
+            for listed in items(api, live_objects.path(kind, namespace), selector=selector, options=options)
         ]
     except RefusedError as error:
         if error.status != http.HTTPStatus.NOT_FOUND:

@@ -1,19 +1,33 @@
 """Planned objects beside the same objects of Pulumi's state, and what of a workload replaces its pods."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from judging.losses.continuity import Continuity
 from judging.report import running
 from manifests.assembly import Component
 from manifests.objects import Rendered
 from models.trees import EMPTY
+from models.vocabulary import amount, is_quantity
 from planning.ground.recorded import RecordedObject
 
 _INPUTS = "__inputs"
 """Key in the outputs of an object with the fields that the last run sent (pulumi-kubernetes 4.25,
 provider/pkg/provider/provider.go, `checkpointObject`)."""
+_EMPTY: tuple[object, ...] = (None, {}, [], "")
+_AMOUNTS = frozenset({"limits", "requests"})
+"""Maps whose values are quantities."""
+_QUANTITIES = frozenset({"divisor", "sizeLimit"})
+"""Fields that are quantities."""
+_ZERO_IS_ABSENT = frozenset(
+    {
+        *("divisor", "failureThreshold", "hostIPC", "hostNetwork", "hostPID", "hostPort", "initialDelaySeconds"),
+        *("partition", "periodSeconds", "readOnly", "stdin", "stdinOnce", "successThreshold", "timeoutSeconds", "tty"),
+    }
+)
+"""Fields of a pod whose zero is the same as none (k8s.io/api v0.36.3, core/v1/types.go: numbers and switches that are
+no pointers)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +54,30 @@ def inputs(recorded: RecordedObject) -> Mapping[str, Any]:
 
 
 def pod_fields(kind: str, content: Mapping[str, Any]) -> object:
-    """Return the fields of a workload whose change replaces pods; for a LeaderWorkerSet, all templates of a group."""
+    """Return the fields of a workload whose change replaces pods; for a LeaderWorkerSet, all templates of a group.
+
+    They are in one form, because the provider records objects as Kubernetes' own types spell them: `0.5` as `500m`, and
+    without empty fields (pulumi-kubernetes 4.25, provider/pkg/clients/unstructured.go, `Normalize`).
+    """
     if kind == "LeaderWorkerSet":
         spec = content.get("spec", EMPTY)
-        return [spec.get(field) for field in ("leaderWorkerTemplate", "networkConfig")]
-    return running.template(kind, content)
+        return [_normal(spec.get(field)) for field in ("leaderWorkerTemplate", "networkConfig")]
+    return _normal(running.template(kind, content))
+
+
+def _normal(value: object, key: str = "") -> object:
+    """Return a tree in one form. `key` is the key of the value in its map."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value).items()
+        normal = {name: _amount(item) if key in _AMOUNTS else _normal(item, name) for name, item in fields}
+        return {name: item for name, item in normal.items() if item not in _EMPTY}
+    if isinstance(value, list | tuple):
+        return [_normal(item) for item in cast("Sequence[Any]", value)]
+    normal_value = _amount(value) if key in _QUANTITIES else value
+    return None if key in _ZERO_IS_ABSENT and not normal_value else normal_value
+
+
+def _amount(value: object) -> object:
+    """Return a quantity as a number; a value that is none unchanged."""
+    text = str(value)
+    return amount(text) if is_quantity(text) else value

@@ -30,7 +30,7 @@ class RouteExpectation:
     """Expectations of the plan of a stack about a route."""
 
     percents: Mapping[str, int]
-    """Share of requests of each backend, by the backend's name; 0 for a canary that only a header selects."""
+    """BackendShare of requests of each backend, by the backend's name; 0 for a canary that only a header selects."""
     asks_each_picker: bool = True
     """Whether the gateway asks the picker of each pool of a rule. If not, it asks the picker of the last pool with a
     share (`planning.ground.gateways.asks_each_picker`)."""
@@ -86,7 +86,7 @@ def _by_node(snapshot: Snapshot) -> Mapping[str, Sequence[Manifest]]:
     """Return the pods that have not ended by the name of their node."""
     pods = defaultdict[str, list[Manifest]](list)
     for pod in snapshot.of(POD):
-        if mapping(pod.get("status")).get("phase") not in {"Succeeded", "Failed"}:
+        if mapping(pod.get("status")).get("phase") not in ("Succeeded", "Failed"):
             pods[str(mapping(pod.get("spec")).get("nodeName") or "")].append(pod)
     return pods
 

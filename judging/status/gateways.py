@@ -8,7 +8,7 @@ from typing import Any
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
 from planning.ground.api_groups import GATEWAY_GROUP
@@ -22,7 +22,7 @@ pilot/pkg/config/kube/gatewaycommon/context.go)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Parent:
+class RouteParent:
     """Reference of a route to a Gateway, or to some of its listeners."""
 
     namespace: str
@@ -33,20 +33,20 @@ class Parent:
     """Port of the listeners; 0 for all ports."""
 
 
-def parents(route: Manifest) -> Sequence[Parent]:
+def parents(route: Manifest) -> Sequence[RouteParent]:
     """Return the references of a route to Gateways, in the order of the route."""
     refs = map(mapping, sequence(at(route, "spec", "parentRefs")))
     return [_parent(ref, name_of(route)[0]) for ref in refs if _is_gateway(ref)]
 
 
-def answers(route: Manifest, parent: Parent) -> Sequence[Mapping[str, Any]]:
+def answers(route: Manifest, parent: RouteParent) -> Sequence[Mapping[str, Any]]:
     """Return what controllers say of a route and a parent: entries of `status.parents`, one for each controller."""
     entries = map(mapping, sequence(at(route, "status", "parents")))
     route_namespace = name_of(route)[0]
     return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), route_namespace) == parent]
 
 
-def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
+def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways of a service's routes. One is broken if every Gateway of the routes is."""
     attached = {(parent.namespace, parent.name): route for route in view.routes for parent in reversed(parents(route))}
     verdicts = {place: _verdict(place, route, cluster, reading) for place, route in sorted(attached.items())}
@@ -55,7 +55,7 @@ def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Itera
         all_broken = is_broken
         if is_broken and not all(broken):
             all_broken = False
-        yield Component(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(states), all_broken)
+        yield ServiceLink(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(states), all_broken)
 
 
 def _verdict(
@@ -166,12 +166,12 @@ def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Fin
     return None
 
 
-def _parent(ref: Mapping[str, Any], route_namespace: str) -> Parent:
+def _parent(ref: Mapping[str, Any], route_namespace: str) -> RouteParent:
     """Return a reference in one form. `route_namespace` is the namespace of the route that it is in."""
     port = ref.get("port")
     if not isinstance(port, int):
         port = 0
-    return Parent(
+    return RouteParent(
         str(ref.get("namespace") or route_namespace), str(ref.get("name")), str(ref.get("sectionName") or ""), port
     )
 

@@ -10,12 +10,12 @@ from planning.ground.inventory import Requirement
 from planning.ground.snapshot import Manifest
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_REPELLING = frozenset({"NoSchedule", "NoExecute"})
+_REPELLING = ("NoSchedule", "NoExecute")
 """Effects of taints that keep pods away."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NodeVerdict:
     """A node whose labels match a pod, and which has enough of what the pod requests."""
 
     name: str
@@ -29,11 +29,11 @@ class Candidate:
         return not self.is_cordoned and not self.taints
 
 
-def candidates(pod: Manifest, nodes: Mapping[str, Manifest]) -> tuple[Candidate, ...]:
+def candidates(pod: Manifest, nodes: Mapping[str, Manifest]) -> tuple[NodeVerdict, ...]:
     """Return the nodes that match a pod and are big enough for it, by name. What runs on them does not count."""
     requested = requests(pod)
     return tuple(
-        Candidate(name, at(node, "spec", "unschedulable") is True, tuple(repelling_taints(pod, node)))
+        NodeVerdict(name, at(node, "spec", "unschedulable") is True, tuple(repelling_taints(pod, node)))
         for name, node in sorted(nodes.items())
         if matches(pod, node) and _is_big_enough(node, requested)
     )
@@ -127,7 +127,7 @@ def _holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
 
 def _tolerates(toleration: Manifest, taint: Manifest) -> bool:
     """Tell whether a toleration matches a taint (Kubernetes API, Toleration)."""
-    if toleration.get("effect") not in {None, "", taint.get("effect")}:
+    if toleration.get("effect") not in (None, "", taint.get("effect")):
         return False
     exists = toleration.get("operator") == "Exists"
     if not toleration.get("key"):

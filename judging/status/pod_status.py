@@ -17,6 +17,10 @@ FRESH = timedelta(minutes=6)
 kind are written at most every 5 min (client-go v0.36.3, tools/record/events_cache.go, defaultSpamQPS)."""
 
 
+_MOST = 10**6
+"""Largest number that is read from a status: 11 days in seconds."""
+
+
 class Task(Enum):
     """Task of a container."""
 
@@ -207,4 +211,7 @@ def _termination(value: object) -> Termination | None:
 
 
 def _number(value: object, default: int = 0) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+    """Return a number of an object, within bounds in which numbers of seconds can be multiplied and added."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return default
+    return max(-_MOST, min(value, _MOST))

@@ -9,7 +9,7 @@ from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.shares import SERVICE
 from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
 from models.trees import at, mapping, sequence
@@ -22,7 +22,7 @@ _OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class PoolBackend:
     """A backend of a service's routes, or one to which no route leads."""
 
     kind: str
@@ -31,7 +31,7 @@ class Backend:
     pool: Manifest | None
     """The InferencePool; None for a Service, and for a pool that does not exist."""
     percent: int | None
-    """Share of requests without special headers; None if no route leads to the backend."""
+    """BackendShare of requests without special headers; None if no route leads to the backend."""
 
     @property
     def object(self) -> ObjectRef:
@@ -39,7 +39,7 @@ class Backend:
         return ObjectRef(self.kind, self.namespace, self.name)
 
 
-def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
+def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
     """Return the backends of a variant by name: its pools, and all to which a route leads, whether they exist or not.
 
     Without routes, clients within the cluster use the pools, or the Service of a variant that has no pools.
@@ -59,11 +59,11 @@ def backends(view: ServiceView, variant: VariantView) -> Sequence[Backend]:
     if not view.routes:
         asked = dict.fromkeys(keys, 100)
     return [
-        Backend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
+        PoolBackend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
     ]
 
 
-def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
+def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the backends of a variant. One is broken if a route leads to it and no endpoint answers behind it."""
     for backend in backends(view, variant):
         if backend.kind == shares.POOL and backend.pool is None:
@@ -82,7 +82,7 @@ def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
     return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
 
 
-def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
+def strays(view: ServiceView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the backends that routes name, but that belong to no variant that has objects."""
     existing = {variant.name for variant in view.variants}
     named = {share.variant for share in shares.shares(view)} - existing
@@ -94,14 +94,14 @@ def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
         if share.kind == shares.POOL and not share.variant
     }
     for (namespace, name), percent in sorted(others.items()):
-        yield _missing(view, Backend(shares.POOL, namespace, name, None, percent or None), "", reading)
+        yield _missing(view, PoolBackend(shares.POOL, namespace, name, None, percent or None), "", reading)
 
 
-def _missing(view: ServiceView, backend: Backend, variant: str, reading: Evidence) -> Component:
+def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> ServiceLink:
     if POOL in reading.unread:
-        return Component(Link.POOL, backend.object, is_broken=None, variant=variant)
+        return ServiceLink(Link.POOL, backend.object, is_broken=None, variant=variant)
     state = finding("pool-missing", backend.object, _unresolved_since(view), percent=backend.percent or 0)
-    return Component(Link.POOL, backend.object, (state,), bool(backend.percent), variant)
+    return ServiceLink(Link.POOL, backend.object, (state,), bool(backend.percent), variant)
 
 
 def _unresolved_since(view: ServiceView) -> datetime | None:
@@ -112,7 +112,9 @@ def _unresolved_since(view: ServiceView) -> datetime | None:
     return next((moment for moment in times if moment is not None), None)
 
 
-def _components(view: ServiceView, variant: VariantView, backend: Backend, reading: Evidence) -> Iterator[Component]:
+def _components(
+    view: ServiceView, variant: VariantView, backend: PoolBackend, reading: Evidence
+) -> Iterator[ServiceLink]:
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
@@ -134,17 +136,17 @@ def _components(view: ServiceView, variant: VariantView, backend: Backend, readi
             states.append(_without_endpoints(variant, backend, ()))
             is_awaited = backend.pool is not None and is_being_made(view, backend.pool, reading)
             yield _missing_workload(variant, backend, is_awaited=is_awaited)
-    yield Component(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
+    yield ServiceLink(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 
 
-def _selects(backend: Backend, item: Manifest) -> bool:
+def _selects(backend: PoolBackend, item: Manifest) -> bool:
     """Tell whether a backend selects a pod. The Service of a variant selects the decode pods of all generations."""
     if backend.pool is None:
         return True
     return is_selected(pool_selector(backend.pool), item)
 
 
-def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+def _empty(variant: VariantView, backend: PoolBackend, roles: Collection[RoleView]) -> Finding:
     """Return why a backend has no ready endpoint although the variant has workloads."""
     selected = [role for role in roles if _selects(backend, _template(role))]
     if selected or backend.pool is None:
@@ -162,7 +164,7 @@ def _empty(variant: VariantView, backend: Backend, roles: Collection[RoleView]) 
     return finding("selects-nothing", backend.object, since, selector=quote(text))
 
 
-def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection[RoleView]) -> Finding:
+def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collection[RoleView]) -> Finding:
     state = "no-endpoints"
     if variant.name == CANARY:
         state = "canary-empty"
@@ -176,14 +178,14 @@ def _without_endpoints(variant: VariantView, backend: Backend, roles: Collection
     return finding(state, backend.object, since, percent=backend.percent)
 
 
-def _missing_workload(variant: VariantView, backend: Backend, *, is_awaited: bool) -> Component:
+def _missing_workload(variant: VariantView, backend: PoolBackend, *, is_awaited: bool) -> ServiceLink:
     """Return the workload that a backend's name tells, if the variant has none."""
     at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
     state = "workload-missing"
     if is_awaited:
         state = "workload-awaited"
     states = (finding(state, at_object, role=labels.DECODE),)
-    return Component(Link.WORKLOAD, at_object, states, True, variant.name, labels.DECODE, ready=0)
+    return ServiceLink(Link.WORKLOAD, at_object, states, True, variant.name, labels.DECODE, ready=0)
 
 
 def _template(role: RoleView) -> Manifest:

@@ -9,7 +9,7 @@ from functools import cache
 
 from judging.status import disruptions, node_fit, pod_status, pod_words
 from judging.status.evidence import Evidence
-from judging.status.node_fit import Candidate
+from judging.status.node_fit import NodeVerdict
 from judging.status.pod_findings import of_pod, unread
 from judging.status.records import Finding, condition, time
 from models.base import Spec
@@ -59,7 +59,7 @@ class _Table(Spec):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class NodeReason:
     """A reason for which the scheduler refuses some nodes."""
 
     count: int
@@ -73,12 +73,12 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Unschedulable:
     """Refusal of all nodes for a pod, as the scheduler wrote it."""
 
     nodes: int | None
     """Number of nodes in the cluster; None if the text does not say it."""
-    reasons: tuple[Reason, ...]
+    reasons: tuple[NodeReason, ...]
     """Reasons of nodes, in the order of the text."""
     text: str
     """The text without what it says about preemption."""
@@ -111,21 +111,21 @@ def state(pod: Manifest, reading: Evidence) -> Finding:
     return of_pod("no-scheduler", pod, since, scheduler=scheduler)
 
 
-def refusal(message: str) -> Refusal:
+def refusal(message: str) -> Unschedulable:
     """Return what a scheduler's message says (kubernetes v1.36.3, pkg/scheduler/framework/types.go, FitError)."""
     text = _NO_PREEMPTION.sub("", _PREEMPTION.sub("", " ".join(message.split()))).strip(" .,")
     match = _NUMBERS.fullmatch(text)
     if match is None:
-        return Refusal(None, (), pod_words.text(text))
+        return Unschedulable(None, (), pod_words.text(text))
     body = match[2].removesuffix("no new claims to deallocate").strip(" .,")
     clauses = [_CLAUSE.fullmatch(part) for part in _DIVISIONS.split(body)]
     reasons = tuple(_reason(int(clause[1]), clause[2]) for clause in clauses if clause is not None)
     if not all(clauses):
         reasons = ()
-    return Refusal(int(match[1]), reasons, pod_words.text(body))
+    return Unschedulable(int(match[1]), reasons, pod_words.text(body))
 
 
-def _refusal_state(pod: Manifest, refused: Refusal, reading: Evidence) -> Finding:
+def _refusal_state(pod: Manifest, refused: Unschedulable, reading: Evidence) -> Finding:
     since = time(condition(pod, "PodScheduled").get("lastTransitionTime"))
     candidates = node_fit.candidates(pod, reading.nodes)
     reason = _decisive(refused, candidates)
@@ -146,7 +146,7 @@ def _refusal_state(pod: Manifest, refused: Refusal, reading: Evidence) -> Findin
     )
 
 
-def _gets_a_place(pod: Manifest, candidates: Sequence[Candidate], reading: Evidence) -> bool:
+def _gets_a_place(pod: Manifest, candidates: Sequence[NodeVerdict], reading: Evidence) -> bool:
     """Tell whether a pod gets a node soon, because pods end there, or have ended just now.
 
     In a rollout without a surge a new pod is made before the old one has freed its devices. The scheduler then looks
@@ -165,7 +165,7 @@ def _gets_a_place(pod: Manifest, candidates: Sequence[Candidate], reading: Evide
     return False
 
 
-def _decisive(refused: Refusal, candidates: Sequence[Candidate]) -> str:
+def _decisive(refused: Unschedulable, candidates: Sequence[NodeVerdict]) -> str:
     """Return the id of the state that keeps a pod from the nodes that come closest to what it needs."""
     if not refused.reasons:
         return next((row.state for row in _table().pods if re.search(row.text, refused.text)), "unscheduled")
@@ -181,7 +181,7 @@ def _decisive(refused: Refusal, candidates: Sequence[Candidate]) -> str:
     return next(name for name in reversed(_LABELLED) if name in states)
 
 
-def _hint(reason: str, candidates: Sequence[Candidate], refused: Refusal) -> str:
+def _hint(reason: str, candidates: Sequence[NodeVerdict], refused: Unschedulable) -> str:
     """Return which nodes come closest, as the end of a sentence; empty if there is none or it does not help."""
     if reason == "cordoned":
         return _list("; cordoned: ", [node.name for node in candidates if node.is_cordoned])
@@ -201,7 +201,7 @@ def _list(start: str, names: Sequence[str]) -> str:
     return start + ", ".join(names[:_SHOWN]) + more
 
 
-def _request(pod: Manifest, refused: Refusal) -> str:
+def _request(pod: Manifest, refused: Unschedulable) -> str:
     """Return what a pod requests of the resources that the nodes lack, such as `2 nvidia.com/gpu`."""
     requested = node_fit.requests(pod)
     resources = sorted({reason.resource for reason in refused.reasons if reason.resource})
@@ -215,14 +215,14 @@ def _of(number: Decimal, name: str) -> str:
     return f"{number:f} {name}"
 
 
-def _reason(count: int, text: str) -> Reason:
+def _reason(count: int, text: str) -> NodeReason:
     for rank, row in enumerate(_table().nodes):
         match = re.fullmatch(row.text, text)
         if match is not None:
             fields = {name: group for name, group in match.groupdict().items() if group}
             words = row.words.format_map(fields)
-            return Reason(count, rank, row.state, words, next(iter(fields.values()), ""))
-    return Reason(count, len(_table().nodes), "unscheduled", pod_words.text(text))
+            return NodeReason(count, rank, row.state, words, next(iter(fields.values()), ""))
+    return NodeReason(count, len(_table().nodes), "unscheduled", pod_words.text(text))
 
 
 def _gates(pod: Manifest) -> Iterable[str]:
@@ -234,7 +234,7 @@ def _unused_template(pod: Manifest) -> str:
 
     The scheduler does not look at such a pod (kubernetes v1.36.3, dynamicresources.go, PreEnqueue).
     """
-    made = {mapping(entry).get("name") for entry in sequence(at(pod, "status", "resourceClaimStatuses"))}
+    made = [mapping(entry).get("name") for entry in sequence(at(pod, "status", "resourceClaimStatuses"))]
     for claim in map(mapping, sequence(at(pod, "spec", "resourceClaims"))):
         template = claim.get("resourceClaimTemplateName")
         if template and claim.get("name") not in made:

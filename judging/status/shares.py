@@ -14,7 +14,7 @@ _ALL = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class BackendShare:
     """A backend of a rule, and what it gets of the rule's requests."""
 
     kind: str
@@ -24,12 +24,12 @@ class Share:
     variant: str
     """Variant of the service that the backend belongs to; empty for another backend, such as an interceptor."""
     percent: int
-    """Share of the rule's requests, rounded up: it is 0 only if the backend gets none."""
+    """BackendShare of the rule's requests, rounded up: it is 0 only if the backend gets none."""
     is_last: bool
     """Whether no later backend of the rule gets requests."""
 
 
-def shares(view: ServiceView) -> Sequence[Share]:
+def shares(view: ServiceView) -> Sequence[BackendShare]:
     """Return the backends of all rules for requests that do not ask for a variant by a header.
 
     A canary's header has a rule of its own, which names only the canary. It counts only if no rule names the primary.
@@ -82,7 +82,7 @@ def _rules(view: ServiceView) -> Iterator[tuple[str, Mapping[str, object]]]:
             yield name_of(route)[0], mapping(rule)
 
 
-def _rule(view: ServiceView, route_namespace: str, rule: Mapping[str, object]) -> Sequence[Share]:
+def _rule(view: ServiceView, route_namespace: str, rule: Mapping[str, object]) -> Sequence[BackendShare]:
     refs = [mapping(ref) for ref in sequence(rule.get("backendRefs"))]
     weights = [_weight(ref) for ref in refs]
     total = sum(weights)
@@ -93,14 +93,16 @@ def _rule(view: ServiceView, route_namespace: str, rule: Mapping[str, object]) -
     ]
 
 
-def _share(view: ServiceView, route_namespace: str, ref: Mapping[str, object], percent: int, *, is_last: bool) -> Share:
+def _share(
+    view: ServiceView, route_namespace: str, ref: Mapping[str, object], percent: int, *, is_last: bool
+) -> BackendShare:
     kind = str(ref.get("kind") or SERVICE)
     name = str(ref.get("name") or "")
     namespace = str(ref.get("namespace") or route_namespace)
     variant = ""
     if namespace == view.namespace:
         variant = _variant(view, kind, name)
-    return Share(kind, namespace, name, variant, percent, is_last)
+    return BackendShare(kind, namespace, name, variant, percent, is_last)
 
 
 def _variant(view: ServiceView, kind: str, name: str) -> str:

@@ -13,9 +13,9 @@ from planning.ground.snapshot import DEPLOYMENT, EVENT, GATEWAY, KINDS, NODE, PO
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
 
-PODS = "/api/v1/namespaces/models/pods?limit=500&labelSelector=app.kubernetes.io%2Fpart-of%3Dinference-stacks"
-WARNINGS = "/api/v1/namespaces/models/events?limit=500&fieldSelector=type%3DWarning"
-NODES = "/api/v1/nodes?limit=500"
+PODS = "/api/v1/namespaces/models/pods?limit=5000&labelSelector=app.kubernetes.io%2Fpart-of%3Dinference-stacks"
+WARNINGS = "/api/v1/namespaces/models/events?limit=5000&fieldSelector=type%3DWarning"
+NODES = "/api/v1/nodes?limit=5000"
 ROUTES = PODS.replace("/api/v1/", "/apis/gateway.networking.k8s.io/v1/").replace("/pods", "/httproutes")
 GATEWAYS = "/apis/gateway.networking.k8s.io/v1/namespaces/{}/gateways/{}"
 SCOPE = ReadScope(("models",))
@@ -112,3 +112,15 @@ def test_a_kind_that_does_not_answer_is_unknown_after_the_deadline(api, monkeypa
     late = Unknown("the cluster did not answer within 1 seconds")
     assert snapshot.objects[DEPLOYMENT] == ()
     assert {snapshot.objects[kind] for kind in (EVENT, NODE, ROUTE)} == {late}
+
+
+@pytest.mark.parametrize("services", [1, 100])
+def test_the_number_of_lists_does_not_grow_with_services(api, services):
+    everywhere = {PODS: 10, ROUTES: 1, WARNINGS: 10}
+    api.answers = {
+        path.replace("/namespaces/models", ""): {"items": [named(f"x{number}") for number in range(count * services)]}
+        for path, count in everywhere.items()
+    }
+    snapshot = read(api, ReadScope())
+    assert len(snapshot.of(POD)) == 10 * services
+    assert len(api.seen) == 12

@@ -1,6 +1,8 @@
 """The states of pods, from statuses that real kubelets wrote, and pods in each phase of a healthy life."""
 
 import copy
+import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -470,3 +472,81 @@ def test_a_pod_of_any_shape_raises_nothing(garbage, place):
     target[place[-1]] = garbage
     for manifest in (broken, {}, {"metadata": garbage}, {"metadata": {}, "spec": garbage, "status": garbage}):
         pods.findings([manifest], "decode", reading(NOW))
+
+
+STRANGE = (
+    None,
+    True,
+    -1,
+    2**70,
+    math.nan,
+    "",
+    "x",
+    "2026-13-45T99:99:99Z",
+    "{0}{x!r}",
+    [],
+    [None],
+    {},
+    {"a": None},
+    [[]],
+)
+
+
+def leaves(tree, path=()):
+    """Yield the path of every value in a tree, those of mappings and lists included."""
+    if path:
+        yield path
+    entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in entries:
+        yield from leaves(value, (*path, key))
+
+
+def changed(tree, path, value):
+    """Return a tree with another value at a path."""
+    copied = copy.deepcopy(tree)
+    target = copied
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = value
+    return copied
+
+
+STRANGE_NODE = {
+    **BIG_NODE,
+    "spec": {"taints": [{"key": "team", "value": "search", "effect": "NoSchedule"}], "unschedulable": True},
+}
+PICKY = {
+    "nodeSelector": {"zone": "a"},
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Gt", "values": ["1"]}]}]
+            }
+        }
+    },
+    "tolerations": [{"key": "team", "operator": "Equal", "value": "other", "effect": "NoSchedule"}],
+    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+    "schedulingGates": [{"name": "gate"}],
+}
+
+
+def test_no_value_at_any_place_of_a_pod_an_event_or_a_node_raises():
+    places = [(captured_statuses.pod(entry), captured_statuses.reading(entry)) for entry in CAPTURED]
+    places.append((pod(spec={**GPU_SPEC, **PICKY}, status=REFUSED), reading(NOW, nodes=[STRANGE_NODE])))
+    places.append((pod(spec={**GPU_SPEC, **PICKY}, status={"conditions": []}), reading(NOW, nodes=[STRANGE_NODE])))
+    for number, (manifest, seen) in enumerate(places):
+        for path in leaves(manifest):
+            for value in STRANGE:
+                listed = [changed(manifest, path, value)]
+                for finding in pods.findings(listed, "decode", seen):
+                    assert finding.words, (number, path, value)
+        (key,) = seen.events
+        for path in filter(lambda path: len(path) > 1, leaves(list(seen.events[key]))):
+            for value in STRANGE:
+                events = {key: changed(list(seen.events[key]), path, value)}
+                pods.findings([manifest], "decode", replace(seen, events=events))
+    for path in leaves(STRANGE_NODE):
+        for value in STRANGE:
+            node = changed(STRANGE_NODE, path, value)
+            seen = replace(reading(NOW), nodes={"gpu-h100-0": node})
+            pods.findings([places[-2][0], HEALTHY["loads"]], "decode", seen)
