@@ -150,8 +150,8 @@ def _in_words(service: ServiceStatus, name: str, wording: Wording, finding: Find
     values = {"reason": "Unknown", "message": "", "words": ""}
     message = wording.message
     if finding is not None:
-        values |= {**finding.values, "words": finding.steady_words}
-        message = message or f"{finding.object} {{words}}"
+        values |= {**finding.values, "words": finding.steady_words, "object": str(finding.object)}
+        message = message or "{object} {words}"
     reason = wording.reason
     state = wording.state
     if wording.category:

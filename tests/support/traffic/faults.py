@@ -180,10 +180,26 @@ def _faults() -> tuple[Fault, ...]:
     return (*_of_gateways(), *_of_routes(), *_of_pools(), *_of_pickers(), *_of_workloads())
 
 
+def _with_pickers(change: Callable[[LivingStack], Undo]) -> Callable[[LivingStack], Undo]:
+    """Make a change that takes all listeners away; the repair returns when the new ones ask pickers again."""
+
+    def make(stack: LivingStack) -> Undo:
+        repair = change(stack)
+
+        def undo() -> None:
+            repair()
+            stack.renew_listener()
+
+        return undo
+
+    return make
+
+
 def _of_gateways() -> tuple[Fault, ...]:
     about = frozenset({"gateway"})
     same = edited("Gateway", GATEWAY, "/spec/listeners/0/allowedRoutes/namespaces/from", "Same")
-    other_class = edited("Gateway", GATEWAY, "/spec/gatewayClassName", "nowhere")
+    other_class = _with_pickers(edited("Gateway", GATEWAY, "/spec/gatewayClassName", "nowhere"))
+    gone = _with_pickers(deleted("Gateway", GATEWAY))
     is_gateway = _named("gateway")
     return (
         Fault("no-admission", about, same, frozenset({("HTTPRoute", "route-refused")}), stops=EVERY),
@@ -191,7 +207,7 @@ def _of_gateways() -> tuple[Fault, ...]:
         Fault(
             "no-gateway",
             about,
-            deleted("Gateway", GATEWAY),
+            gone,
             frozenset({("Gateway", "gateway-missing")}),
             is_gateway,
             EVERY,

@@ -5,6 +5,7 @@ Nodes are played, so who tests says of a pod what its kubelet would.
 
 import contextlib
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from judging.status.evidence import RouteExpectation
 from judging.status.verdict import ServiceStatus, Status
 from local import processes
 from local.cluster import ControlPlane
-from local.gateway import objects
+from local.gateway import FIELD_MANAGER, objects
 from local.gateway.picker import PickerCommand, command
 from local.tools import Tool
 from planning.ground import labels
@@ -78,6 +79,8 @@ class LivingStack:
         self._tools = tools
         self._directory = directory
         self._pickers = dict[str, _Running]()
+        self.seen = list[Status]()
+        """Its statuses while it was deployed."""
         self._access = KubeAccess(path.plane.kubeconfig.read_text(encoding="utf-8"), None)
         routes = [manifest for manifest in rendered(STACK) if manifest["kind"] == "HTTPRoute"]
         self.routes = {
@@ -97,6 +100,23 @@ class LivingStack:
                 self.tell(pod, running(is_ready=False, container="epp"))
         self._announce()
         eventually(lambda: self.failing() == set())
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Keep the status of every half second for the time of a `with` block."""
+        is_over = threading.Event()
+
+        def watch() -> None:
+            while not is_over.wait(0.5):
+                self.seen.append(self.status(later=timedelta()))
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
 
     def end(self) -> None:
         """End the pickers; servers end with the data path."""
@@ -183,6 +203,28 @@ class LivingStack:
             change = {"metadata": {"annotations": {"hurried": moment}}}
             self.editor.merge("ReplicaSet", NAMESPACE, item["metadata"]["name"], change)
 
+    def renew_listener(self) -> None:
+        """Let Istio make the listener anew, after a time without it.
+
+        Istio 1.31 makes the listener of a Gateway that comes back before it has accepted any route again, and leaves
+        out what asks pickers: requests are answered, and no picker chooses. It looks again when something changes.
+        """
+        path = "/spec/listeners/0/allowedRoutes/namespaces/from"
+        eventually(self._is_any_route_accepted)
+        for value, is_accepting in (("Same", False), ("All", True)):
+            operation = {"op": "replace", "path": path, "value": value}
+            self.editor.patch("Gateway", "gateways", "gateway", operation, FIELD_MANAGER)
+            eventually(lambda is_accepting=is_accepting: self._is_any_route_accepted() == is_accepting)
+
+    def _is_any_route_accepted(self) -> bool:
+        entries = [
+            condition
+            for route in self.editor.items("HTTPRoute", NAMESPACE)
+            for parent in route.get("status", {}).get("parents", ())
+            for condition in parent["conditions"]
+        ]
+        return any((entry["type"], entry["status"]) == ("Accepted", "True") for entry in entries)
+
     def tell(self, pod: Any, status: Any) -> None:
         """Say of a pod what its kubelet would."""
         name = pod["metadata"]["name"]
@@ -224,10 +266,10 @@ def living(
         ends.callback(front.end)
         ends.callback(path.end)
         front.start(objects.listeners(manifests), objects.service_ports(manifests))
-        with leading(plane, NAMESPACE, "pair"):
-            deploy_for_all(STACK, plane).up()
         stack = LivingStack(path, front, tools, folder)
         ends.callback(stack.end)
+        with leading(plane, NAMESPACE, "pair"), stack.watched():
+            deploy_for_all(STACK, plane).up()
         stack.start()
         yield stack
 
