@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status.records import Component, Finding
+from judging.status.records import Finding, ServiceLink
 from judging.status.states import Level
 from judging.status.verdict import ServiceStatus, Status
 
@@ -92,7 +92,7 @@ def _service(service: ServiceStatus, now: datetime, names: int, width: int) -> I
         yield from _text_lines(f"  {'do':{_NAMES}} {service.culprit.remedy}", " " * (_NAMES + 3), width)
 
 
-def _counts(components: Iterable[Component]) -> Iterator[str]:
+def _counts(components: Iterable[ServiceLink]) -> Iterator[str]:
     """Yield the ready replicas of each role."""
     for component in components:
         if component.role:
@@ -100,7 +100,7 @@ def _counts(components: Iterable[Component]) -> Iterator[str]:
             yield f"{name} {_replicas(component)}"
 
 
-def _component(component: Component, culprit: Finding | None, width: int) -> Iterator[str]:
+def _component(component: ServiceLink, culprit: Finding | None, width: int) -> Iterator[str]:
     name = component.role or component.link.value
     if component.variant == "canary":
         name = f"canary {name}"
@@ -112,7 +112,7 @@ def _component(component: Component, culprit: Finding | None, width: int) -> Ite
         head = " " * (_NAMES + _COUNTS + 5)
 
 
-def _replicas(component: Component) -> str:
+def _replicas(component: ServiceLink) -> str:
     if component.ready is None:
         return ""
     if component.desired is None:

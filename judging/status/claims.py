@@ -7,7 +7,7 @@ from judging.status import pods, rejections
 from judging.status.evidence import Evidence, first_seen
 from judging.status.history import writer
 from judging.status.quotes import quote
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, finding, time
 from judging.status.states import Level
 from judging.status.topology import ServiceView, labels_of, name_of
 from models.trees import at, mapping, sequence
@@ -23,7 +23,7 @@ _KIND = "PersistentVolumeClaim"
 _GIB = 1024**3
 
 
-def components(view: ServiceView, reading: Evidence) -> Iterator[Component]:
+def components(view: ServiceView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the claims of a service. A claim is broken if it has no volume, or if its Job has not filled it.
 
     `is_broken` is None if the Jobs could not be read.
@@ -36,7 +36,7 @@ def components(view: ServiceView, reading: Evidence) -> Iterator[Component]:
         is_broken: bool | None = not is_bound or not is_filled
         if is_bound and JOB in reading.unread:
             is_broken = None
-        yield Component(Link.CLAIM, ObjectRef.of(claim, _KIND), states, is_broken)
+        yield ServiceLink(Link.CLAIM, ObjectRef.of(claim, _KIND), states, is_broken)
 
 
 def _of_claim(claim: Manifest, reading: Evidence) -> Iterator[Finding]:

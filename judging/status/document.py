@@ -20,7 +20,7 @@ from judging.status.contract import (
     StatusDocument,
 )
 from judging.status.heritage import aim_engine, otterscale, zerfoo
-from judging.status.records import Component, Finding, Link, ObjectRef
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink
 from judging.status.states import Level
 from judging.status.topology import name_of
 from judging.status.verdict import ExitCode, ServiceStatus, Status
@@ -95,7 +95,7 @@ def _components(service: ServiceStatus) -> Iterator[ComponentDocument]:
         yield _component(component, service.culprit if follows else None)
 
 
-def _component(component: Component, cause: Finding | None) -> ComponentDocument:
+def _component(component: ServiceLink, cause: Finding | None) -> ComponentDocument:
     return {
         "link": component.link.value,
         "variant": component.variant,

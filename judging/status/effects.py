@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from judging.status.records import Component, Finding, Link
+from judging.status.records import Finding, Link, ServiceLink
 
 _DEPTH = {link: depth for depth, link in enumerate(Link)}
 
 
-def follow(components: Sequence[Component], culprit: Finding | None) -> tuple[bool, ...]:
+def follow(components: Sequence[ServiceLink], culprit: Finding | None) -> tuple[bool, ...]:
     """Tell of each component whether one of its states follows from the culprit, directly or through other components.
 
     The culprit's own component does not follow from it.
@@ -26,7 +26,7 @@ def follow(components: Sequence[Component], culprit: Finding | None) -> tuple[bo
     return tuple(position in followers for position in range(len(components)))
 
 
-def _is_nearer(component: Component, source: Component) -> bool:
+def _is_nearer(component: ServiceLink, source: ServiceLink) -> bool:
     """Tell whether a component is nearer to the client than another one, in the same variant."""
     is_same = component.variant in {source.variant, ""} or not source.variant
     return is_same and _DEPTH[component.link] < _DEPTH[source.link]

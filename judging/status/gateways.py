@@ -8,7 +8,7 @@ from typing import Any
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
 from planning.ground.api_groups import GATEWAY_GROUP
@@ -46,7 +46,7 @@ def answers(route: Manifest, parent: RouteParent) -> Sequence[Mapping[str, Any]]
     return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), route_namespace) == parent]
 
 
-def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
+def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways of a service's routes. One is broken if every Gateway of the routes is."""
     attached = {(parent.namespace, parent.name): route for route in view.routes for parent in reversed(parents(route))}
     verdicts = {place: _verdict(place, route, cluster, reading) for place, route in sorted(attached.items())}
@@ -55,7 +55,7 @@ def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Itera
         all_broken = is_broken
         if is_broken and not all(broken):
             all_broken = False
-        yield Component(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(states), all_broken)
+        yield ServiceLink(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(states), all_broken)
 
 
 def _verdict(

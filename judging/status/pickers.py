@@ -9,7 +9,7 @@ from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, is_within
 from judging.status.pools import PoolBackend
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, finding, time
 from judging.status.topology import PickerView, ServiceView, VariantView, name_of
 from models.trees import EMPTY, at, mapping, sequence
 from planning.ground.snapshot import DEPLOYMENT, LEASE, POD, Manifest
@@ -29,7 +29,7 @@ class _Use:
     fails_open: bool
 
 
-def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
+def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the endpoint pickers of a variant. One is broken if requests need it and none of its pods answers."""
     uses = dict(_uses(view, variant, reading))
     deployments = {name_of(picker.deployment)[1]: picker for picker in variant.pickers}
@@ -66,23 +66,23 @@ def _asked_pools(view: ServiceView, reading: Evidence) -> set[tuple[str, str]]:
     }
 
 
-def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, reading: Evidence) -> Component:
+def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, reading: Evidence) -> ServiceLink:
     at_object = ObjectRef("Deployment", view.namespace, name)
     if DEPLOYMENT in reading.unread:
-        return Component(Link.PICKER, at_object, is_broken=None, variant=variant.name)
+        return ServiceLink(Link.PICKER, at_object, is_broken=None, variant=variant.name)
     state = "picker-missing"
     if pools.is_being_made(view, use.pool, reading):
         state = "picker-awaited"
     states = (finding(state, at_object, pool=name_of(use.pool)[1]),)
-    return Component(Link.PICKER, at_object, (*states, *_open(use)), use.is_needed, variant.name, ready=0)
+    return ServiceLink(Link.PICKER, at_object, (*states, *_open(use)), use.is_needed, variant.name, ready=0)
 
 
-def _component(variant: VariantView, picker: PickerView, use: _Use | None, reading: Evidence) -> Component:
+def _component(variant: VariantView, picker: PickerView, use: _Use | None, reading: Evidence) -> ServiceLink:
     at_object = ObjectRef.of(picker.deployment, "Deployment")
     is_needed = use is not None and use.is_needed
     if POD in reading.unread:
         is_broken = None if is_needed else False
-        return Component(Link.PICKER, at_object, is_broken=is_broken, variant=variant.name)
+        return ServiceLink(Link.PICKER, at_object, is_broken=is_broken, variant=variant.name)
     wrong_port = _wrong_port(picker, use)
     ready = [pod for pod in picker.pods if pods.is_ready(pod)]
     states = _states(picker, ready, reading)
@@ -94,7 +94,7 @@ def _component(variant: VariantView, picker: PickerView, use: _Use | None, readi
         findings = (*findings, *_open(use))
     desired = _desired_count(picker)
     note = _note(picker, ready, reading)
-    return Component(
+    return ServiceLink(
         Link.PICKER, at_object, findings, is_broken, variant.name, ready=len(ready), desired=desired, note=note
     )
 

@@ -9,7 +9,7 @@ from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.shares import SERVICE
 from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
 from models.trees import at, mapping, sequence
@@ -63,7 +63,7 @@ def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
     ]
 
 
-def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
+def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the backends of a variant. One is broken if a route leads to it and no endpoint answers behind it."""
     for backend in backends(view, variant):
         if backend.kind == shares.POOL and backend.pool is None:
@@ -82,7 +82,7 @@ def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
     return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
 
 
-def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
+def strays(view: ServiceView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the backends that routes name, but that belong to no variant that has objects."""
     existing = {variant.name for variant in view.variants}
     named = {share.variant for share in shares.shares(view)} - existing
@@ -97,11 +97,11 @@ def strays(view: ServiceView, reading: Evidence) -> Iterator[Component]:
         yield _missing(view, PoolBackend(shares.POOL, namespace, name, None, percent or None), "", reading)
 
 
-def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> Component:
+def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> ServiceLink:
     if POOL in reading.unread:
-        return Component(Link.POOL, backend.object, is_broken=None, variant=variant)
+        return ServiceLink(Link.POOL, backend.object, is_broken=None, variant=variant)
     state = finding("pool-missing", backend.object, _unresolved_since(view), percent=backend.percent or 0)
-    return Component(Link.POOL, backend.object, (state,), bool(backend.percent), variant)
+    return ServiceLink(Link.POOL, backend.object, (state,), bool(backend.percent), variant)
 
 
 def _unresolved_since(view: ServiceView) -> datetime | None:
@@ -114,7 +114,7 @@ def _unresolved_since(view: ServiceView) -> datetime | None:
 
 def _components(
     view: ServiceView, variant: VariantView, backend: PoolBackend, reading: Evidence
-) -> Iterator[Component]:
+) -> Iterator[ServiceLink]:
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
@@ -136,7 +136,7 @@ def _components(
             states.append(_without_endpoints(variant, backend, ()))
             is_awaited = backend.pool is not None and is_being_made(view, backend.pool, reading)
             yield _missing_workload(variant, backend, is_awaited=is_awaited)
-    yield Component(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
+    yield ServiceLink(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 
 
 def _selects(backend: PoolBackend, item: Manifest) -> bool:
@@ -178,14 +178,14 @@ def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collec
     return finding(state, backend.object, since, percent=backend.percent)
 
 
-def _missing_workload(variant: VariantView, backend: PoolBackend, *, is_awaited: bool) -> Component:
+def _missing_workload(variant: VariantView, backend: PoolBackend, *, is_awaited: bool) -> ServiceLink:
     """Return the workload that a backend's name tells, if the variant has none."""
     at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
     state = "workload-missing"
     if is_awaited:
         state = "workload-awaited"
     states = (finding(state, at_object, role=labels.DECODE),)
-    return Component(Link.WORKLOAD, at_object, states, True, variant.name, labels.DECODE, ready=0)
+    return ServiceLink(Link.WORKLOAD, at_object, states, True, variant.name, labels.DECODE, ready=0)
 
 
 def _template(role: RoleView) -> Manifest:

@@ -91,7 +91,7 @@ def finding(
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class ServiceLink:
     """A link of one variant of a service, and the states of its objects."""
 
     link: Link

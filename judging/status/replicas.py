@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from judging.status.records import Component, Link
+from judging.status.records import Link, ServiceLink
 from judging.status.topology import RoleView, ServiceView, VariantView, name_of
 from models.trees import at
 
@@ -23,10 +23,10 @@ class LiveWorkload(NamedTuple):
 
     variant: VariantView
     role: RoleView
-    component: Component
+    component: ServiceLink
 
 
-def workloads(view: ServiceView, components: tuple[Component, ...]) -> Iterator[LiveWorkload]:
+def workloads(view: ServiceView, components: tuple[ServiceLink, ...]) -> Iterator[LiveWorkload]:
     """Yield the workloads of a service, in the order of the components."""
     roles = {
         (role.kind, *name_of(role.workload)): (variant, role) for variant in view.variants for role in variant.roles

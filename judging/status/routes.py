@@ -8,7 +8,7 @@ from judging.status.evidence import Evidence, RouteExpectation
 from judging.status.gateways import CONTROLLER_SECONDS, RouteParent
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, conditions, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, VariantView, name_of
 from models.trees import at, mapping, sequence
@@ -23,18 +23,18 @@ _ROUTED_SECONDS = 60
 """Time within which a run makes the route of a service, after the service became ready."""
 
 
-def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
+def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways and routes of a service."""
     yield from gateways.components(view, cluster, reading)
     for route in view.routes:
         yield _component(view, route, reading)
     if ROUTE in reading.unread:
-        yield Component(Link.ROUTE, ObjectRef("HTTPRoute", view.namespace, view.name), is_broken=None)
+        yield ServiceLink(Link.ROUTE, ObjectRef("HTTPRoute", view.namespace, view.name), is_broken=None)
     elif (view.namespace, view.name) in reading.routes and not view.routes:
         yield _missing(view, reading)
 
 
-def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Component:
+def _component(view: ServiceView, route: Manifest, reading: Evidence) -> ServiceLink:
     at_object = ObjectRef.of(route, "HTTPRoute")
     refs = gateways.parents(route)
     states = list[Finding]()
@@ -50,7 +50,7 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Compone
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
         states += _differences(view, route, expectation)
-    return Component(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs, states))
+    return ServiceLink(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs, states))
 
 
 def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:
@@ -112,13 +112,13 @@ def _is_plain_pool(ref: Mapping[str, Any], namespace: str) -> bool:
     return is_pool and ref.get("namespace", namespace) == namespace
 
 
-def _missing(view: ServiceView, reading: Evidence) -> Component:
+def _missing(view: ServiceView, reading: Evidence) -> ServiceLink:
     """Return the route that the plan expects. A run makes it last, once pods and pickers are ready."""
     at_object = ObjectRef("HTTPRoute", view.namespace, view.name)
     state = "route-missing"
     if POOL not in reading.unread and _is_being_made(view, reading):
         state = "route-awaited"
-    return Component(Link.ROUTE, at_object, (finding(state, at_object),), is_broken=True)
+    return ServiceLink(Link.ROUTE, at_object, (finding(state, at_object),), is_broken=True)
 
 
 def _is_being_made(view: ServiceView, reading: Evidence) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from judging.status import pods
 from judging.status.evidence import Evidence
 from judging.status.quotes import quote
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, finding, time
 from judging.status.topology import RoleView, VariantView
 from models.trees import at, mapping, sequence
 from planning.ground.snapshot import Manifest
@@ -23,17 +23,17 @@ _PAUSING = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas")
 """Annotations that pause a ScaledObject (keda v2.20, apis/keda/v1alpha1/scaledobject_types.go)."""
 
 
-def components(variant: VariantView, role: RoleView, reading: Evidence) -> Iterator[Component]:
+def components(variant: VariantView, role: RoleView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the autoscaler of a role, if there is one: the ScaledObject if KEDA scales."""
     scaled = role.scaled_object
     autoscaler = role.autoscaler
     if scaled is not None:
         states = tuple(_of_scaled_object(scaled, role, reading))
-        yield Component(Link.SCALING, ObjectRef.of(scaled, "ScaledObject"), states, False, variant.name, role.role)
+        yield ServiceLink(Link.SCALING, ObjectRef.of(scaled, "ScaledObject"), states, False, variant.name, role.role)
     elif autoscaler is not None:
         reference = ObjectRef.of(autoscaler, "HorizontalPodAutoscaler")
         states = tuple(_of_autoscaler(autoscaler, role, reading))
-        yield Component(Link.SCALING, reference, states, False, variant.name, role.role)
+        yield ServiceLink(Link.SCALING, reference, states, False, variant.name, role.role)
 
 
 def _of_scaled_object(scaled: Manifest, role: RoleView, reading: Evidence) -> Iterator[Finding]:

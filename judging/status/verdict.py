@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from judging.status import claims, evidence, interceptors, needs, pickers, pools, routes, scaling, topology, workloads
 from judging.status.evidence import Evidence, Expectation, RouteExpectation
-from judging.status.records import Component, Finding, Link
+from judging.status.records import Finding, Link, ServiceLink
 from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, VariantView
 from planning.ground.snapshot import Manifest, Snapshot
@@ -37,7 +37,7 @@ class ServiceStatus:
     """The status of a service."""
 
     view: ServiceView
-    components: tuple[Component, ...]
+    components: tuple[ServiceLink, ...]
     """Links in the order from the client to the pods, those of the primary before those of the canary."""
     serves: bool | None
     """Whether requests to the service are answered; None if it cannot be told."""
@@ -132,7 +132,7 @@ def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> Service
     return ServiceStatus(view, components, serves, culprit, topology.gateways_of(view, cluster))
 
 
-def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Component]:
+def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the links of the chain, from the client to the pods."""
     yield from routes.components(view, cluster, reading)
     yield from interceptors.components(view, cluster, reading)
@@ -142,7 +142,7 @@ def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iter
     yield from claims.components(view, reading)
 
 
-def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[Component]:
+def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
     yield from pools.components(view, variant, reading)
     yield from pickers.components(view, variant, reading)
     for role in variant.roles:
@@ -150,12 +150,12 @@ def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> I
         yield workloads.component(variant, role, reading)
 
 
-def _is_needed(component: Component) -> bool:
+def _is_needed(component: ServiceLink) -> bool:
     """Tell whether a broken link ends requests. Pods count as the endpoints of their pool, and claims as their pods."""
     return component.link not in {Link.SCALING, Link.WORKLOAD, Link.CLAIM}
 
 
-def _serves(needed: Sequence[Component]) -> bool | None:
+def _serves(needed: Sequence[ServiceLink]) -> bool | None:
     broken = {component.is_broken for component in needed}
     if True in broken:
         return False
@@ -179,7 +179,7 @@ class _Stop:
         return self.chain[-1] if self.chain else None
 
 
-def _stop(components: Sequence[Component], needed: Sequence[Component]) -> _Stop:
+def _stop(components: Sequence[ServiceLink], needed: Sequence[ServiceLink]) -> _Stop:
     """Return where requests end: at the first broken link with something to blame, or else at the first that waits."""
     stops = [
         _Stop(_links(component, needed[:index]), tuple(_chain(component, components)))
@@ -191,14 +191,14 @@ def _stop(components: Sequence[Component], needed: Sequence[Component]) -> _Stop
     return next(to_blame, next(waiting, stops[0]))
 
 
-def _links(broken: Component, earlier: Iterable[Component]) -> Collection[Link]:
+def _links(broken: ServiceLink, earlier: Iterable[ServiceLink]) -> Collection[Link]:
     """Return a broken link and the links before it. A link without a state may be broken because of any other one."""
     if not broken.findings:
         return set(Link)
     return {broken.link, *(component.link for component in earlier)}
 
 
-def _worst_cause(components: Sequence[Component]) -> Finding | None:
+def _worst_cause(components: Sequence[ServiceLink]) -> Finding | None:
     """Return the cause of the worst state that is not normal; None if there is none."""
     wrong = [(finding, component) for component in components for finding in component.findings]
     worst = _worst([finding for finding, _ in wrong if finding.level is not Level.NORMAL])
@@ -208,7 +208,7 @@ def _worst_cause(components: Sequence[Component]) -> Finding | None:
     return [worst, *_causes(worst, at, components)][-1]
 
 
-def _chain(broken: Component, components: Sequence[Component]) -> Iterator[Finding]:
+def _chain(broken: ServiceLink, components: Sequence[ServiceLink]) -> Iterator[Finding]:
     """Yield the worst state of a broken link, and the states that cause it, each from the one after it."""
     effect = _worst(broken.findings)
     if effect is not None:
@@ -216,7 +216,7 @@ def _chain(broken: Component, components: Sequence[Component]) -> Iterator[Findi
     yield from _causes(effect, broken, components)
 
 
-def _causes(effect: Finding | None, at: Component, components: Sequence[Component]) -> Iterator[Finding]:
+def _causes(effect: Finding | None, at: ServiceLink, components: Sequence[ServiceLink]) -> Iterator[Finding]:
     """Yield the states of deeper links that cause a state of a component, the deepest the last."""
     deeper = [component for component in components if _DEPTH[component.link] > _DEPTH[at.link]]
     same = [component for component in deeper if component.variant in {at.variant, ""} or not at.variant]
@@ -228,7 +228,7 @@ def _causes(effect: Finding | None, at: Component, components: Sequence[Componen
             return
 
 
-def _may_cause(finding: Finding, component: Component, effect: Finding | None) -> bool:
+def _may_cause(finding: Finding, component: ServiceLink, effect: Finding | None) -> bool:
     return effect is None or bool({component.link.value, finding.state.id} & {*effect.state.caused_by})
 
 

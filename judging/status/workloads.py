@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from judging.status import groups, history, numbers, pods, rejections, rollouts
 from judging.status.evidence import Evidence
-from judging.status.records import Component, Finding, Link, ObjectRef, condition, finding, time
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, finding, time
 from judging.status.topology import RoleView, VariantView
 from models.trees import at, mapping
 from planning.ground.snapshot import POD, Manifest
@@ -15,7 +15,7 @@ _CONTROLLER_GRACE = timedelta(seconds=60)
 the controller manager, whose lease lasts 15 s (kubernetes v1.36.3, component-base/config/v1alpha1/defaults.go)."""
 
 
-def component(variant: VariantView, role: RoleView, reading: Evidence) -> Component:
+def component(variant: VariantView, role: RoleView, reading: Evidence) -> ServiceLink:
     """Return the workload of a role. It is broken if no replica is ready, and degraded if only some are.
 
     `is_broken` is None if the pods could not be read.
@@ -24,7 +24,7 @@ def component(variant: VariantView, role: RoleView, reading: Evidence) -> Compon
     desired = numbers.replicas_of(role)
     reference = ObjectRef.of(role.workload, role.kind)
     are_read = POD not in reading.unread
-    return Component(
+    return ServiceLink(
         Link.WORKLOAD,
         reference,
         tuple(_findings(role, reading, are_read=are_read)),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from judging.status import document
-from judging.status.records import Component, Link, ObjectRef
+from judging.status.records import Link, ObjectRef, ServiceLink
 from judging.status.states import Level
 from judging.status.verdict import ExitCode, Status
 from tests.support import statuses
@@ -24,7 +24,7 @@ def empty_pool(*causes):
     """Return a pool without endpoints, which the links and states in `causes` may cause."""
     entry = finding("no-endpoints", kind="InferencePool")
     entry = replace(entry, state=entry.state.model_copy(update={"caused_by": [*causes]}))
-    return Component(Link.POOL, ObjectRef("InferencePool", "team", "qwen"), (entry,), True, "primary", ready=0)
+    return ServiceLink(Link.POOL, ObjectRef("InferencePool", "team", "qwen"), (entry,), True, "primary", ready=0)
 
 
 def ready_pool(endpoints):

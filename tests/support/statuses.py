@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from judging.status.records import Component, Finding, Link, ObjectRef
+from judging.status.records import Finding, Link, ObjectRef, ServiceLink
 from judging.status.states import Level, State
 from judging.status.topology import RoleView, ServiceView, VariantView
 from judging.status.verdict import ServiceStatus
@@ -27,7 +27,7 @@ def component(link, *findings, name="qwen", broken=None, **fields):
     """Return a link of the chain. It is broken if a finding is, unless `broken` says something else."""
     is_broken = any(entry.level is Level.BROKEN for entry in findings) if broken is None else broken
     at = ObjectRef(_KINDS.get(link, "Object"), "team", name)
-    return Component(link, at, findings, is_broken, **fields)
+    return ServiceLink(link, at, findings, is_broken, **fields)
 
 
 def workload(ready, desired, *findings, role="decode", variant="primary"):

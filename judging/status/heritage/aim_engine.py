@@ -10,7 +10,7 @@ from judging.status import replicas
 from judging.status.contract import AimEngineDocument, ConditionDocument, ConditionStatus, RootStatus, RuntimeDocument
 from judging.status.heritage import aim_engine_table
 from judging.status.heritage.aim_engine_table import ReasonRow, Wording
-from judging.status.records import Component, Finding, Link
+from judging.status.records import Finding, Link, ServiceLink
 from judging.status.states import Level
 from judging.status.topology import RoleView
 from judging.status.verdict import ServiceStatus
@@ -82,7 +82,7 @@ def _roles(service: ServiceStatus) -> list[RoleView]:
     return [role for variant in service.view.variants if variant.name == PRIMARY for role in variant.roles]
 
 
-def _links(service: ServiceStatus, name: str) -> Sequence[Component]:
+def _links(service: ServiceStatus, name: str) -> Sequence[ServiceLink]:
     """Return the links of which a component is made. An AIMService has no canary."""
     link = _LINKS.get(name)
     return [component for component in service.components if component.link is link and component.variant != CANARY]
@@ -113,7 +113,7 @@ def _health(service: ServiceStatus, name: str) -> _Health:
     return _in_words(service, name, row.broken, wrong)
 
 
-def _findings(links: Sequence[Component], name: str) -> Sequence[Finding]:
+def _findings(links: Sequence[ServiceLink], name: str) -> Sequence[Finding]:
     """Return the states of a component. States of workloads that no reason has belong to the pods."""
     findings = [finding for component in links for finding in component.findings]
     if _LINKS.get(name) is not Link.WORKLOAD:
@@ -122,21 +122,21 @@ def _findings(links: Sequence[Component], name: str) -> Sequence[Finding]:
     return [finding for finding in findings if table.owner(finding.state.id, _PODS) == name]
 
 
-def _has_ready_pod(workloads: Sequence[Component]) -> bool:
+def _has_ready_pod(workloads: Sequence[ServiceLink]) -> bool:
     """Tell whether a pod that answers is ready."""
     return any(component.ready for component in workloads if component.role == DECODE)
 
 
-def _is_running(workloads: Sequence[Component]) -> bool:
+def _is_running(workloads: Sequence[ServiceLink]) -> bool:
     """Tell whether no workload lacks all of its pods."""
     return bool(workloads) and all(component.ready or component.desired == 0 for component in workloads)
 
 
-def _is_faultless(links: Sequence[Component]) -> bool:
+def _is_faultless(links: Sequence[ServiceLink]) -> bool:
     return not any(component.is_broken for component in links)
 
 
-_READINESS: Mapping[str, Callable[[Sequence[Component]], bool]] = {
+_READINESS: Mapping[str, Callable[[Sequence[ServiceLink]], bool]] = {
     "InferenceService": _is_running,
     _PODS: _has_ready_pod,
 }

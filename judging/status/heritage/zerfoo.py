@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from judging.status.contract import ZerfooDocument
-from judging.status.records import Component, Link
+from judging.status.records import Link, ServiceLink
 from judging.status.states import Level
 from judging.status.verdict import ServiceStatus
 from planning.ground.names import CANARY, PRIMARY
@@ -27,7 +27,7 @@ def _ready_replicas(service: ServiceStatus, variant: str) -> int:
     return sum(component.ready or 0 for component in _workloads(service) if component.variant == variant)
 
 
-def _workloads(service: ServiceStatus) -> list[Component]:
+def _workloads(service: ServiceStatus) -> list[ServiceLink]:
     """Return the workloads, those of the primary first."""
     return [component for component in service.components if component.link is Link.WORKLOAD]
 
@@ -47,7 +47,7 @@ def _failures(service: ServiceStatus) -> Iterator[str]:
         yield "the cluster could not be read"
 
 
-def _sentence(component: Component, words: str) -> str:
+def _sentence(component: ServiceLink, words: str) -> str:
     """Return what is wrong with a component: the words of its worst state, or these words if it has no state."""
     if component.is_broken is None:
         return f"{component.object} could not be read"

@@ -15,7 +15,7 @@ from facts.kubeconfig import KubeAccess
 from facts.status import ReadScope
 from judging.status import verdict
 from judging.status.evidence import Expectation
-from judging.status.records import Component, Finding, Link
+from judging.status.records import Finding, Link, ServiceLink
 from judging.status.verdict import ServiceStatus, Status
 from local.cluster import ControlPlane
 from manifests import marking
@@ -88,7 +88,7 @@ class Space:
         (service,) = self.status(**options).services
         return service
 
-    def components(self, link: Link, **options: Any) -> list[Component]:
+    def components(self, link: Link, **options: Any) -> list[ServiceLink]:
         """Read the links of a kind; none if the service has no object yet."""
         services = self.status(**options).services
         return [component for service in services for component in service.components if component.link is link]
@@ -109,7 +109,7 @@ class Space:
             time.sleep(0.3)
         return states[state]
 
-    def await_without_states(self, link: Link) -> Component:
+    def await_without_states(self, link: Link) -> ServiceLink:
         """Wait until the one link of a kind is in no state at all, and return it."""
         end = time.monotonic() + SECONDS
         while True:
