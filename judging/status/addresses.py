@@ -60,8 +60,8 @@ def _listeners(route: Manifest, namespace: str, gateways: Sequence[Manifest]) ->
 
 def _is_chosen(parent: Mapping[str, Any], listener: Mapping[str, Any]) -> bool:
     """Tell whether a route attaches to a listener."""
-    by_name = parent.get("sectionName") in {None, listener.get("name")}
-    by_port = parent.get("port") in {None, listener.get("port")}
+    by_name = parent.get("sectionName") in (None, listener.get("name"))
+    by_port = parent.get("port") in (None, listener.get("port"))
     return by_name and by_port
 
 

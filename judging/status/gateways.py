@@ -97,7 +97,8 @@ def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
 def _concerns_others(refusal: Mapping[str, Any], gateway: Manifest, route: Manifest) -> bool:
     """Tell whether Istio lacks the ports of some listeners only, and another listener of the route serves."""
     lacking = {int(port) for port in _LACKING_PORT.findall(str(refusal.get("message")))}
-    used = {listener.get("port") for listener in _used_listeners(gateway, route)}
+    ports = (listener.get("port") for listener in _used_listeners(gateway, route))
+    used = {port for port in ports if isinstance(port, int)}
     return bool(lacking) and bool(used - lacking)
 
 
@@ -146,7 +147,7 @@ def _used_listeners(gateway: Manifest, route: Manifest) -> Sequence[Mapping[str,
         listener
         for listener in listeners
         if any(
-            parent.section in {"", listener.get("name")} and parent.port in {0, listener.get("port")} for parent in refs
+            parent.section in ("", listener.get("name")) and parent.port in (0, listener.get("port")) for parent in refs
         )
     ]
 

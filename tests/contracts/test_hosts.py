@@ -51,6 +51,7 @@ OTHERS = {
     "lock": ["all"],
     "reference": [],
     "schema": [],
+    "status": [],
 }
 """Arguments of further commands. `all` stands for the stack with all sources."""
 OPTIONS = {"rights": ["--for", "preview"], "summarize": ["--events", "events.json"], "upgrade": ["--to", "gie-1.3"]}

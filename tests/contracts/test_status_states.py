@@ -1,4 +1,4 @@
-"""Each state of a status has a test in which a real part makes it, or which judges a status that a real kubelet wrote."""
+"""Each state of a status has a test in which a real part makes it, or one of a status that a real kubelet wrote."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
 """Faults of a living stack: how each is made, which services it stops, what `status` blames, and how it is repaired."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -216,128 +216,86 @@ def _of_gateways() -> tuple[Fault, ...]:
 
 
 def _of_routes() -> tuple[Fault, ...]:
-    faults = list[Fault]()
-    for service in sorted(EVERY):
-        place = (NAMESPACE, service)
-        about = frozenset({f"route/{service}"})
-        stops = frozenset({service})
-        is_route = _named(service)
-        section = edited("HTTPRoute", place, "/spec/parentRefs/0/sectionName", "nowhere")
-        other = f"other-{service}"
-        parent = edited("HTTPRoute", place, "/spec/parentRefs/0/name", other)
-        last = f"/spec/rules/0/backendRefs/{1 if service == 'chat' else 0}"
-        faults += [
-            Fault(
-                f"no-route-{service}",
-                about,
-                deleted("HTTPRoute", place),
-                frozenset({("HTTPRoute", "route-missing")}),
-                is_route,
-                stops,
-            ),
-            Fault(
-                f"no-section-{service}", about, section, frozenset({("HTTPRoute", "route-refused")}), is_route, stops
-            ),
-            Fault(
-                f"no-parent-{service}", about, parent, frozenset({("Gateway", "gateway-missing")}), _named(other), stops
-            ),
-        ]
-        if service == "plain":
-            wrong = edited("HTTPRoute", place, f"{last}/name", "nowhere")
-            faults.append(
-                Fault("no-service-plain", about, wrong, frozenset({("HTTPRoute", "route-unresolved")}), is_route, stops)
-            )
-            continue
-        wrong = edited("HTTPRoute", place, f"{last}/name", f"no-{service}")
-        faults.append(
-            Fault(
-                f"no-backend-{service}",
-                about,
-                wrong,
-                frozenset({("InferencePool", "pool-missing")}),
-                _named(f"no-{service}"),
-                stops,
-            )
-        )
-        if service != "chat":
-            empty = edited("HTTPRoute", place, f"{last}/weight", 0)
-            faults.append(
-                Fault(f"no-share-{service}", about, empty, frozenset({("HTTPRoute", "route-empty")}), is_route, stops)
-            )
+    faults = [fault for service in sorted(EVERY) for fault in _of_route(service)]
     weight = edited("HTTPRoute", (NAMESPACE, "chat"), "/spec/rules/0/backendRefs/0/weight", 90)
-    faults.append(
-        Fault(
-            "other-weights",
-            frozenset({"route/chat"}),
-            weight,
-            frozenset({("HTTPRoute", "weight-differs")}),
-            _named("chat"),
-        )
-    )
-    return tuple(faults)
+    blamed = frozenset({("HTTPRoute", "weight-differs")})
+    return *faults, Fault("other-weights", frozenset({"route/chat"}), weight, blamed, _named("chat"))
+
+
+def _of_route(service: str) -> Iterator[Fault]:
+    """Yield the faults of the route of a service."""
+    place = (NAMESPACE, service)
+    other = f"other-{service}"
+    shared = {"about": frozenset({f"route/{service}"}), "stops": frozenset({service})}
+    is_route = _named(service)
+    refused = _blames("HTTPRoute", "route-refused")
+    section = edited("HTTPRoute", place, "/spec/parentRefs/0/sectionName", "nowhere")
+    parent = edited("HTTPRoute", place, "/spec/parentRefs/0/name", other)
+    missing = _blames("HTTPRoute", "route-missing")
+    yield Fault(f"no-route-{service}", make=deleted("HTTPRoute", place), blamed=missing, names=is_route, **shared)
+    yield Fault(f"no-section-{service}", make=section, blamed=refused, names=is_route, **shared)
+    absent = _blames("Gateway", "gateway-missing")
+    yield Fault(f"no-parent-{service}", make=parent, blamed=absent, names=_named(other), **shared)
+    yield from _of_backends(service, place, shared)
+
+
+def _of_backends(service: str, place: tuple[str, str], shared: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield the faults of the backends of a route. `shared` are fields that all faults of the route have."""
+    backend = f"/spec/rules/0/backendRefs/{1 if service == 'chat' else 0}"
+    other = "nowhere" if service == "plain" else f"no-{service}"
+    wrong = edited("HTTPRoute", place, f"{backend}/name", other)
+    if service == "plain":
+        unresolved = _blames("HTTPRoute", "route-unresolved")
+        yield Fault("no-service-plain", make=wrong, blamed=unresolved, names=_named(service), **shared)
+        return
+    missing = _blames("InferencePool", "pool-missing")
+    yield Fault(f"no-backend-{service}", make=wrong, blamed=missing, names=_named(other), **shared)
+    if service != "chat":
+        empty = edited("HTTPRoute", place, f"{backend}/weight", 0)
+        without = _blames("HTTPRoute", "route-empty")
+        yield Fault(f"no-share-{service}", make=empty, blamed=without, names=_named(service), **shared)
 
 
 def _of_pools() -> tuple[Fault, ...]:
-    faults = list[Fault]()
-    label = f"/spec/selector/matchLabels/{labels.SERVICE.replace('/', '~1')}"
-    generation = f"/spec/selector/matchLabels/{labels.GENERATION.replace('/', '~1')}"
-    for name, service in {
-        "chat": "chat",
-        "chat-canary": "chat",
-        "code": "code",
-        "open": "open",
-        "pair": "pair",
-    }.items():
-        place = (NAMESPACE, name)
-        about = frozenset({f"pool/{name}"})
-        stops = frozenset({service})
-        is_pool = _named(name)
-        faults += [
-            Fault(
-                f"no-pool-{name}",
-                about,
-                deleted("InferencePool", place),
-                frozenset({("InferencePool", "pool-missing")}),
-                is_pool,
-                stops,
-            ),
-            Fault(
-                f"no-selection-{name}",
-                about,
-                edited("InferencePool", place, label, "nobody"),
-                frozenset({("InferencePool", "selects-nothing")}),
-                is_pool,
-                stops,
-            ),
-            Fault(
-                f"other-generation-{name}",
-                about,
-                edited("InferencePool", place, generation, "3f2a1"),
-                frozenset({("InferencePool", "other-generation")}),
-                is_pool,
-                stops,
-            ),
-        ]
-        answers = stops
-        if name in {"open", "chat-canary"}:
-            answers = frozenset()
-        reference = edited("InferencePool", place, "/spec/endpointPickerRef/name", "nowhere")
-        port = edited("InferencePool", place, "/spec/endpointPickerRef/port/number", 9999)
-        faults.append(
-            Fault(f"other-port-{name}", about, port, frozenset({("InferencePool", "picker-port")}), is_pool, answers)
-        )
-        if name != "chat-canary":
-            faults.append(
-                Fault(
-                    f"no-picker-service-{name}",
-                    about,
-                    reference,
-                    frozenset({("InferencePool", "pool-refused")}),
-                    is_pool,
-                    answers,
-                )
-            )
-    return tuple(faults)
+    services = {"chat": "chat", "chat-canary": "chat", "code": "code", "open": "open", "pair": "pair"}
+    return tuple(
+        fault
+        for name, service in services.items()
+        for fault in (*_of_pool(name, service), *_of_picker_references(name, service))
+    )
+
+
+def _of_pool(name: str, service: str) -> Iterator[Fault]:
+    """Yield the faults of a pool, which requests to a service need."""
+    place = (NAMESPACE, name)
+    shared = {"about": frozenset({f"pool/{name}"}), "names": _named(name), "stops": frozenset({service})}
+    selector = "/spec/selector/matchLabels/"
+    nobody = edited("InferencePool", place, f"{selector}{labels.SERVICE.replace('/', '~1')}", "nobody")
+    generation = edited("InferencePool", place, f"{selector}{labels.GENERATION.replace('/', '~1')}", "3f2a1")
+    missing = _blames("InferencePool", "pool-missing")
+    yield Fault(f"no-pool-{name}", make=deleted("InferencePool", place), blamed=missing, **shared)
+    nothing = _blames("InferencePool", "selects-nothing")
+    yield Fault(f"no-selection-{name}", make=nobody, blamed=nothing, **shared)
+    other = _blames("InferencePool", "other-generation")
+    yield Fault(f"other-generation-{name}", make=generation, blamed=other, **shared)
+
+
+def _of_picker_references(name: str, service: str) -> Iterator[Fault]:
+    """Yield the faults of a pool's reference to its picker, which stop no request if the pool fails open."""
+    place = (NAMESPACE, name)
+    stops = frozenset() if name in {"open", "chat-canary"} else frozenset({service})
+    shared = {"about": frozenset({f"pool/{name}"}), "names": _named(name), "stops": stops}
+    port = edited("InferencePool", place, "/spec/endpointPickerRef/port/number", 9999)
+    reference = edited("InferencePool", place, "/spec/endpointPickerRef/name", "nowhere")
+    closed = _blames("InferencePool", "picker-port")
+    yield Fault(f"other-port-{name}", make=port, blamed=closed, **shared)
+    if name != "chat-canary":
+        refused = _blames("InferencePool", "pool-refused")
+        yield Fault(f"no-picker-service-{name}", make=reference, blamed=refused, **shared)
+
+
+def _blames(kind: str, state: str) -> frozenset[tuple[str, str]]:
+    return frozenset({(kind, state)})
 
 
 def _of_pickers() -> tuple[Fault, ...]:
