@@ -131,7 +131,8 @@ def space(plane: ControlPlane, name: str) -> Iterator[Space]:
 @contextlib.contextmanager
 def held(plane: ControlPlane, namespace: str, selector: str) -> Iterator[None]:
     """Keep the pods that a selector selects from going for a while, when they end."""
-    names = [pod["metadata"]["name"] for pod in read(plane, "pods", namespace, selector)]
+    pods = [pod["metadata"] for pod in read(plane, "pods", namespace, selector)]
+    names = [metadata["name"] for metadata in pods if "deletionTimestamp" not in metadata]
     _finalize(plane, namespace, names, ["tests.inference-stacks.io/held"])
     try:
         yield
