@@ -5,12 +5,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from judging.status import document
+from judging.status.contract import ServiceState
 from judging.status.records import Finding, ServiceLink
 from judging.status.states import Level
 from judging.status.verdict import ServiceStatus, Status
 
 _SIGNS: Mapping[Level, str] = {Level.NORMAL: "✓", Level.DEGRADED: "!", Level.BROKEN: "✗"}
 _UNKNOWN = "?"
+_WAITING = "·"
+_STATES: Mapping[ServiceState, str] = {
+    "healthy": "serves",
+    "degraded": "degraded",
+    "starting": "starts",
+    "asleep": "sleeps",
+    "broken": "does not serve",
+    "unknown": "cannot be told",
+}
+"""Words for the states of services, in the order in which they are counted."""
+_OTHER_SIGNS: Mapping[str, str] = {"starts": _WAITING, "sleeps": _WAITING, "cannot be told": _UNKNOWN}
+"""Signs of states that the level of a service does not tell."""
 _NAMES = 10
 """Width of the column with the names of links."""
 _COUNTS = 6
@@ -30,19 +44,21 @@ class Page:
     """Name of the stack or of the cluster."""
     missing: Sequence[str] = ()
     """Keys of planned services of which the cluster has nothing."""
-    logs: Mapping[str, Sequence[str]] | None = None
-    """Last lines of the culprit's log, by name of the service; None if nobody asked for them."""
-    answers: Mapping[str, str] | None = None
-    """Result of a request to each service, by name of the service; None if nobody asked for it."""
+    logs: Mapping[tuple[str, str], Sequence[str]] | None = None
+    """Last lines of the culprit's log, by namespace and name of the service; None if nobody asked for them."""
+    answers: Mapping[tuple[str, str], str] | None = None
+    """Result of a request to each service, by namespace and name of the service; None if nobody asked for it."""
 
 
 def lines(status: Status, page: Page, width: int) -> Iterator[str]:
     """Yield the lines. No line is longer than `width`, unless one word is."""
     width = max(width, _NARROWEST)
     yield from _text_lines(" · ".join((page.title, f"{status.read_at:%H:%M:%S} UTC", *_totals(status))), "  ", width)
-    names = max((len(service.view.name) for service in status.services), default=0)
+    labels = _labels(status)
+    width_of_names = max(map(len, labels.values()), default=0)
     for service in status.services:
-        yield from _service(service, status.read_at, names, width)
+        label = labels[service.view.namespace, service.view.name]
+        yield from _service(service, f"{label:{width_of_names}}", status.read_at, width)
         yield from _more(service, page, width)
     for key in page.missing:
         yield from _text_lines(f"· {key}  is not deployed; run `pulumi preview`", "  ", width)
@@ -61,7 +77,7 @@ def _unread(unread: Mapping[str, str], width: int) -> Iterator[str]:
 def _totals(status: Status) -> Iterator[str]:
     """Yield how many services are in each state."""
     states = [state(service) for service in status.services]
-    for text in dict.fromkeys(("serves", "degraded", "starts", "does not serve", "cannot be told")):
+    for text in _STATES.values():
         if text in states:
             yield f"{states.count(text)} {text}"
     if not states:
@@ -70,18 +86,14 @@ def _totals(status: Status) -> Iterator[str]:
 
 def state(service: ServiceStatus) -> str:
     """Return the state of a service in a word or three."""
-    if service.serves is None:
-        return "cannot be told"
-    if service.serves:
-        return "serves" if service.level is Level.NORMAL else "degraded"
-    return "starts" if service.level is Level.NORMAL else "does not serve"
+    return _STATES[document.state(service)]
 
 
-def _service(service: ServiceStatus, now: datetime, names: int, width: int) -> Iterator[str]:
+def _service(service: ServiceStatus, label: str, now: datetime, width: int) -> Iterator[str]:
     """Yield the lines of a service: one if it serves as configured, or else one for each link."""
-    sign = _SIGNS[service.level] if service.serves is not None else _UNKNOWN
     words = state(service)
-    head = f"{sign} {service.view.name:{names}}  {words}{_since(service.since, now)}"
+    sign = _OTHER_SIGNS.get(words, _SIGNS[service.level])
+    head = f"{sign} {label}  {words}{_since(service.since, now)}"
     if words == "serves" and service.culprit is None:
         yield from _text_lines(f"{head} · {' · '.join(_counts(service.components))}", "  ", width)
         return
@@ -90,6 +102,13 @@ def _service(service: ServiceStatus, now: datetime, names: int, width: int) -> I
         yield from _component(component, service.culprit, width)
     if service.culprit is not None and service.culprit.remedy:
         yield from _text_lines(f"  {'do':{_NAMES}} {service.culprit.remedy}", " " * (_NAMES + 3), width)
+
+
+def _labels(status: Status) -> Mapping[tuple[str, str], str]:
+    """Return the name of each service by namespace and name; with the namespace if another service has the name."""
+    places = [(service.view.namespace, service.view.name) for service in status.services]
+    names = [name for _, name in places]
+    return {place: place[1] if names.count(place[1]) == 1 else "/".join(place) for place in places}
 
 
 def _counts(components: Iterable[ServiceLink]) -> Iterator[str]:
@@ -129,11 +148,11 @@ def _words(finding: Finding, culprit: Finding | None) -> str:
 
 
 def _more(service: ServiceStatus, page: Page, width: int) -> Iterator[str]:
-    name = service.view.name
-    for line in (page.logs or {}).get(name, ()):
+    place = (service.view.namespace, service.view.name)
+    for line in (page.logs or {}).get(place, ()):
         yield f"  | {line}"[:width]
-    if name in (page.answers or {}):
-        yield from _text_lines(f"  {'asked':{_NAMES}} {(page.answers or {})[name]}", " " * (_NAMES + 3), width)
+    if place in (page.answers or {}):
+        yield from _text_lines(f"  {'asked':{_NAMES}} {(page.answers or {})[place]}", " " * (_NAMES + 3), width)
 
 
 def _text_lines(text: str, indent: str, width: int) -> list[str]:

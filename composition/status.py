@@ -111,33 +111,36 @@ def missing(stack: ExpectedStack, status: Status) -> tuple[str, ...]:
     return tuple(sorted(key for key, place in stack.services.items() if place not in live))
 
 
-def logs(access: KubeAccess, status: Status) -> Mapping[str, Sequence[str]]:
-    """Return the last lines of the log of each culprit that is a pod, by name of the service.
+def logs(access: KubeAccess, status: Status) -> Mapping[_Place, Sequence[str]]:
+    """Return the last lines of the log of each culprit that is a pod, by namespace and name of the service.
 
     Credentials in the lines are hidden. Reading logs needs a right of its own (`pods/log`).
     """
     culprits = {
-        service.view.name: service.culprit
+        (service.view.namespace, service.view.name): service.culprit
         for service in status.services
         if service.culprit is not None and service.culprit.object.kind == "Pod"
     }
     places = {
-        name: LogPlace(finding.object.namespace, finding.object.name, finding.values.get("container", ""))
-        for name, finding in culprits.items()
+        place: LogPlace(finding.object.namespace, finding.object.name, finding.values.get("container", ""))
+        for place, finding in culprits.items()
     }
-    texts = pod_logs.read(access, places)
-    return {name: [printable(credentials.hide(line)) for line in lines] for name, lines in texts.items()}
+    texts = pod_logs.read(access, {"/".join(place): log for place, log in places.items()})
+    # A private key spans lines, so credentials are hidden in the whole text.
+    hidden = {place: credentials.hide("\n".join(texts["/".join(place)])).splitlines() for place in places}
+    return {place: [printable(line) for line in lines] for place, lines in hidden.items()}
 
 
-def answers(status: Status, stack: ExpectedStack | None) -> Mapping[str, str]:
-    """Send a request for one token to each service, and return what became of it, by name of the service.
+def answers(status: Status, stack: ExpectedStack | None) -> Mapping[_Place, str]:
+    """Send a request for one token to each service, and return what became of it, by namespace and name of the service.
 
     The request goes to the service's configured URL, or else to the first URL of its live Gateways.
     """
     urls = {} if stack is None else {stack.services[key]: url for key, url in stack.urls.items()}
     return {
-        service.view.name: _answer(service, urls.get((service.view.namespace, service.view.name)))
+        place: _answer(service, urls.get(place))
         for service in status.services
+        for place in ((service.view.namespace, service.view.name),)
     }
 
 

@@ -16,8 +16,12 @@ _INPUTS = "__inputs"
 """Key in the outputs of an object with the fields that the last run sent (pulumi-kubernetes 4.25,
 provider/pkg/provider/provider.go, `checkpointObject`)."""
 _EMPTY: tuple[object, ...] = (None, {}, [], "")
-_AMOUNTS = frozenset({"limits", "requests"})
+_AMOUNTS = frozenset({"limits", "overhead", "requests"})
 """Maps whose values are quantities."""
+_TEXTS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
+"""Maps of texts, in which an empty text is a value."""
+_SELECTORS = frozenset({"labelSelector", "namespaceSelector"})
+"""Selectors. An empty selector selects everything, and none selects nothing."""
 _QUANTITIES = frozenset({"divisor", "sizeLimit"})
 """Fields that are quantities."""
 _ZERO_IS_ABSENT = frozenset(
@@ -69,12 +73,18 @@ def _normal(value: object, key: str = "") -> object:
     """Return a tree in one form. `key` is the key of the value in its map."""
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value).items()
+        if key in _TEXTS:
+            return {name: item for name, item in fields if item is not None}
         normal = {name: _amount(item) if key in _AMOUNTS else _normal(item, name) for name, item in fields}
-        return {name: item for name, item in normal.items() if item not in _EMPTY}
+        return {name: item for name, item in normal.items() if item not in _EMPTY or _selects_all(name, item)}
     if isinstance(value, list | tuple):
         return [_normal(item) for item in cast("Sequence[Any]", value)]
     normal_value = _amount(value) if key in _QUANTITIES else value
     return None if key in _ZERO_IS_ABSENT and not normal_value else normal_value
+
+
+def _selects_all(name: str, value: object) -> bool:
+    return name in _SELECTORS and value == {}
 
 
 def _amount(value: object) -> object:

@@ -39,15 +39,16 @@ def postpone(
 ) -> tuple[Component, ...]:
     """Return the components; workloads lack the postponed fields that wait.
 
-    None waits if `upgrades` says so, or if the run leads to another cluster, where all pods are new. If Pulumi's state
-    is unknown, the fields are those of the objects in the cluster, so that this run neither adds nor removes one.
+    None waits if `upgrades` says so. The fields of an object that Pulumi's state lacks, or has of another cluster, are
+    those of the object in the cluster, so that a run which takes an object back does not restart its pods. All fields
+    are set if the cluster is unknown, too.
     """
-    if continuity.is_moved or not (upgrades is None or upgrades.postpone):
+    if not (upgrades is None or upgrades.postpone):
         return components
-    if continuity.owner is None:
+    if continuity.is_moved or continuity.owner is None:
         return _map(components, lambda planned: _as_in_cluster(planned, live))
     by_id = {pair.planned.id: pair for pair in pairs(components, continuity)}
-    return _map(components, lambda planned: _as_in_state(by_id[planned.id]))
+    return _map(components, lambda planned: _as_in_state(by_id[planned.id], live))
 
 
 def _map(components: tuple[Component, ...], change: Callable[[Rendered], Rendered]) -> tuple[Component, ...]:
@@ -56,11 +57,13 @@ def _map(components: tuple[Component, ...], change: Callable[[Rendered], Rendere
     )
 
 
-def _as_in_state(pair: Pair) -> Rendered:
+def _as_in_state(pair: Pair, live: LiveObjects | Unknown) -> Rendered:
     """Return a planned object without the fields that wait, by comparison with the same object in Pulumi's state."""
     planned = pair.planned
     kind = planned.place[1]
-    if pair.recorded is None or pair.recorded.place != planned.place or kind not in WORKLOADS:
+    if pair.recorded is None:
+        return _as_in_cluster(planned, live)
+    if pair.recorded.place != planned.place or kind not in WORKLOADS:
         return planned
     former = inputs(pair.recorded)
     manifest = _without(planned.manifest, Path(), frozenset(_lacking(planned, former)))

@@ -32,8 +32,8 @@ def of(
     status: Status,
     code: ExitCode,
     not_deployed: Sequence[str] = (),
-    logs: Mapping[str, Sequence[str]] | None = None,
-    answers: Mapping[str, str] | None = None,
+    logs: Mapping[tuple[str, str], Sequence[str]] | None = None,
+    answers: Mapping[tuple[str, str], str] | None = None,
 ) -> StatusDocument:
     """Return the status as a plain tree.
 
@@ -57,9 +57,9 @@ def state(service: ServiceStatus) -> ServiceState:
         return "unknown"
     if service.serves:
         return "healthy" if service.level is Level.NORMAL else "degraded"
-    if _is_asleep(service):
-        return "asleep"
-    return "starting" if service.level is Level.NORMAL else "broken"
+    if service.level is not Level.NORMAL:
+        return "broken"
+    return "asleep" if _is_asleep(service) else "starting"
 
 
 def _is_asleep(service: ServiceStatus) -> bool:
@@ -68,12 +68,14 @@ def _is_asleep(service: ServiceStatus) -> bool:
     return bool(workloads) and all(workload.desired == 0 for workload in workloads)
 
 
-def _service(service: ServiceStatus, logs: Mapping[str, Sequence[str]], answers: Mapping[str, str]) -> ServiceDocument:
-    name = service.view.name
+def _service(
+    service: ServiceStatus, logs: Mapping[tuple[str, str], Sequence[str]], answers: Mapping[tuple[str, str], str]
+) -> ServiceDocument:
+    place = (service.view.namespace, service.view.name)
     return {
         "stack": service.view.stack,
         "namespace": service.view.namespace,
-        "name": name,
+        "name": service.view.name,
         "serves": service.serves,
         "state": state(service),
         "since": _optional_time(service.since),
@@ -83,8 +85,8 @@ def _service(service: ServiceStatus, logs: Mapping[str, Sequence[str]], answers:
         "replicas": [_replicas(workload) for workload in replicas.workloads(service.view, service.components)],
         "gateways": [_gateway(gateway) for gateway in service.gateways],
         "urls": addresses.urls(service.view, service.gateways),
-        "log": list(logs[name]) if name in logs else None,
-        "answer": answers.get(name),
+        "log": list(logs[place]) if place in logs else None,
+        "answer": answers.get(place),
         "heritage": _heritage(service),
     }
 

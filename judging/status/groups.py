@@ -74,7 +74,7 @@ def _incomplete(role: RoleView, reading: Evidence, shortage: str, leader: Manife
     is_wrong = state is not None and state.level is not Level.NORMAL
     waits_for_leader = at(role.workload, "spec", "startupPolicy") == "LeaderReady" and not pods.is_ready(leader)
     is_late = not waits_for_leader and _is_late(since, reading)
-    cause = "" if state is None else f"; its leader {state.words}"
+    cause = "" if state is None else f"; its leader {state.steady_words}"
     name = "group-incomplete" if is_wrong or is_late else "group-forming"
     reference = ObjectRef.of(role.workload, role.kind)
     return finding(name, reference, since, role=role.role, shortage=shortage, cause=cause)

@@ -96,7 +96,7 @@ def _replicas(role: RoleView) -> object:
 def _cause(states: Sequence[Finding]) -> str:
     """Return the words of the worst state; empty if there is none."""
     worst = max(states, default=None, key=lambda state: list(Level).index(state.level))
-    return "" if worst is None else f": {worst.object} {worst.words}"
+    return "" if worst is None else f": {worst.object} {worst.steady_words}"
 
 
 def _new_pods(role: RoleView) -> Sequence[Manifest]:

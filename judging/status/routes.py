@@ -50,7 +50,9 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Service
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
         states += _differences(view, route, expectation)
-    return ServiceLink(Link.ROUTE, at_object, tuple(states), all(broken), note=_note(route, refs, states))
+    # Parents of other kinds than Gateway are not read, so nothing is known about a route that has only such parents.
+    is_broken = all(broken) if broken else None
+    return ServiceLink(Link.ROUTE, at_object, tuple(states), is_broken, note=_note(route, refs, states))
 
 
 def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:

@@ -133,10 +133,7 @@ class Topology:
 def of(snapshot: Snapshot) -> Topology:
     """Return the services of a snapshot."""
     parts = _Parts(snapshot)
-    bases = parts.bases()
-    names = sorted(
-        {(stack, namespace, _service_name(stack, namespace, base, bases)) for stack, namespace, base in bases}
-    )
+    names = sorted({parts.service_of(place) for place in parts.bases()})
     return Topology(
         tuple(parts.service(*name) for name in names),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
@@ -192,14 +189,6 @@ def _place(item: Manifest) -> _Place:
     return stack_of(item), name_of(item)[0], str(labels_of(item).get(_NAME, ""))
 
 
-def _service_name(stack: str, namespace: str, base: str, bases: Collection[_Place]) -> str:
-    """Return the name of the service to which a variant's base belongs. The base of a canary has a suffix."""
-    primary = base.removesuffix(_CANARY_SUFFIX)
-    if (stack, namespace, primary) in bases:
-        return primary
-    return base
-
-
 def _pod_selector(kind: str, workload: Manifest) -> Mapping[str, str]:
     if kind == "Deployment":
         return texts(at(workload, "spec", "selector", "matchLabels"))
@@ -243,25 +232,43 @@ class _Parts:
         """Return stack, namespace and base of all variants."""
         return {*self._pickers, *self._pools, *self._routes, *chain.from_iterable(self._workloads.values())}
 
+    def service_of(self, place: _Place) -> _Place:
+        """Return stack, namespace and name of the service to which a variant's base belongs.
+
+        The base of a canary is the name of its service with a suffix. A base that has a route is a service of its own.
+        """
+        stack, namespace, base = place
+        primary = (stack, namespace, base.removesuffix(_CANARY_SUFFIX))
+        if primary in self.bases() and place not in self._routes and not self._has_primary(place):
+            return primary
+        return place
+
+    def _has_primary(self, place: _Place) -> bool:
+        """Tell whether a workload of a base says that it is one of a service's primary."""
+        roles = self._variant(PRIMARY, place).roles
+        return any(role.selector.get(labels.VARIANT) == PRIMARY for role in roles)
+
     def service(self, stack: str, namespace: str, name: str) -> ServiceView:
         """Return the service with this name."""
-        bases = {PRIMARY: name, CANARY: f"{name}{_CANARY_SUFFIX}"}
-        variants = [self._variant(variant, (stack, namespace, base)) for variant, base in bases.items()]
+        canary = (stack, namespace, f"{name}{_CANARY_SUFFIX}")
+        variants = [self._variant(PRIMARY, (stack, namespace, name))]
+        if self.service_of(canary) != canary:
+            variants.append(self._variant(CANARY, canary))
         used = tuple(variant for variant in variants if variant.roles or variant.pools or variant.pickers)
         claims = self._claims_of(stack, namespace, used)
-        routes = tuple(self._routes[stack, namespace, name])
+        routes = tuple(self._routes.get((stack, namespace, name), ()))
         fills = self._fills(namespace, claims)
         fill_pods = tuple(pod for job in fills for pod in self._pods[namespace, labels.JOB, name_of(job)[1]])
         return ServiceView(namespace, name, stack, used, routes, claims, fills, fill_pods)
 
     def _variant(self, name: str, place: _Place) -> VariantView:
-        workloads = ((kind, item) for kind, items in self._workloads.items() for item in items[place])
+        workloads = ((kind, item) for kind, items in self._workloads.items() for item in items.get(place, ()))
         return VariantView(
             name,
             place[2],
             tuple(self._role(kind, item) for kind, item in workloads),
-            tuple(self._pools[place]),
-            tuple(self._picker(item) for item in self._pickers[place]),
+            tuple(self._pools.get(place, ())),
+            tuple(self._picker(item) for item in self._pickers.get(place, ())),
         )
 
     def _role(self, kind: str, workload: Manifest) -> RoleView:
@@ -292,7 +299,7 @@ class _Parts:
         variants = tuple(variants)
         mounted = {name for variant in variants for role in variant.roles for name in _claim_names(role)}
         for variant in variants:
-            mounted |= {name_of(claim)[1] for claim in self._weights[stack, namespace, variant.base]}
+            mounted |= {name_of(claim)[1] for claim in self._weights.get((stack, namespace, variant.base), ())}
         return tuple(self._claims[namespace, name] for name in sorted(mounted) if (namespace, name) in self._claims)
 
     def _fills(self, namespace: str, claims: Sequence[Manifest]) -> tuple[Manifest, ...]:
@@ -310,11 +317,11 @@ def _by_name(items: Iterable[Manifest]) -> list[Manifest]:
 
 
 def _variant_objects(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest]]:
-    """Return objects by the variant that they belong to; an empty list for other keys."""
+    """Return objects by the variant that they belong to."""
     groups = defaultdict[_Place, list[Manifest]](list)
     for item in _by_name(items):
         groups[_place(item)].append(item)
-    return groups
+    return dict(groups)
 
 
 def _by_identity(pods: Iterable[Manifest]) -> Mapping[tuple[str, str, str], list[Manifest]]:

@@ -12,7 +12,12 @@ from planning.ground.snapshot import KINDS, POD, Snapshot
 from tests.support.captured_objects import NOW, lists, programmed, snapshot
 
 LOG = ["Traceback (most recent call last):", f"ValueError: {'x' * 300}"]
-PAGE = Page("prod", ("bert",), {"late": LOG}, {"chat": "http://llm.example.com/models/chat answered 503"})
+PAGE = Page(
+    "prod",
+    ("bert",),
+    {("capture", "late"): LOG},
+    {("capture", "chat"): "http://llm.example.com/models/chat answered 503"},
+)
 
 
 def lines(objects=None, width=100, page=PAGE):

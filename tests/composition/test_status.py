@@ -42,6 +42,9 @@ def test_a_status_is_that_of_the_services_that_are_asked_for(monkeypatch):
     assert len(status.read(ACCESS).services) == 6
 
 
+LATE = ("capture", "late")
+
+
 @pytest.fixture
 def culprit(monkeypatch):
     """Return a status whose one culprit is a pod, and the places whose logs are read."""
@@ -58,9 +61,9 @@ def culprit(monkeypatch):
 def test_logs_are_those_of_culprits_that_are_pods_without_credentials_and_control_characters(culprit):
     whole, places = culprit
     texts = status.logs(ACCESS, whole)
-    assert texts.keys() == {"late"}
-    assert places["late"][:2] == ("capture", "late-decode-78fbd98468-99559")
-    first, second = texts["late"]
+    assert texts.keys() == {LATE}
+    assert places["/".join(LATE)][:2] == ("capture", "late-decode-78fbd98468-99559")
+    first, second = texts[LATE]
     assert KEY not in first
     assert first.startswith("token=")
     assert "\x1b" not in second
@@ -72,3 +75,12 @@ def test_offline_neither_the_cluster_nor_a_service_is_asked(monkeypatch):
     result = status.read(ACCESS)
     assert (result.exit_code, result.services) == (1, ())
     assert result.unread[POD] == "this run is offline"
+
+
+def test_a_private_key_in_a_log_is_hidden_to_its_end(culprit, monkeypatch):
+    whole, _ = culprit
+    lines = ["loads", "-----BEGIN RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEA7bq", "-----END RSA PRIVATE KEY-----"]
+    monkeypatch.setattr(status.pod_logs, "read", lambda _, asked: dict.fromkeys(asked, lines))
+    (shown,) = status.logs(ACCESS, whole).values()
+    assert shown[0] == "loads"
+    assert "MIIEpAIBAAKCAQEA7bq" not in "\n".join(shown)

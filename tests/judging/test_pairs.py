@@ -40,6 +40,33 @@ def test_two_containers_are_two(written, recorded):
     assert pod_fields("Deployment", deployment(**written)) != pod_fields("Deployment", deployment(**recorded))
 
 
+@pytest.mark.parametrize(
+    ("written", "other"),
+    [
+        ({"nodeSelector": {"node-role.kubernetes.io/gpu": ""}}, {}),
+        ({"nodeSelector": {"a": ""}}, {"nodeSelector": {"a": "", "b": ""}}),
+        ({"topologySpreadConstraints": [{"labelSelector": {}}]}, {"topologySpreadConstraints": [{}]}),
+        ({"overhead": {"cpu": "0.5"}}, {"overhead": {"cpu": "5"}}),
+    ],
+)
+def test_two_pods_are_two(written, other):
+    pods = [{"spec": {"template": {"spec": spec}}} for spec in (written, other)]
+    first, second = (pod_fields("Deployment", pod) for pod in pods)
+    assert first != second
+
+
+def test_an_empty_label_of_a_pod_is_a_label():
+    pods = [{"spec": {"template": {"metadata": {"labels": labels}}}} for labels in ({"a": ""}, {})]
+    first, second = (pod_fields("Deployment", pod) for pod in pods)
+    assert first != second
+
+
+def test_two_spellings_of_an_overhead_are_one():
+    pods = [{"spec": {"template": {"spec": {"overhead": {"cpu": cpu}}}}} for cpu in ("0.5", "500m")]
+    first, second = (pod_fields("Deployment", pod) for pod in pods)
+    assert first == second
+
+
 def test_a_group_is_all_its_templates():
     group = {
         "spec": {"replicas": 1, "networkConfig": {"subdomainPolicy": "Shared"}, "leaderWorkerTemplate": {"size": 2}}

@@ -124,8 +124,18 @@ def test_all_workloads_have_the_field_when_asked():
     assert complete(postponed(changed() | {"upgrades": {"postpone": True}}, BEFORE)) == set()
 
 
-def test_nothing_waits_in_another_cluster():
+def test_nothing_waits_in_another_cluster_that_has_nothing_of_the_stack():
     assert complete(postponed(changed(), BEFORE, is_moved=True)) == ALL
+    assert complete(postponed(changed(), BEFORE, LiveObjects({}), is_moved=True)) == ALL
+
+
+def test_pods_that_run_in_the_cluster_to_which_a_stack_returns_keep_what_they_have():
+    assert complete(postponed(changed(), BEFORE, cluster("bert-decode"), is_moved=True)) == {"bert-decode"}
+
+
+def test_a_run_that_takes_objects_back_which_the_state_has_lost_does_not_restart_them():
+    """A refresh against a wrong cluster takes objects out of the state that still run in theirs."""
+    assert complete(postponed(changed(), NOTHING_RECORDED, cluster("bert-decode"))) == {"bert-decode"}
 
 
 @pytest.mark.parametrize("policy", ["FallbackToLogsOnError", "File"])

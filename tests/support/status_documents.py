@@ -34,6 +34,8 @@ def ready_pool(endpoints):
 
 AUTOSCALER = {"spec": {"minReplicas": 1, "maxReplicas": 4}, "status": {"currentReplicas": 2, "desiredReplicas": 2}}
 AT_MAXIMUM = finding("at-maximum", Level.DEGRADED, kind="HorizontalPodAutoscaler", role="decode")
+ASLEEP = finding("asleep", Level.NORMAL, kind="Deployment", role="decode")
+PLACE = ("team", "qwen")
 SERVICES = {
     "healthy": service(ROUTE, ready_pool(2), workload(2, 2), gateways=(GATEWAY,)),
     "degraded": service(
@@ -46,7 +48,7 @@ SERVICES = {
         gateways=(GATEWAY,),
     ),
     "starting": service(ROUTE, empty_pool("workload"), workload(0, 2, LOADING), serves=False, culprit=LOADING),
-    "asleep": service(ROUTE, empty_pool("scaling"), workload(0, 0), serves=False),
+    "asleep": service(ROUTE, empty_pool("workload"), workload(0, 0, ASLEEP), serves=False, culprit=ASLEEP),
     "broken": service(ROUTE, empty_pool("workload"), workload(0, 3, NO_DEVICES), serves=False, culprit=NO_DEVICES),
     "unknown": service(replace(ROUTE, is_broken=None), workload(2, 2), serves=None),
 }
@@ -65,7 +67,7 @@ ALL = {
     **{name: of(name) for name in SERVICES},
     "none": of(),
     "unread": of("healthy", unread=UNREAD),
-    "all": of(*SERVICES, not_deployed=["search"], logs={"qwen": ["out of memory"]}, answers={"qwen": "200"}),
+    "all": of(*SERVICES, not_deployed=["search"], logs={PLACE: ["out of memory"]}, answers={PLACE: "200"}),
     "canary": document.of(
         Status(
             (service(ROUTE, ready_pool(1), workload(1, 1), statuses.workload(1, 1, variant="canary")),), READ_AT, {}

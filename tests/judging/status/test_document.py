@@ -86,7 +86,9 @@ def test_kinds_that_could_not_be_read_are_listed_by_name():
 
 def test_logs_and_answers_are_there_only_if_somebody_asked_for_them():
     (plain,) = status_documents.of("broken")["services"]
-    (asked,) = status_documents.of("broken", logs={"qwen": ["out of memory"]}, answers={"qwen": "503"})["services"]
+    (asked,) = status_documents.of(
+        "broken", logs={status_documents.PLACE: ["out of memory"]}, answers={status_documents.PLACE: "503"}
+    )["services"]
     assert (plain["log"], plain["answer"]) == (None, None)
     assert (asked["log"], asked["answer"]) == (["out of memory"], "503")
 

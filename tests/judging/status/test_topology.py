@@ -1,0 +1,38 @@
+"""Services of a snapshot, as live objects say it."""
+
+from datetime import UTC, datetime
+
+from judging.status import topology
+from manifests.assembly import objects, render
+from planning.ground.snapshot import KINDS, Snapshot
+from tests.support.stacks import plan, tree
+
+NOW = datetime(2026, 11, 28, tzinfo=UTC)
+
+
+def services(stack):
+    """Return the variants of each service of a rendered stack, by name."""
+    items = dict[str, list[object]]()
+    for rendered in objects(render(plan(stack))):
+        items.setdefault(rendered.api, []).append(rendered.manifest)
+    snapshot = Snapshot(NOW, {kind: items.get(kind, []) for kind in KINDS})
+    return {
+        service.name: [(variant.name, variant.base) for variant in service.variants]
+        for service in topology.of(snapshot).services
+    }
+
+
+def test_a_canary_belongs_to_its_service():
+    assert services(tree(x={"canary": {"weight": 10}})) == {"x": [("primary", "x"), ("canary", "x-canary")]}
+
+
+def test_a_service_whose_name_ends_like_a_canary_is_a_service():
+    assert services(tree(x={}, **{"x-canary": {}})) == {
+        "x": [("primary", "x")],
+        "x-canary": [("primary", "x-canary")],
+    }
+
+
+def test_a_service_without_a_route_whose_name_ends_like_a_canary_is_a_service():
+    stack = {key: value for key, value in tree(x={}, **{"x-canary": {}}).items() if key != "gateway"}
+    assert list(services(stack)) == ["x", "x-canary"]
