@@ -7,11 +7,12 @@ ready; the others run and wait.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judging.status import pod_words, pods
+from judging.status import pods
 from judging.status.evidence import Evidence
 from judging.status.history import is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, ObjectRef, condition, finding, time
+from models import credentials
 from models.trees import at, mapping
 from planning.ground.snapshot import Manifest
 
@@ -64,8 +65,9 @@ def _is_up(status: Mapping[str, Any]) -> bool:
 
 def _last_line(ended: Mapping[str, Any]) -> str:
     """Return the last line of what a container said before it ended; empty if its pod keeps no messages."""
-    line = pod_words.last_line(ended.get("message"))
-    return quote(line) if line else "its log says why"
+    # A private key spans lines, so credentials are hidden in the whole message.
+    lines = credentials.hide(str(ended.get("message") or "")).strip().splitlines()
+    return quote(lines[-1]) if lines else "its log says why"
 
 
 def _waiting(pod: Manifest, reading: Evidence) -> Finding:
