@@ -123,7 +123,7 @@ def _report(target: _Question, options: Namespace) -> _Report:
 
 
 def _watch(target: _Question, options: Namespace) -> int:
-    """Print the status again whenever it changes, until the user interrupts or no one reads; return the last exit code.
+    """Print the status whenever it changes, until the user interrupts or the reader ends; return the last exit code.
 
     A status that differs only in the time of the reading has not changed.
     """

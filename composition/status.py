@@ -114,7 +114,7 @@ def missing(stack: ExpectedStack, status: Status) -> tuple[str, ...]:
 def logs(access: KubeAccess, status: Status) -> Mapping[_Place, Sequence[str]]:
     """Return the last lines of the log of each culprit that is a pod, by namespace and name of the service.
 
-    Credentials in the lines are hidden. Reading logs needs a right of its own (`pods/log`).
+    Credentials in the lines are hidden. Reading logs needs the right `get pods/log`.
     """
     culprits = {
         (service.view.namespace, service.view.name): service.culprit

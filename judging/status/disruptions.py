@@ -63,7 +63,7 @@ def node_loss(pod: Manifest, reading: Evidence) -> Finding | None:
 
 
 def of_failed(pod: Manifest) -> Finding | None:
-    """Return the state of a pod that its node has ended; None if the pod's own containers have ended."""
+    """Return the state of a pod that its node has ended; None if its containers ended by themselves."""
     reason = str(at(pod, "status", "reason") or "")
     text = pod_words.text(at(pod, "status", "message"))
     since = _end(pod)

@@ -10,7 +10,7 @@ _DEPTH = {link: depth for depth, link in enumerate(Link)}
 def follow(components: Sequence[ServiceLink], culprit: Finding | None) -> tuple[bool, ...]:
     """Tell of each component whether one of its states follows from the culprit, directly or through other components.
 
-    The culprit's own component does not follow from it.
+    The component of the culprit does not follow from it.
     """
     source = next((component for component in components if culprit in component.findings), None)
     if culprit is None or source is None:

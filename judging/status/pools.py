@@ -23,7 +23,7 @@ _OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
 
 @dataclass(frozen=True, slots=True)
 class PoolBackend:
-    """A backend of a service's routes, or one to which no route leads."""
+    """A backend of a service's routes, or a backend to which no route leads."""
 
     kind: str
     namespace: str

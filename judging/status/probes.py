@@ -21,11 +21,9 @@ def state(pod: Manifest, container: Container, reading: Evidence) -> Finding | N
     """Return the state of a pod with a container that runs and has started; None if the container is ready."""
     if container.is_ready:
         return None
-    if EVENT in reading.unread:
-        return unread(pod, EVENT)
-    liveness = _event(pod, container, reading, _LIVENESS)
-    if liveness is not None:
-        return _unhealthy(pod, container, liveness)
+    failure = _failed_liveness(pod, container, reading)
+    if failure is not None:
+        return failure
     since = container.running_since
     ready = time(condition(pod, "Ready").get("lastTransitionTime"))
     readiness = _event(pod, container, reading, _READINESS)
@@ -34,16 +32,22 @@ def state(pod: Manifest, container: Container, reading: Evidence) -> Finding | N
     return of_pod("not-ready", pod, ready or since, text=_text(readiness), container=container.name)
 
 
+def _failed_liveness(pod: Manifest, container: Container, reading: Evidence) -> Finding | None:
+    """Return the state of a pod whose liveness probe fails, or whose events are unread; None if no event says so."""
+    if EVENT in reading.unread:
+        return unread(pod, EVENT)
+    liveness = _event(pod, container, reading, _LIVENESS)
+    return None if liveness is None else _unhealthy(pod, container, liveness)
+
+
 def kill(pod: Manifest, container: Container, end: Termination, reading: Evidence) -> Finding | None:
     """Return the state of a pod with a container that the kubelet killed for a probe; None if it ended by itself."""
     is_probed = "startupProbe" in container.spec or "livenessProbe" in container.spec
     if not is_probed:
         return None
-    if EVENT in reading.unread:
-        return unread(pod, EVENT)
-    liveness = _event(pod, container, reading, _LIVENESS)
-    if liveness is not None:
-        return _unhealthy(pod, container, liveness)
+    failure = _failed_liveness(pod, container, reading)
+    if failure is not None:
+        return failure
     limit = container.limit
     if limit is None or not _was_killed_at(end, limit, pod_status.grace_period(pod), container):
         return None

@@ -19,7 +19,7 @@ controller of LeaderWorkerSets the second."""
 
 
 def template_hash(pod: Manifest) -> str:
-    """Return what the pods of one template have in common; empty if the pod does not tell."""
+    """Return the hash of a pod's template; empty if the pod has no label with it."""
     return next((str(labels_of(pod)[key]) for key in _HASHES if key in labels_of(pod)), "")
 
 
