@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from manifests import pod_templates
+from manifests import pod_additions, pod_templates
 from manifests.objects import Manifest, compact, field_ref
 from models.paths import Path
 from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import REQUIRED, Placement
+from planning.serving.additions import PodContainerPlan
 from planning.serving.sidecar import SIDECAR_CONTAINER, SidecarPlan, SidecarProbe
 from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
@@ -158,6 +159,7 @@ def _pod(
     workload: Workload, init_containers: list[Manifest], engine: Manifest, *more_volumes: Manifest
 ) -> dict[str, Any]:
     settings = workload.pod_settings
+    added = workload.additions
     device_claims: list[dict[str, str]] = []
     if workload.device_claim is not None:
         device_claims = [{"name": _DEVICE_CLAIM, "resourceClaimTemplateName": workload.name}]
@@ -168,12 +170,13 @@ def _pod(
             "enableServiceLinks": False,
             "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
             "securityContext": security(settings.run_as_user, settings.fs_group, settings.supplemental_groups or ()),
+            **pod_additions.host_namespaces(added),
             "terminationGracePeriodSeconds": workload.drain.grace,
             **scheduling(workload.placement),
             "resourceClaims": device_claims,
-            "initContainers": init_containers,
-            "containers": [engine],
-            "volumes": [*_volumes(workload), *more_volumes],
+            "initContainers": [*map(_added, added.init_containers), *init_containers],
+            "containers": [engine, *map(_added, added.containers)],
+            "volumes": [*_volumes(workload), *more_volumes, *pod_additions.volumes(added)],
         }
     )
 
@@ -325,10 +328,16 @@ def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
             "env": environment(engine.env),
             "resources": compact(resources),
             **TERMINATION,
-            "securityContext": CONTAINER_SECURITY,
+            "securityContext": pod_additions.security(workload.additions.security),
             "volumeMounts": _mounts(workload),
         }
     )
+
+
+def _added(container: PodContainerPlan) -> Manifest:
+    """Render a further container of a user. Its root file system is writable, because most images write to it."""
+    rendered = {**pod_additions.arguments(container), "env": environment(container.env), **TERMINATION}
+    return compact(rendered)
 
 
 def _mounts(workload: Workload) -> list[dict[str, Any]]:
@@ -341,6 +350,7 @@ def _mounts(workload: Workload) -> list[dict[str, Any]]:
         {"name": "home", "mountPath": ENGINE_HOME},
         {"name": "shared-memory", "mountPath": "/dev/shm"},  # noqa: S108, the engine's shared memory is there
         *certificate_mounts(workload.engine.certificate),
+        *map(dict, pod_additions.mounts(workload.additions.mounts)),
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests import about, autoscaling, awaiting, pods, rbac
+from manifests import about, autoscaling, awaiting, pod_additions, pod_templates, pods, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
 from models.paths import Path
 from models.trees import without_none
@@ -26,6 +26,8 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
         if workload.device_claim is not None:
             claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
             yield replace(claim, replace=True)
+        if workload.additions.files:
+            yield about.part_object(variant, role_parts.files, _files(variant, workload))
         if workload.disruptions is not None:
             yield about.part_object(variant, role_parts.budget, _budget(variant, workload))
         yield from _scaled_workload(variant, workload)
@@ -125,7 +127,13 @@ def _template(
                     variant, about.MODEL_SERVER, base=workload.pod_settings.labels, override=override
                 ),
                 "annotations": sort_keys(
-                    {**variant.user_annotations, **workload.pod_settings.annotations, **_checksum(workload), **ports}
+                    {
+                        **variant.user_annotations,
+                        **workload.pod_settings.annotations,
+                        **_checksums(workload),
+                        **_reasons(workload),
+                        **ports,
+                    }
                 ),
             }
         ),
@@ -178,16 +186,40 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
     return {"spec": {"devices": devices}}
 
 
-def _checksum(workload: Workload) -> dict[str, str]:
-    """Return an annotation for pods: the hash of the device claim.
+def _files(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
+    """Render the ConfigMap with the files of a role's volumes."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _metadata(variant, workload.name),
+        "data": dict(workload.additions.files),
+    }
 
-    A running pod keeps its device claim, even if the planned claim changes. The hash changes with the planned claim,
-    so that the workload replaces the pods.
+
+def _checksums(workload: Workload) -> dict[str, str]:
+    """Return annotations for pods: the hashes of the device claim and of the files.
+
+    A running pod keeps its device claim, even if the planned claim changes, and engines read files only when they
+    start. The hashes change with the plan, so that the workload replaces the pods.
     """
-    if workload.device_claim is None:
+    checksums = dict[str, str]()
+    if workload.device_claim is not None:
+        checksums["checksum/claim"] = _hash(_claim_spec(workload))
+    if workload.additions.files:
+        checksums["checksum/files"] = _hash(workload.additions.files)
+    return checksums
+
+
+def _hash(tree: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(dict(tree), sort_keys=True).encode()).hexdigest()
+
+
+def _reasons(workload: Workload) -> dict[str, str]:
+    """Return an annotation for pods: why containers have privileges."""
+    reasons = workload.additions.reasons
+    if not reasons:
         return {}
-    text = json.dumps(_claim_spec(workload), sort_keys=True)
-    return {"checksum/claim": hashlib.sha256(text.encode()).hexdigest()}
+    return {labels.PRIVILEGES_REASON: "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
@@ -212,6 +244,7 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
     """
     fetches = workload.weights.fetches
     env = {workload.engine.name: workload.engine.env, **pods.fetch_environments(fetches)}
+    env |= {container.name: container.env for container in workload.additions.all_containers}
     certificate_at = Path(*variant.path, "sidecar", "tls", "certificate")
     volumes = {**pods.fetch_secrets(fetches), pods.CERTIFICATE_VOLUME: certificate_at}
     top = workload.path / "pod"
@@ -219,11 +252,17 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
     patch_origins: dict[Path, Path] = {}
     if workload.patch:
         patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest)
+    additions = dict[Path, Path]()
+    for template in pod_templates.templates(manifest):
+        additions |= dict(
+            pod_additions.origins(workload.additions, workload.engine.name, template.at / "spec", template.spec)
+        )
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {
         **pods.annotation_origins(workload.kind, annotations),
         **pod_origins,
+        **additions,
         **pods.secret_origins(unpatched, env, volumes),
         **patch_origins,
     }

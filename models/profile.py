@@ -12,8 +12,9 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from models.base import Spec
+from models.containers import Resources
 from models.paths import Path
-from models.role import Engine, Parallelism, Pod, Resources
+from models.role import Engine, Parallelism, Pod
 from models.selection import Metric, Precision, ProfileId, ProfileType
 from models.service import KvCache, Model
 from models.source import ModelSource

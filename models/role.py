@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from models.autoscaling import Autoscaling
 from models.base import Spec
+from models.containers import PodContainer, Privileges, Resources
 from models.env import EnvName, EnvValue
 from models.kubernetes import LocalObjectReference, Toleration
 from models.vocabulary import (
@@ -17,6 +18,7 @@ from models.vocabulary import (
     Bytes,
     Count,
     CountOrNone,
+    DnsLabel,
     DnsSubdomain,
     Duration,
     ImageRef,
@@ -25,7 +27,6 @@ from models.vocabulary import (
     LabelKey,
     LabelValue,
     Port,
-    Quantity,
     Share,
     Text,
     Within,
@@ -33,6 +34,7 @@ from models.vocabulary import (
     refuse,
     seconds,
 )
+from models.volumes import Volume
 
 _SECOND = 1000
 """Shortest interval and timeout of a probe, in milliseconds."""
@@ -54,6 +56,10 @@ class Engine(Spec):
     """Maximum number of sequences in a batch (`--max-num-seqs`); absent: the engine's default."""
     gpu_memory_utilization: Share = 0.9
     """Share of a device's memory that the engine may use (`--gpu-memory-utilization`)."""
+    command: Items[Argument] = Field(default=(), examples=[["sh", "-c", 'ulimit -l unlimited; exec vllm serve "$@"']])
+    """Program of the engine with its first arguments, before the generated arguments and args. Absent: the generated
+    program; for type custom, the entrypoint of the image. For type vllm it has to end with `vllm`, `serve`, or with a
+    shell script that ends with `exec vllm serve "$@"`."""
     args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
     """Arguments of the engine, after the generated ones. Flags that a key of this configuration sets are refused."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"VLLM_LOGGING_LEVEL": "INFO"}])
@@ -83,15 +89,6 @@ class Parallelism(Spec):
     external works only for mixture-of-experts models, in replicas of one pod with two to eight copies."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
-
-
-class Resources(Spec):
-    """Requests and limits of a container. Devices are refused here, because `parallelism` decides them."""
-
-    requests: dict[LabelKey, Quantity] = Field(default={}, examples=[{"cpu": "8"}])
-    """Amounts that the scheduler reserves on the node."""
-    limits: dict[LabelKey, Quantity] = Field(default={}, examples=[{"memory": "64Gi"}])
-    """Maximum amounts that the container may use."""
 
 
 class Placed(Spec):
@@ -139,6 +136,22 @@ class Pod(Placed):
     ) = Field(default=None, examples=[[109]])
     """Ids of further groups of the processes in all containers. For example, a node lets only members of its group
     `render` open AMD's devices. []: the processes need no further group."""
+    volumes: dict[DnsLabel, Volume] = Field(
+        default={}, examples=[{"config": {"mountPath": "/etc/engine", "name": "engine-config", "type": "config-map"}}]
+    )
+    """Further volumes of the pods, by name. A name that a generated volume has is refused."""
+    init_containers: dict[DnsLabel, PodContainer] = Field(
+        default={}, examples=[{"wait": {"image": "registry.example/wait:v1"}}]
+    )
+    """Further init containers, by name. They run in the order of their names, before weights are fetched."""
+    containers: dict[DnsLabel, PodContainer] = Field(
+        default={}, examples=[{"exporter": {"image": "registry.example/exporter:v1", "ports": [9100]}}]
+    )
+    """Further containers beside the engine, by name."""
+    privileges: Privileges | None = Field(
+        default=None, examples=[{"capabilities": ["IPC_LOCK"], "reason": "RDMA pins memory", "root": True}]
+    )
+    """Privileges of the engine container; absent: none. Namespaces of the Pod Security level restricted refuse them."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload is added for
     vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""

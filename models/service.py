@@ -6,10 +6,11 @@ from pydantic import ConfigDict, Field
 
 from models.architecture import Architecture
 from models.base import Spec
+from models.containers import Resources
 from models.monitoring import Metrics
 from models.picker import EndpointPicker
 from models.pins import PinnedSource
-from models.role import Resources, Role
+from models.role import Role
 from models.routing import Headers, Objective, Rewrite, Route
 from models.selection import Selection
 from models.source import FilePattern, ModelSource

@@ -6,26 +6,30 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, TypeAdapter, ValidationError
 
 from models.base import Spec
+from models.containers import Resources
 from models.env import EnvName, EnvValue
 from models.pins import PinnedSource
-from models.role import Resources
 from models.source import FilePattern, ModelSource, served_name
 from models.trees import at, mapping
-from models.vocabulary import Bytes, ClaimSize, Dns1035Label, DnsSubdomain, Entries, Items, Shape, Text, Url, Within
+from models.vocabulary import (
+    Bytes,
+    ClaimSize,
+    Dns1035Label,
+    DnsSubdomain,
+    Entries,
+    Items,
+    MountPath,
+    SubPath,
+    Text,
+    Url,
+    Within,
+)
 
-_FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
 FETCHING = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
 """Default requests and limits of a container that fetches weights, in a pod or in a Job."""
 MODEL_MOUNT = "/models"
 """Default mount path of the weights in the engine's container."""
 
-MountPath = Annotated[
-    str, Shape("is not the path of a folder", r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", "write one such as /models", 255)
-]
-SubPath = Annotated[
-    str,
-    Shape("is not a path in the claim", rf"{_FOLDER}(/{_FOLDER})*", "write folders without a leading '/'", 255),
-]
 Headroom = Annotated[int, Within(0, 1000, "write percent, such as 10")]
 AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 """Access modes with which a Job can fill a claim. ReadOnlyMany is therefore left out."""

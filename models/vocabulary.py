@@ -225,6 +225,7 @@ STACK_PATH = rf"({_STACK_PART}/)?{_STACK_PART}/{_STACK_PART}"
 """Pattern of the name of a stack: project/stack or organization/project/stack."""
 FULL_STACK_PATH = rf"{_STACK_PART}/{_STACK_PART}/{_STACK_PART}"
 """Pattern of organization/project/stack."""
+_FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
 _LONGEST_LABEL = 63
 LARGEST_PORT = 65535
 _CONTROLS = frozenset({"Cc", "Zl", "Zp"})
@@ -311,6 +312,13 @@ FullStackPath = Annotated[
 ]
 ResourceId = Annotated[
     str, Shape("is not a label value", _LABEL_VALUE, "use letters, digits, '-', '_' and '.', such as chat-7f3a", 63)
+]
+MountPath = Annotated[
+    str, Shape("is not the path of a folder", r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", "write one such as /models", 255)
+]
+SubPath = Annotated[
+    str,
+    Shape("is not a path in the claim", rf"{_FOLDER}(/{_FOLDER})*", "write folders without a leading '/'", 255),
 ]
 AbsolutePath = Annotated[
     str, Shape("is not an absolute path", r"/[A-Za-z0-9._~/-]*", "start with '/', such as /health", 1024)

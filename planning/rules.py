@@ -3,9 +3,9 @@
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from models.containers import Resources
 from models.paths import Path
 from models.problems import Problem
-from models.role import Resources
 from models.service import Variant
 from models.source import scheme
 from models.stack import Stack

@@ -40,6 +40,7 @@ POD_SECURITY_VERSION = "pod-security.kubernetes.io/enforce-version"
 POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 """Pod security level of the namespaces that a stack creates. Every pod of a stack meets this level; a patch with which
 pods do not meet it is refused."""
+PRIVILEGES_REASON = f"{_OURS}/privileges-reason"
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open, that is, why requests go to any pod while no picker answers."""
 TAKEN_BACK = f"{_OURS}/taken-back"

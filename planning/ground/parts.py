@@ -37,6 +37,7 @@ class RoleParts:
     network_policy: Part
     worker_network_policy: Part
     claim: Part
+    files: Part
     budget: Part
     workload: Part
     autoscaler: Part
@@ -56,10 +57,10 @@ def _part(role: str, name: str, after: tuple[Part, ...]) -> Part:
 def _role(role: str, *before: Part) -> RoleParts:
     """Return the parts of a role. The parts in `before` also precede the role's workload."""
     policy, workers = (_part(role, name, (NAMESPACE,)) for name in ("network-policy", "worker-network-policy"))
-    claim, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "budget"))
-    workload = Part("workload", (*before, policy, workers, claim, FILL), role, role)
+    claim, files, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "files", "budget"))
+    workload = Part("workload", (*before, policy, workers, claim, files, FILL), role, role)
     autoscaler, monitor = (_part(role, name, (workload,)) for name in ("autoscaler", "monitor"))
-    return RoleParts(policy, workers, claim, budget, workload, autoscaler, monitor)
+    return RoleParts(policy, workers, claim, files, budget, workload, autoscaler, monitor)
 
 
 DECODE_SERVICE_ACCOUNT = _part(labels.DECODE, "service-account", (NAMESPACE,))

@@ -30,6 +30,11 @@ _RESERVED = {
 """Variables that must agree with other objects, each with the reason why a user may not set it."""
 
 
+_PROGRAM = ("vllm", "serve")
+_SCRIPT_END = 'exec vllm serve "$@"'
+"""End of a script that gets the engine's arguments."""
+
+
 @dataclass(frozen=True, slots=True)
 class EnginePlan:
     """The engine's container."""
@@ -69,15 +74,13 @@ def plan(engine: EngineContext) -> EnginePlan:
     if isinstance(context.accelerator.allocation, ExtendedResource):
         devices = {context.accelerator.allocation.resource_name: str(layout.chips_per_pod)}
     name = "vllm"
-    command = ("vllm", "serve")
     if context.is_custom:
         name = "engine"
-        command = ()
     return EnginePlan(
         name=name,
         image=context.image,
         pull_policy=role.engine.image_pull_policy,
-        command=command,
+        command=_command(context),
         arguments=_merge_arguments(engine.arguments, role.engine.args),
         worker_arguments=_worker_arguments(engine),
         env=environment.container_variables(
@@ -93,6 +96,21 @@ def plan(engine: EngineContext) -> EnginePlan:
         certificate=engine_arguments.certificate(context),
         events_ports=_events_ports(engine),
     )
+
+
+def _command(context: RoleContext) -> tuple[str, ...]:
+    """Return the program of the engine with its first arguments; empty for the entrypoint of the image.
+
+    A shell takes the first argument after its script as `$0` (POSIX, sh), which `$@` does not contain.
+    """
+    explicit = context.role.engine.command
+    if context.is_custom:
+        return explicit
+    if not explicit:
+        return _PROGRAM
+    if explicit[-1].rstrip().endswith(_SCRIPT_END):
+        return (*explicit, _PROGRAM[0])
+    return explicit
 
 
 def _events_ports(engine: EngineContext) -> tuple[int, ...]:
@@ -133,8 +151,9 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     Messages contain no values, because a value may be a credential.
     """
     engine = context.role.engine
-    if not engine.args and not engine.env:
+    if not engine.args and not engine.env and not engine.command:
         return
+    yield from _check_command(context)
     at = context.path / "engine" / "args"
     if not context.is_custom:
         yield from flags.problems(at, engine.args, context.variant.release.engine.json_flags)
@@ -148,7 +167,20 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     explicit = environment.values(engine.env)
     reserved = reserved_variables(context)
     yield from environment.problems(context.path / "engine" / "env", available, explicit, reserved)
-    yield from environment.dangling_in(at, engine.args, available.keys() | explicit.keys())
+    names = available.keys() | explicit.keys()
+    yield from environment.dangling_in(context.path / "engine" / "command", engine.command, names)
+    yield from environment.dangling_in(at, engine.args, names)
+
+
+def _check_command(context: RoleContext) -> Iterator[Problem]:
+    """Reject a program that does not pass the generated arguments to vLLM."""
+    command = context.role.engine.command
+    if not command or context.is_custom:
+        return
+    if command[-2:] != _PROGRAM and not command[-1].rstrip().endswith(_SCRIPT_END):
+        what = "does not run vLLM with the arguments that follow it"
+        remedy = f"end it with vllm, serve, or with a script that ends with {_SCRIPT_END}; or set engine.type: custom"
+        yield Problem(context.path / "engine" / "command", what, remedy, (context.path / "engine" / "type",))
 
 
 def reserved_variables(context: RoleContext) -> dict[str, str]:

@@ -53,6 +53,10 @@ def _listeners(engine: EngineContext) -> Iterator[_Listener]:
         yield _Listener("the health check of all copies of the model", at, port, port, is_explicit=False)
     yield from _events(engine)
     yield from _transfer(context)
+    for name in sorted(context.role.pod.containers):
+        for index, port in enumerate(context.role.pod.containers[name].ports):
+            at = Path(*context.path, "pod", "containers", name, "ports", index)
+            yield _Listener(f"container {name}", at, port, port, is_explicit=True)
 
 
 def _events(engine: EngineContext) -> Iterator[_Listener]:

@@ -19,6 +19,7 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.refusals.resources import uncountable
 from planning.releases import departures
 from planning.serving import (
+    addition_rules,
     autoscaling,
     engine,
     listeners,
@@ -73,6 +74,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from load_balancing.judge(context)
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
+    yield from addition_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)

@@ -17,7 +17,8 @@ from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
-from planning.serving import autoscaling, cold_start, engine, shared_memory, sidecar
+from planning.serving import additions, autoscaling, cold_start, engine, shared_memory, sidecar
+from planning.serving.additions import PodAdditions
 from planning.serving.autoscaling import Autoscaler
 from planning.serving.cold_start import ColdStart, RequestTimes
 from planning.serving.context import EngineContext
@@ -82,6 +83,8 @@ class Workload:
     sidecar: SidecarPlan | None
     placement: Placement
     pod_settings: PodSettings
+    additions: PodAdditions
+    """Further volumes, containers and privileges of the pods."""
     shared_memory: str
     """Size of /dev/shm."""
     drain: Drain
@@ -136,6 +139,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context)
     weights = _weights(context, location)
+    engine_plan = engine.plan(serving)
     sidecar_plan = account = None
     if context.is_proxied:
         sidecar_plan = sidecar.plan(context)
@@ -150,13 +154,14 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         accelerator=context.accelerator,
         layout=context.layout,
         fit=serving.fit,
-        engine=engine.plan(serving),
+        engine=engine_plan,
         exposures=serving.exposure.ids,
         target_ports=context.target_ports,
         weights=weights,
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(role, account),
+        additions=additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
         cold_start=cold_start.plan(context, weights, requests),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from models.role import Health, Pod, Resources, RollingUpdate
+from models.containers import Resources
+from models.role import Health, Pod, RollingUpdate
 from tests.support.stacks import mistakes, tree
 
 
