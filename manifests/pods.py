@@ -8,9 +8,11 @@ from manifests.objects import Manifest, compact, field_ref
 from models.paths import Path
 from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
+from planning.ground.lifecycle import ProbePlan
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import REQUIRED, Placement
 from planning.serving.additions import PodContainerPlan
+from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SIDECAR_CONTAINER, SidecarPlan, SidecarProbe
 from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
@@ -355,25 +357,27 @@ def _mounts(workload: Workload) -> list[dict[str, Any]]:
 
 
 def _probes(workload: Workload) -> dict[str, Any]:
-    engine = workload.engine
-    probes = engine.probes
-
-    def probe(path: str, failures: int) -> dict[str, Any]:
-        request: dict[str, Any] = {"path": path, "port": engine.probe_port}
-        if engine.certificate is not None:
-            request["scheme"] = "HTTPS"
-        return {
-            "httpGet": request,
-            "periodSeconds": probes.interval,
-            "timeoutSeconds": probes.timeout,
-            "failureThreshold": failures,
-        }
-
+    probes = workload.engine.probes
     return {
-        "startupProbe": probe(probes.path, probes.startup_failures),
-        "readinessProbe": probe(probes.path, probes.failure_threshold),
-        "livenessProbe": probe(probes.liveness_path, probes.failure_threshold),
+        "startupProbe": _probe(workload.engine, probes.startup),
+        "readinessProbe": _probe(workload.engine, probes.readiness),
+        "livenessProbe": _probe(workload.engine, probes.liveness),
     }
+
+
+def _probe(engine: EnginePlan, probe: ProbePlan) -> dict[str, Any]:
+    port = engine.probe_port
+    handler: dict[str, Any] = {"tcpSocket": {"port": port}}
+    if probe.path is not None:
+        scheme = None if engine.certificate is None else "HTTPS"
+        handler = {"httpGet": compact({"path": probe.path, "port": port, "scheme": scheme})}
+    times = {
+        "initialDelaySeconds": probe.initial_delay,
+        "periodSeconds": probe.interval,
+        "timeoutSeconds": probe.timeout,
+        "failureThreshold": probe.failures,
+    }
+    return {**handler, **compact(times)}
 
 
 def _volumes(workload: Workload) -> list[dict[str, Any]]:

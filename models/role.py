@@ -11,16 +11,15 @@ from models.autoscaling import Autoscaling
 from models.base import Spec
 from models.containers import PodContainer, Privileges, Resources
 from models.env import EnvName, EnvValue
+from models.health import Health
 from models.kubernetes import LocalObjectReference, Toleration
 from models.vocabulary import (
-    AbsolutePath,
     Argument,
     Bytes,
     Count,
     CountOrNone,
     DnsLabel,
     DnsSubdomain,
-    Duration,
     ImageRef,
     Items,
     KubernetesObject,
@@ -30,14 +29,9 @@ from models.vocabulary import (
     Share,
     Text,
     Within,
-    milliseconds,
     refuse,
-    seconds,
 )
 from models.volumes import Volume
-
-_SECOND = 1000
-"""Shortest interval and timeout of a probe, in milliseconds."""
 
 
 class Engine(Spec):
@@ -155,37 +149,6 @@ class Pod(Placed):
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload is added for
     vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""
-
-
-class Health(Spec):
-    """The probes of the engine container, on the port that the engine listens on."""
-
-    path: AbsolutePath | None = Field(default=None, examples=["/health"])
-    """Path of the startup and readiness probes; absent: /v1/models, or /health if the engine requires an API key."""
-    liveness_path: AbsolutePath = "/health"
-    """Path of the liveness probe."""
-    interval: Duration = "10s"
-    """Time between two probes; at least 1s."""
-    timeout: Duration = "5s"
-    """Time within which a probe must be answered; from 1s up to the interval."""
-    failure_threshold: Count = 3
-    """Number of failed probes in a row after which a pod is not ready (readiness) or its engine restarts (liveness)."""
-    startup_timeout: Duration | None = Field(default=None, examples=["45m"])
-    """Time from the start of the container within which the model must be loaded; absent: 10m plus 1s for each 64Mi of
-    weights, or 30m if their size is unknown."""
-
-    @model_validator(mode="after")
-    def _probe_fits_interval(self) -> "Health":
-        if seconds(self.timeout) > seconds(self.interval):
-            raise refuse(
-                "a probe may take longer than the time between two probes "
-                f"(timeout {self.timeout}, interval {self.interval})",
-                "lower timeout or raise interval",
-                echoed=False,
-            )
-        if min(milliseconds(self.interval), milliseconds(self.timeout)) < _SECOND:
-            raise refuse("has an interval or timeout of less than a second", "write 1s or more", echoed=False)
-        return self
 
 
 class RollingUpdate(Spec):

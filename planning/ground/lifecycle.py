@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from models.role import Health, Recreate, RollingUpdate
+from models.health import Health, Probe, RepeatedProbe
+from models.role import Recreate, RollingUpdate
 from models.vocabulary import amount, seconds
 
 _MIN_STARTUP, _UNKNOWN_STARTUP = 600, 1800
@@ -26,15 +27,25 @@ PICKER_START = 540
 
 
 @dataclass(frozen=True, slots=True)
+class ProbePlan:
+    """A probe of the engine container."""
+
+    path: str | None
+    """Path of the requests; None for a probe that only connects."""
+    interval: int
+    timeout: int
+    failures: int
+    """Number of failures in a row after which the probe has failed."""
+    initial_delay: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Probes:
     """The probes of the engine container."""
 
-    path: str
-    liveness_path: str
-    interval: int
-    timeout: int
-    failure_threshold: int
-    startup_failures: int
+    startup: ProbePlan
+    readiness: ProbePlan
+    liveness: ProbePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +113,30 @@ def probes(health: Health, size: str | None, ready_path: str, *, spans_pods: boo
 
     `spans_pods` says whether a replica spans several pods.
     """
-    interval = seconds(health.interval)
+    loading = loading_seconds(health, size, spans_pods=spans_pods)
+    interval = seconds(health.startup.interval or health.interval)
     return Probes(
-        path=ready_path,
-        liveness_path=health.liveness_path,
-        interval=interval,
-        timeout=seconds(health.timeout),
-        failure_threshold=health.failure_threshold,
-        startup_failures=-(-loading_seconds(health, size, spans_pods=spans_pods) // interval),
+        startup=_probe(health, health.startup, ready_path, -(-loading // interval)),
+        readiness=_probe(health, health.readiness, ready_path, _failures(health, health.readiness)),
+        liveness=_probe(health, health.liveness, health.liveness_path, _failures(health, health.liveness)),
+    )
+
+
+def _failures(health: Health, probe: RepeatedProbe) -> int:
+    return probe.failure_threshold or health.failure_threshold
+
+
+def _probe(health: Health, probe: Probe, path: str, failures: int) -> ProbePlan:
+    """Return a probe. `path` is that of a probe that names none."""
+    delay = None
+    if probe.initial_delay is not None:
+        delay = seconds(probe.initial_delay)
+    return ProbePlan(
+        path=None if probe.type == "tcp" else probe.path or path,
+        interval=seconds(probe.interval or health.interval),
+        timeout=seconds(probe.timeout or health.timeout),
+        failures=failures,
+        initial_delay=delay,
     )
 
 

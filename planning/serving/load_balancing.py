@@ -57,11 +57,10 @@ def _flags(context: RoleContext) -> Iterator[Problem]:
 
 def _health(context: RoleContext) -> Iterator[Problem]:
     """Reject paths of probes at which vLLM's supervisor process does not answer."""
-    health = context.role.health
-    for key, path in (("path", health.path), ("livenessPath", health.liveness_path)):
-        if path is not None and path not in _HEALTH_PATHS:
+    for at, path in context.role.health.written_paths.items():
+        if path not in _HEALTH_PATHS:
             what = f"does not report the health of all copies of the model ({path})"
-            yield Problem(context.path / "health" / key, what, f"remove it, or write {_HEALTH_PATHS[0]}")
+            yield Problem(Path(*context.path, "health", *at), what, f"remove it, or write {_HEALTH_PATHS[0]}")
 
 
 def _tls(context: RoleContext) -> Iterator[Problem]:

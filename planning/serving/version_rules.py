@@ -44,10 +44,11 @@ def judge(engine: EngineContext) -> Iterator[Problem]:
         yield from _unknown_flags(context, context.engine_version)
     if context.layout.pods_per_replica > 1:
         yield from _single_pod_flags(context)
-    path = context.role.health.path
-    if path is not None and api_server.is_guarded(path) and api_server.requires_key(context.role):
-        what = f"answers 401 to probes, because the engine requires an API key ({path})"
-        yield Problem(context.path / "health" / "path", what, "remove it, or write /health")
+    if api_server.requires_key(context.role):
+        for at, path in context.role.health.written_paths.items():
+            if api_server.is_guarded(path):
+                what = f"answers 401 to probes, because the engine requires an API key ({path})"
+                yield Problem(Path(*context.path, "health", *at), what, "remove it, or write /health")
     yield from _warnings(context, context.engine_version)
 
 

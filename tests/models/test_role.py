@@ -3,7 +3,8 @@
 import pytest
 
 from models.containers import Resources
-from models.role import Health, Pod, RollingUpdate
+from models.health import Health
+from models.role import Pod, RollingUpdate
 from tests.support.stacks import mistakes, tree
 
 
