@@ -36,7 +36,7 @@ _POD_FIELDS = (
     "tolerations",
     "topologySpreadConstraints",
 )
-_NUMBER = re.compile(r"[0-9]+")
+_DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 
 
 def of(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Fact]:
@@ -185,7 +185,11 @@ def _plain(value: object) -> object:
 
 
 def _text(at: str, value: object) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if _DECIMAL.fullmatch(text):
+        return f"{float(text):g}"
     if any(part in at for part in (".requests.", ".limits.", ".sizeLimit")) and is_quantity(text):
         return f"{amount(text).normalize():f}"
     return text

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh"})
+_OPTIONS = frozenset({"--", "-c", "-e", "-ec"})
 _PROGRAMS = (
     ("vllm", "serve"),
     ("python3", "-m", "sglang.launch_server"),
@@ -37,7 +38,7 @@ def engine(container: Mapping[str, Any], variables: Mapping[str, str]) -> Iterat
     if not command or command[0] not in _SHELLS:
         yield from _invocation([*command, *arguments])
         return
-    script, *rest = [*(token for token in (*command, *arguments)[1:] if token not in {"-c", "-ec", "-e"})]
+    script, *rest = [*(token for token in (*command, *arguments)[1:] if token not in _OPTIONS)]
     if rest:
         yield from _script(
             script.replace('"$0"', shlex.quote(rest[0])).replace('"$@"', shlex.join(rest[1:])), variables
