@@ -176,8 +176,8 @@ def _pod(
             "terminationGracePeriodSeconds": workload.drain.grace,
             **scheduling(workload.placement),
             "resourceClaims": device_claims,
-            "initContainers": [*map(_added, added.init_containers), *init_containers],
-            "containers": [engine, *map(_added, added.containers)],
+            "initContainers": [*map(_further_container, added.init_containers), *init_containers],
+            "containers": [engine, *map(_further_container, added.containers)],
             "volumes": [*_volumes(workload), *more_volumes, *pod_additions.volumes(added)],
         }
     )
@@ -336,7 +336,7 @@ def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
     )
 
 
-def _added(container: PodContainerPlan) -> Manifest:
+def _further_container(container: PodContainerPlan) -> Manifest:
     """Render a further container of a user. Its root file system is writable, because most images write to it."""
     rendered = {**pod_additions.arguments(container), "env": environment(container.env), **TERMINATION}
     return compact(rendered)

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from models.base import Spec
 from models.kubernetes import Toleration
 from models.vocabulary import (
+    DnsLabel,
     DnsSubdomain,
     Items,
     LabelKey,
@@ -19,9 +20,6 @@ from models.vocabulary import (
     check_unit,
     refuse,
 )
-
-Vendor = Literal["nvidia", "amd", "intel-gaudi", "intel", "google", "cpu"]
-"""Vendor of the devices; `cpu` stands for nodes without devices."""
 
 
 def _check_at_least_a_byte(quantity: str) -> str:
@@ -85,8 +83,10 @@ Allocation = Annotated[ExtendedResource | ResourceClaim, Field(discriminator="ty
 class UserClass(Spec):
     """A class of devices. If a class with this name is shipped, the keys here change that class."""
 
-    vendor: Vendor | None = Field(default=None, examples=["nvidia"])
-    """Vendor of the devices. Required for a new class; a shipped class keeps its vendor."""
+    vendor: DnsLabel | None = Field(default=None, examples=["nvidia"])
+    """Vendor of the devices: nvidia, amd, intel-gaudi, intel, google, cpu for nodes without devices, or another one.
+    Required for a new class; a shipped class keeps its vendor. Classes of another vendor need allocation, and get no
+    tolerations; their services need engine.image."""
     product: Text | None = Field(default=None, examples=["NVIDIA H100 80GB, 3g.40gb"])
     """Product name of the devices; absent: any product of the vendor."""
     memory: Memory | None = Field(default=None, examples=["40Gi"])
@@ -112,7 +112,8 @@ class UserClass(Spec):
         default=None, examples=[{"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}]
     )
     """How a pod gets its devices. Absent: as in the shipped class. If the shipped class has no allocation, or the class
-    is new: as in the class that stands for all products of the vendor (for Intel: intel-i915)."""
+    is new: as in the class that stands for all products of the vendor (for Intel: intel-i915). Required for a vendor
+    that no shipped class has."""
     provisioned: bool = False
     """Whether something such as an autoscaler adds nodes of this class on demand. If true, checks.capacity does not
     report that devices of this class are lacking."""

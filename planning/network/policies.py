@@ -116,6 +116,7 @@ def _policies(peers: _Peers) -> Iterator[Policy]:
 def _edges(peers: _Peers) -> Iterator[Edge]:
     """Yield every edge from or to the pods of a variant."""
     yield from _request_edges(peers)
+    yield from _proxy_edges(peers)
     yield from _picker_edges(peers)
     yield from _scrape_edges(peers)
     yield from _transfer_edges(peers)
@@ -138,6 +139,14 @@ def _request_edges(peers: _Peers) -> Iterator[Edge]:
     else:
         yield from _gateway_edges(peers)
     yield from (Edge(source, decode, service_port) for source in _mirroring_gateways(peers))
+
+
+def _proxy_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges of the proxy beside the picker: from every address, and to the pods of the pool."""
+    if peers.picker_plan is None or peers.picker_plan.proxy is None:
+        return
+    yield Edge(Addresses(()), peers.picker, tcp(peers.picker_plan.proxy.port))
+    yield Edge(peers.picker, peers.decode.serving, tcp(*peers.decode.workload.target_ports))
 
 
 def interceptor_pods(spec: Interceptor) -> Pods:

@@ -221,10 +221,11 @@ def _json(value: Mapping[str, object]) -> str:
 def _lora_arguments(lora: Lora) -> Iterator[str]:
     yield "--enable-lora"
     yield f"--max-lora-rank={lora.max_rank}"
-    yield f"--max-loras={lora.max_adapters or len(lora.adapters)}"
+    yield f"--max-loras={lora.batch}"
     if lora.max_cpu_adapters is not None:
         yield f"--max-cpu-loras={lora.max_cpu_adapters}"
-    yield "--lora-modules"
+    if lora.adapters:
+        yield "--lora-modules"
     yield from (f"{name}={ADAPTERS_MOUNT}/{name}" for name in sorted(lora.adapters))
 
 

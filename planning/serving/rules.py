@@ -25,6 +25,7 @@ from planning.serving import (
     engine,
     listeners,
     load_balancing,
+    lora_rules,
     memory_rules,
     series_rules,
     shared_memory,
@@ -77,6 +78,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from addition_rules.judge(context)
+    yield from lora_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)

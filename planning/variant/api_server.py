@@ -21,7 +21,12 @@ def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
     manages the engine's processes itself, and waits until these processes have ended (vllm 0.21.0 and 0.33.0,
     `MPClient.shutdown` in vllm/v1/engine/core_client.py).
     """
-    return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and _count(role, layout) == "1"
+    return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and has_one_server(role, layout)
+
+
+def has_one_server(role: Role, layout: Layout) -> bool:
+    """Tell whether an engine has one HTTP server."""
+    return _count(role, layout) == "1"
 
 
 def _count(role: Role, layout: Layout) -> str | None:
