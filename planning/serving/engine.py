@@ -25,6 +25,7 @@ _GROUP_VARIABLES = {
 """Variables that the LeaderWorkerSet controller adds to every container, with their meaning."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
+    "VLLM_EC_SIDE_CHANNEL_HOST": "it follows from encode.encoderCache",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
 }
 """Variables that must agree with other objects, each with the reason why a user may not set it."""
@@ -69,7 +70,7 @@ def plan(engine: EngineContext) -> EnginePlan:
     layout = context.layout
     if context.image is None:
         raise ValueError("this class has no engine image")
-    requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
+    requests, limits = resources.engine(role.resources, layout.devices_per_pod, context.cpu_offload)
     devices = dict[str, str]()
     if isinstance(context.accelerator.allocation, ExtendedResource):
         devices = {context.accelerator.allocation.resource_name: str(layout.chips_per_pod)}

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from models import flags
-from models.service import Lora
+from models.service import EncoderCache, Lora
 from models.source import served_name
 from models.vocabulary import amount
 from planning.ground import environment, lifecycle, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
+from planning.releases import encoder_caches
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
@@ -111,7 +112,7 @@ def events_port(context: RoleContext) -> int | None:
     the generated keys, so the user may turn events on or off, and may change the port.
     """
     events = dict[str, object]()
-    if not context.is_custom:
+    if not context.is_custom and context.stage.exchanges_kv_cache:
         events |= context.variant.kv_cache.events or {}
     for flag in flags.parse(context.role.engine.args):
         if flag.switch == KV_EVENTS:
@@ -144,9 +145,11 @@ def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
         yield "--enable-expert-parallel"
     if context.drain.engine is not None:
         yield f"{api_server.SHUTDOWN_TIMEOUT}={context.drain.engine}"
-    if spec.prefill is not None:
+    if spec.prefill is not None and context.stage.exchanges_kv_cache:
         yield from _disaggregation_arguments(context)
-    if context.variant.kv_cache.events is not None:
+    if context.encoder_cache is not None:
+        yield from _encoder_arguments(context, context.encoder_cache)
+    if context.variant.kv_cache.events is not None and context.stage.exchanges_kv_cache:
         yield f"{KV_EVENTS}={_json(context.variant.kv_cache.events)}"
     if spec.model.lora is not None:
         yield from _lora_arguments(spec.model.lora)
@@ -199,7 +202,7 @@ def _offload(context: RoleContext) -> str | None:
     The flag is for one copy of the model. All copies in a pod therefore get equal shares of `kvCache.cpuOffload`
     (vllm 0.27.0, OffloadingConnector of each engine core).
     """
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     if offload is None:
         return None
     return f"{float(amount(offload) / context.layout.data_local / 2**30):g}"
@@ -212,6 +215,17 @@ def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
     if certificate(context) is not None:
         yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
         yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
+
+
+def _encoder_arguments(context: RoleContext, cache: EncoderCache) -> Iterator[str]:
+    """Yield the arguments with which encode pods send the outputs of encoders, and other pods get them."""
+    facts = encoder_caches.connector(cache.connector)
+    extra = {**facts.config.get("ec_connector_extra_config", {}), facts.bytes_key: int(amount(cache.bytes))}
+    role = "ec_consumer"
+    if context.stage is stages.ENCODE:
+        role = "ec_producer"
+        yield "--mm-encoder-only"
+    yield f"--ec-transfer-config={_json({**facts.config, 'ec_role': role, 'ec_connector_extra_config': extra})}"
 
 
 def _json(value: Mapping[str, object]) -> str:

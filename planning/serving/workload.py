@@ -66,6 +66,8 @@ class Workload:
     role: str
     stage: RequestStage
     """Stage of a request that the pods process."""
+    set_name: str
+    """Name of the set of pods; empty if all pods of the stage are one set."""
     name: str
     path: Path
     """Place of the role in the configuration."""
@@ -150,6 +152,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     return Workload(
         role=context.name,
         stage=context.stage,
+        set_name=context.place.set_name,
         name=context.workload,
         path=context.path,
         replicas=_replicas(role),
@@ -164,7 +167,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         weights=weights,
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
-        pod_settings=_pod_settings(role, account),
+        pod_settings=_pod_settings(context, account),
         additions=additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
@@ -216,18 +219,18 @@ def _weights(context: RoleContext, location: Location) -> Weights:
     return sources.plan(source, location)
 
 
-def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:
+def _pod_settings(context: RoleContext, workload_account: str | None) -> PodSettings:
     """Return the settings of a role's pods.
 
-    `workload_account` is the service account that the stack creates if `role` names none; None if the pods need none.
+    `workload_account` is the service account that the stack creates if the role names none; None if the pods need none.
     """
-    pod = role.pod
+    pod = context.role.pod
     account = pod.service_account_name or workload_account
     return PodSettings(
         service_account=account,
         makes_account=account is not None and account == workload_account,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
-        labels=pod.labels,
+        labels=context.place.labels,
         annotations=pod.annotations,
         run_as_user=pod.run_as_user,
         fs_group=pod.fs_group,
