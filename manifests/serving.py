@@ -76,12 +76,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together; only the leader gets requests."""
-    leader_labels = labels.role_selector(variant.names, workload.role)
-    worker_labels = labels.worker(variant.names, workload.role)
-    ports = _served_ports(variant, workload)
-    leader_template = _template(variant, workload, leader_labels, pods.leader(workload), ports)
-    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together."""
     strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": workload.api_version,
@@ -98,11 +93,25 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
             "leaderWorkerTemplate": {
                 "size": workload.layout.pods_per_replica,
                 "restartPolicy": "RecreateGroupOnPodRestart",
-                "leaderTemplate": leader_template,
-                "workerTemplate": worker_template,
+                **_group_templates(variant, workload),
             },
         },
     }
+
+
+def _group_templates(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
+    """Render the pod templates of a LeaderWorkerSet: one if every pod gets requests, else one for the leader as well.
+
+    Without a template of its own, the leader has that of the workers (lws v0.9.0, leaderworkerset_types.go).
+    """
+    serving_labels = labels.role_selector(variant.names, workload.role)
+    ports = _served_ports(variant, workload)
+    serving_template = _template(variant, workload, serving_labels, pods.leader(workload), ports)
+    if workload.layout.every_pod_serves:
+        return {"workerTemplate": serving_template}
+    worker_labels = labels.worker(variant.names, workload.role)
+    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    return {"leaderTemplate": serving_template, "workerTemplate": worker_template}
 
 
 def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:

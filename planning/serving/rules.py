@@ -83,7 +83,10 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
         limits = Limits(context.drain, context.variant.spec.drain_timeout, devices, engine.reserved_variables(context))
-        yield from patch.problems(context.path / "patch", role.patch, limits)
+        target = patch.SERVING
+        if context.layout.every_pod_serves:
+            target = patch.SERVING_GROUP
+        yield from patch.problems(context.path / "patch", role.patch, limits, target)
         yield from _check_sidecar_arguments(context)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)

@@ -30,6 +30,21 @@ def test_each_channel_renders_to_its_golden(name, golden):
     golden(Path("tests/contracts/goldens/channels") / f"{name}.yaml", documents)
 
 
+@pytest.mark.parametrize("load_balancing", ["external", "hybrid"])
+def test_each_way_to_serve_with_every_pod_renders_to_its_golden(load_balancing, golden):
+    service = {
+        "accelerator": "nvidia-h200",
+        "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
+        "parallelism": {"data": 16, "dataLocal": 8, "expert": True, "loadBalancing": load_balancing},
+        "prefill": {},
+    }
+    settings = {"networkPolicies": {}, "observability": {"metrics": {"type": "prometheus-operator"}}}
+    documents = "".join(
+        f"---\n{yaml_text.with_blocks(manifest)}" for manifest in rendered(tree(qwen=service) | settings)
+    )
+    golden(Path("tests/contracts/goldens/groups") / f"{load_balancing}.yaml", documents)
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_rendering_is_deterministic(path):
     assert commands.rendering(path) == rendering(path)
