@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.base import Spec
-from models.containers import Container, Resources
+from models.containers import FurtherContainer, Resources
 from models.env import EnvName, EnvValue
 from models.role import Placed
 from models.vocabulary import (
@@ -146,7 +146,7 @@ class Traffic(Spec):
     """Average number of tokens in the answer to a request."""
 
 
-class PickerContainer(Container):
+class PickerContainer(FurtherContainer):
     """A further container of the picker's pods, such as a tokenizer of prompts. The picker calls it at localhost.
 
     The container gets allowPrivilegeEscalation: false. It has no volumes and no token for the API server;
