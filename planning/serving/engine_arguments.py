@@ -8,7 +8,7 @@ from models import flags
 from models.service import Lora
 from models.source import served_name
 from models.vocabulary import amount
-from planning.ground import environment, labels, lifecycle
+from planning.ground import environment, lifecycle, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
 from planning.variant import api_server
 from planning.variant.context import RoleContext
@@ -125,7 +125,7 @@ def events_port(context: RoleContext) -> int | None:
 def certificate(context: RoleContext) -> str | None:
     """Return the Secret with the server certificate of a role; None for decode, and for prefill without TLS."""
     sidecar = context.variant.spec.sidecar
-    if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
+    if context.stage is not stages.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
     return sidecar.tls.certificate
 
@@ -155,7 +155,7 @@ def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
 def _answer_arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     """Yield the arguments that decide what an engine answers, and to which requests."""
     yield "--enable-prompt-tokens-details"
-    if context.name != labels.DECODE:
+    if not context.stage.is_destination:
         return
     if context.variant.metered_as is not None:
         yield FORCED_USAGE
