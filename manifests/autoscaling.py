@@ -6,6 +6,7 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Manifest, compact
+from models.autoscaling import Schedule
 from models.paths import Path
 from planning.plans import VariantPlan
 from planning.serving import formulas
@@ -123,6 +124,7 @@ def _scaled_object(
     triggers = [_trigger(metric, keda, pods, namespace) for metric in autoscaler.metrics]
     if keda.queue is not None:
         triggers.append(_waking_trigger(keda.queue, keda, namespace))
+    triggers += map(_schedule_trigger, keda.schedules)
     return compact(
         {
             "scaleTargetRef": target,
@@ -183,6 +185,12 @@ def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str,
     """
     settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
     return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
+
+
+def _schedule_trigger(schedule: Schedule) -> dict[str, Any]:
+    """Render a trigger for a time window (keda v2.18.0, pkg/scalers/cron_scaler.go, `cronMetadata`)."""
+    window = {"timezone": schedule.timezone, "start": schedule.start, "end": schedule.end}
+    return {"type": "cron", "metadata": {**window, "desiredReplicas": str(schedule.replicas)}}
 
 
 def _picker_query(metric: PickerLoad, namespace: str) -> str:

@@ -22,7 +22,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.decode.sidecar is not None:
         yield from _pool_reader(variant, variant.decode.sidecar)
     for workload in variant.workloads:
-        role_parts = parts.ROLES[workload.role]
+        role_parts = parts.ROLES[workload.stage.name]
         if workload.device_claim is not None:
             claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
             yield replace(claim, replace=True)
@@ -35,7 +35,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
 
 def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload and, if the number of replicas is not fixed, its autoscaler."""
-    role_parts = parts.ROLES[workload.role]
+    role_parts = parts.ROLES[workload.stage.name]
     unpatched = _workload(variant, workload)
     manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
     rendered = about.part_object(variant, role_parts.workload, manifest)
@@ -128,7 +128,7 @@ def _template(
     pod: Mapping[str, Any],
     ports: Mapping[str, str],
 ) -> dict[str, Any]:
-    override = {**labels.serving(variant.names.base, workload.role), **identity}
+    override = {**labels.serving(variant.names.base, workload.stage.name), **identity}
     return {
         "metadata": compact(
             {

@@ -19,6 +19,7 @@ from planning.picker import (
     deployment,
     graph,
     lint,
+    proxy,
     several_pickers,
     sizing,
     start_mistakes,
@@ -93,6 +94,7 @@ def _judge(context: PickerContext) -> Iterator[Problem]:
     yield from _environment(context)
     yield from containers.judge(at / "containers", picker, context.predictor_servers)
     yield from _patch(at, variant)
+    yield from proxy.judge(variant)
     yield from several_pickers.judge(at, variant)
     if picker.preset == CUSTOM and picker.config is not None:
         yield from lint.judge(at / "config", picker.config, context.variant_facts, list(_flow_references(context)))

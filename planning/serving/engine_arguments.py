@@ -8,7 +8,7 @@ from models import flags
 from models.service import Lora
 from models.source import served_name
 from models.vocabulary import amount
-from planning.ground import environment, labels, lifecycle
+from planning.ground import environment, lifecycle, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
 from planning.hardware.devices import Layout
 from planning.variant import api_server
@@ -143,7 +143,7 @@ def events_port(context: RoleContext) -> int | None:
 def certificate(context: RoleContext) -> str | None:
     """Return the Secret with the server certificate of a role; None for decode, and for prefill without TLS."""
     sidecar = context.variant.spec.sidecar
-    if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
+    if context.stage is not stages.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
     return sidecar.tls.certificate
 
@@ -173,7 +173,7 @@ def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
 def _answer_arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     """Yield the arguments that decide what an engine answers, and to which requests."""
     yield "--enable-prompt-tokens-details"
-    if context.name != labels.DECODE:
+    if not context.stage.is_destination:
         return
     if context.variant.metered_as is not None:
         yield FORCED_USAGE
@@ -239,10 +239,11 @@ def _json(value: Mapping[str, object]) -> str:
 def _lora_arguments(lora: Lora) -> Iterator[str]:
     yield "--enable-lora"
     yield f"--max-lora-rank={lora.max_rank}"
-    yield f"--max-loras={lora.max_adapters or len(lora.adapters)}"
+    yield f"--max-loras={lora.batch}"
     if lora.max_cpu_adapters is not None:
         yield f"--max-cpu-loras={lora.max_cpu_adapters}"
-    yield "--lora-modules"
+    if lora.adapters:
+        yield "--lora-modules"
     yield from (f"{name}={ADAPTERS_MOUNT}/{name}" for name in sorted(lora.adapters))
 
 

@@ -10,7 +10,6 @@ from models import flags
 from models.flags import Flag
 from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground import labels
 from planning.ground.names import PRIMARY
 from planning.releases import engine_versions
 from planning.releases.engine_versions import EngineVersion
@@ -107,7 +106,7 @@ def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]
     """
     spec = context.role.engine
     inherited = context.variant.service.engine
-    is_heir = (context.variant.variant_name, context.name) != (PRIMARY, labels.DECODE)
+    is_heir = context.variant.variant_name != PRIMARY or not context.stage.is_destination
     if not version.is_known and not (is_heir and spec.image == inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
         remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"

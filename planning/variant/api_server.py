@@ -26,7 +26,12 @@ def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
     """
     if layout.every_pod_serves:
         return False
-    return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and _count(role, layout) == "1"
+    return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and has_one_server(role, layout)
+
+
+def has_one_server(role: Role, layout: Layout) -> bool:
+    """Tell whether an engine has one HTTP server."""
+    return _count(role, layout) == "1"
 
 
 def _count(role: Role, layout: Layout) -> str | None:
