@@ -25,6 +25,7 @@ from planning.serving import (
     listeners,
     load_balancing,
     memory_rules,
+    pod_claims,
     series_rules,
     shared_memory,
     version_rules,
@@ -75,6 +76,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from addition_rules.judge(context)
+    yield from pod_claims.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)
