@@ -22,7 +22,7 @@ def templates(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
 
     The API server refuses every change of a template's spec, so changed templates are replaced.
     """
-    part = parts.ROLES[workload.role].claim
+    part = parts.ROLES[workload.stage.name].claim
     claims = workload.claims
     if claims.devices is not None:
         manifest = _template(variant, claims.devices)

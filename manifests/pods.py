@@ -142,7 +142,7 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod that receives the requests to a replica: the replica's only pod, or the leader of its pods."""
+    """Render a pod that receives requests: the replica's only pod, the leader of its pods, or each of its pods."""
     fetches = _fetches(workload.weights)
     engine = _engine(workload)
     if workload.sidecar is None:

@@ -19,7 +19,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.decode.sidecar is not None:
         yield from _pool_reader(variant, variant.decode.sidecar)
     for workload in variant.workloads:
-        role_parts = parts.ROLES[workload.role]
+        role_parts = parts.ROLES[workload.stage.name]
         yield from claims.templates(variant, workload)
         if workload.additions.files:
             yield about.part_object(variant, role_parts.files, _files(variant, workload))
@@ -30,7 +30,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
 
 def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload and, if the number of replicas is not fixed, its autoscaler."""
-    role_parts = parts.ROLES[workload.role]
+    role_parts = parts.ROLES[workload.stage.name]
     unpatched = _workload(variant, workload)
     manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
     rendered = about.part_object(variant, role_parts.workload, manifest)
@@ -71,12 +71,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together; only the leader gets requests."""
-    leader_labels = labels.role_selector(variant.names, workload.role)
-    worker_labels = labels.worker(variant.names, workload.role)
-    ports = _served_ports(variant, workload)
-    leader_template = _template(variant, workload, leader_labels, pods.leader(workload), ports)
-    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together."""
     strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": workload.api_version,
@@ -93,11 +88,25 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
             "leaderWorkerTemplate": {
                 "size": workload.layout.pods_per_replica,
                 "restartPolicy": "RecreateGroupOnPodRestart",
-                "leaderTemplate": leader_template,
-                "workerTemplate": worker_template,
+                **_group_templates(variant, workload),
             },
         },
     }
+
+
+def _group_templates(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
+    """Render the pod templates of a LeaderWorkerSet: one if every pod gets requests, else one for the leader as well.
+
+    Without a template of its own, the leader has that of the workers (lws v0.9.0, leaderworkerset_types.go).
+    """
+    serving_labels = labels.role_selector(variant.names, workload.role)
+    ports = _served_ports(variant, workload)
+    serving_template = _template(variant, workload, serving_labels, pods.leader(workload), ports)
+    if workload.layout.every_pod_serves:
+        return {"workerTemplate": serving_template}
+    worker_labels = labels.worker(variant.names, workload.role)
+    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    return {"leaderTemplate": serving_template, "workerTemplate": worker_template}
 
 
 def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:
@@ -114,7 +123,7 @@ def _template(
     pod: Mapping[str, Any],
     ports: Mapping[str, str],
 ) -> dict[str, Any]:
-    override = {**labels.serving(variant.names.base, workload.role), **identity}
+    override = {**labels.serving(variant.names.base, workload.stage.name), **identity}
     return {
         "metadata": compact(
             {

@@ -78,10 +78,12 @@ class Parallelism(Spec):
     """Number of copies of the model in a replica (`--data-parallel-size`). The copies share the replica's requests."""
     data_local: Count | None = Field(default=None, examples=[8])
     """Number of copies in one pod (`--data-parallel-size-local`); absent: all of them."""
-    load_balancing: Literal["internal", "external"] = "internal"
-    """Choice of the copy for a request. internal: vLLM chooses, behind one port of the pod; external: the endpoint
-    picker chooses. Every copy in a pod is then an endpoint with a separate port, counted up from engine.port.
-    external works only for mixture-of-experts models, in replicas of one pod with two to eight copies."""
+    load_balancing: Literal["internal", "external", "hybrid"] = "internal"
+    """Choice of the copy for a request. internal: vLLM chooses among all copies of a replica, behind one port of the
+    replica's first pod. external: the endpoint picker chooses. Every copy of every pod is then an endpoint with a
+    separate port, counted up from engine.port. external works only for mixture-of-experts models, with at most eight
+    copies in a pod. hybrid, for replicas of several pods: the endpoint picker chooses the pod, and vLLM chooses among
+    the pod's copies, behind one port of the pod."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from models.architecture import Architecture
 from models.base import Spec
@@ -33,6 +33,7 @@ from models.vocabulary import (
     Text,
     Url,
     Within,
+    refuse,
 )
 
 _MERGED = "merge them into one: a Secret of type kubernetes.io/dockerconfigjson holds several registries, under auths"
@@ -80,20 +81,48 @@ class Adapter(PinnedSource):
     """Region of the bucket. Absent: the model's if adapter and model have the same scheme and endpoint."""
 
 
+class DynamicLora(Spec):
+    """Adapters that an engine loads while it runs."""
+
+    names: Items[ModelName] = Field(default=(), examples=[["sql-v1", "sql-v2"]])
+    """Names of such adapters, for rewrites and for payload processors. Nothing compares them with the adapters."""
+    directory: DnsLabel | None = Field(default=None, examples=["adapters"])
+    """Key of the volume in pod.volumes with a folder for each adapter, by name. An engine loads an adapter when the
+    first request names it. Absent: engines load what requests for /v1/load_lora_adapter tell them, each for itself."""
+
+
 class Lora(Spec):
     """LoRA adapters that are served with the model, each under its own name."""
 
-    adapters: Annotated[
-        dict[Dns1035Label, Adapter],
-        Field(min_length=1, examples=[{"sql": {"source": "hf://acme/qwen3-sql-lora"}}]),
-    ]
-    """The adapters by the name that clients send as `model`."""
+    adapters: dict[Dns1035Label, Adapter] = Field(
+        default={}, examples=[{"sql": {"source": "hf://acme/qwen3-sql-lora"}}]
+    )
+    """The adapters by the name that clients send as `model`. Absent: only adapters of dynamic are served."""
+    dynamic: DynamicLora | None = Field(default=None, examples=[{"directory": "adapters", "names": ["sql-v1"]}])
+    """Adapters that engines load while they run. Absent: none."""
     max_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
     """Highest rank of an adapter (`--max-lora-rank`)."""
     max_adapters: Count | None = Field(default=None, examples=[4])
     """Maximum number of adapters in one batch (`--max-loras`); absent: all of them."""
     max_cpu_adapters: Count | None = Field(default=None, examples=[16])
     """Maximum number of adapters in host memory (`--max-cpu-loras`); absent: the engine's default."""
+
+    @model_validator(mode="after")
+    def _serves_adapters(self) -> "Lora":
+        if not self.adapters and self.dynamic is None:
+            raise refuse("serves no adapter", "write adapters or dynamic", echoed=False)
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all adapters, those of `dynamic` at the end."""
+        dynamic = () if self.dynamic is None else self.dynamic.names
+        return (*sorted(self.adapters), *dynamic)
+
+    @property
+    def batch(self) -> int:
+        """Return the maximum number of adapters in one batch."""
+        return self.max_adapters or max(1, len(self.names))
 
 
 def _make_source_optional(schema: dict[str, Any]) -> None:

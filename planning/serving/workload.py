@@ -13,6 +13,7 @@ from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
+from planning.ground.stages import RequestStage
 from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
@@ -64,6 +65,8 @@ class Workload:
     """The workload object of one role, and its pods."""
 
     role: str
+    stage: RequestStage
+    """Stage of a request that the pods process."""
     name: str
     path: Path
     """Place of the role in the configuration."""
@@ -145,6 +148,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         account = context.workload
     return Workload(
         role=context.name,
+        stage=context.stage,
         name=context.workload,
         path=context.path,
         replicas=_replicas(role),

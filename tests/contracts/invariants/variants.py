@@ -265,6 +265,10 @@ class Role:
         return range(self.local if self.say("parallelism", "loadBalancing") == "external" else 1)
 
     @cached_property
+    def all_serve(self) -> bool:
+        return self.say("parallelism", "loadBalancing", default="internal") != "internal" and self.local < self.data
+
+    @cached_property
     def engine_ports(self) -> list[int]:
         return [self.listens + rank for rank in self.ranks]
 
@@ -412,7 +416,8 @@ class Role:
     @cached_property
     def drains_itself(self) -> bool:
         """Tell whether vLLM waits for its requests, as only its single API server does; there is one for each copy."""
-        return not self.custom and self.variant.release in DRAINING and (self.data == 1 or len(self.ranks) > 1)
+        single = self.data == 1 or len(self.ranks) > 1
+        return not self.custom and self.variant.release in DRAINING and single and not self.all_serve
 
     @cached_property
     def startup(self) -> int:

@@ -36,7 +36,7 @@ _POD_FIELDS = (
     "tolerations",
     "topologySpreadConstraints",
 )
-_NUMBER = re.compile(r"[0-9]+")
+_DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 
 
 def of(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Fact]:
@@ -166,7 +166,7 @@ def _picker(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"plugins": kinds, "profiles": profiles, "gates": sorted(config.get("featureGates", ())), **rest}
 
 
-def _flat(at: str, value: object) -> Iterator[tuple[str, Fact]]:
+def _flat(at: str, value: Any) -> Iterator[tuple[str, Fact]]:
     """Yield the leaves of a tree by path. Lists are leaves; empty values and null are none."""
     if isinstance(value, dict):
         for key, child in value.items():
@@ -178,14 +178,18 @@ def _flat(at: str, value: object) -> Iterator[tuple[str, Fact]]:
         yield at, _text(at, value)
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
     if isinstance(value, dict | list):
         return json.loads(json.dumps(value, sort_keys=True))
     return str(value)
 
 
 def _text(at: str, value: object) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if _DECIMAL.fullmatch(text):
+        return f"{float(text):g}"
     if any(part in at for part in (".requests.", ".limits.", ".sizeLimit")) and is_quantity(text):
         return f"{amount(text).normalize():f}"
     return text

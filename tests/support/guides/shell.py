@@ -2,13 +2,13 @@
 
 import ast
 import json
-import operator
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh"})
+_OPTIONS = frozenset({"--", "-c", "-e", "-ec"})
 _PROGRAMS = (
     ("vllm", "serve"),
     ("python3", "-m", "sglang.launch_server"),
@@ -19,11 +19,11 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-[^}]*)?\}|\$([A-Za-z_]\w*)")
 _ARITHMETIC = re.compile(r"\$\(\((.*?)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.FloorDiv: lambda left, right: left // right,
 }
 
 
@@ -37,7 +37,7 @@ def engine(container: Mapping[str, Any], variables: Mapping[str, str]) -> Iterat
     if not command or command[0] not in _SHELLS:
         yield from _invocation([*command, *arguments])
         return
-    script, *rest = [*(token for token in (*command, *arguments)[1:] if token not in {"-c", "-ec", "-e"})]
+    script, *rest = [*(token for token in (*command, *arguments)[1:] if token not in _OPTIONS)]
     if rest:
         yield from _script(
             script.replace('"$0"', shlex.quote(rest[0])).replace('"$@"', shlex.join(rest[1:])), variables
@@ -123,7 +123,9 @@ def _invocation(tokens: Sequence[str]) -> Iterator[tuple[str, object]]:
 
 
 def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    return [value]
 
 
 def _read(value: str) -> object:
