@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from models.autoscaling import Autoscaling
 from models.base import Spec
+from models.claims import PodClaim
 from models.containers import PodContainer, Privileges, Resources
 from models.env import EnvName, EnvValue
 from models.health import Health
@@ -144,6 +145,9 @@ class Pod(Placed):
         default={}, examples=[{"exporter": {"image": "registry.example/exporter:v1", "ports": [9100]}}]
     )
     """Further containers beside the engine, by name."""
+    claims: dict[DnsLabel, PodClaim] = Field(default={}, examples=[{"nic": {"deviceClassName": "mrdma.google.com"}}])
+    """Claims on further devices for the engine container, by name, beside those of the accelerator class: network
+    cards, or channels of a ComputeDomain. A change of a claim that the stack creates replaces the pods."""
     privileges: Privileges | None = Field(
         default=None, examples=[{"capabilities": ["IPC_LOCK"], "reason": "RDMA pins memory", "root": True}]
     )

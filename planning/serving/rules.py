@@ -27,6 +27,7 @@ from planning.serving import (
     load_balancing,
     lora_rules,
     memory_rules,
+    pod_claims,
     series_rules,
     shared_memory,
     version_rules,
@@ -78,6 +79,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from addition_rules.judge(context)
+    yield from pod_claims.judge(context)
     yield from lora_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)

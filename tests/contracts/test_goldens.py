@@ -11,6 +11,9 @@ from planning.releases import channel, offered_channels
 from tests.support import commands
 from tests.support.stacks import SHIPPED, rendered, tree
 
+OTHERS = sorted(Path("tests/contracts/stacks").glob("*.yaml"))
+"""Stacks with words that no shipped stack has."""
+
 
 @cache
 def rendering(path):
@@ -20,6 +23,11 @@ def rendering(path):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_stack_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens") / path.name.replace("Pulumi.", ""), rendering(path))
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_a_stack_with_other_words_renders_to_its_golden(path, golden):
+    golden(Path("tests/contracts/goldens/words") / path.name, rendering(path))
 
 
 @pytest.mark.parametrize("name", offered_channels())

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.stacks import tree
-from tests.support.stacks.fragments import ENV, LAYERED, MIXTURE, POD
+from tests.support.stacks.fragments import CLAIMS, ENV, LAYERED, MIXTURE, POD
 from tests.support.stacks.profiles import profile
 
 MODEL = "Qwen/Qwen3-32B"
@@ -30,7 +30,7 @@ def _selecting(*roles: str, on: tuple[str, int] = ("nvidia-h100-80gb", 2), **ser
 
 
 SELECTED = {
-    "selecting": _selecting(engine={"env": ENV}, pod=POD),
+    "selecting": _selecting(engine={"env": ENV}, pod=POD | {"claims": CLAIMS}),
     "selecting-apart": _selecting("prefill"),
     "selecting-twice": _selecting("canary", "prefill"),
     "selecting-copies": _selecting(
