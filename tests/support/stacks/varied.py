@@ -8,6 +8,7 @@ from tests.support.stacks.varied_architectures import ARCHITECTURES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
 from tests.support.stacks.varied_releases import RELEASES
+from tests.support.stacks.varied_weights import WEIGHTS
 
 
 def _plain() -> dict[str, Any]:
@@ -525,5 +526,6 @@ VARIED = {
     "asked": _asked(),
     **METERED,
     **RELEASES,
+    **WEIGHTS,
 }
 """Valid stacks that between them reach every field."""
