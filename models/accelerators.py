@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from models.base import Spec
+from models.claims import MOST_DEVICES, DeviceConstraint, DeviceRequest, Selectors
 from models.kubernetes import Toleration
 from models.vocabulary import (
     DnsLabel,
@@ -44,15 +45,6 @@ ExtendedResourceName = Annotated[
         308,
     ),
 ]
-CelExpression = Annotated[
-    str,
-    Shape(
-        "is empty",
-        r"\S([\s\S]*\S)?",
-        "write a CEL expression over device, such as device.driver == 'gpu.nvidia.com'",
-        10 * 1024,
-    ),
-]
 
 
 class ExtendedResource(Spec):
@@ -69,12 +61,34 @@ class ResourceClaim(Spec):
 
     type: Literal["resource-claim"]
     """Devices that each pod claims by Dynamic Resource Allocation."""
-    device_class_name: Annotated[DnsSubdomain, Field(examples=["gpu.nvidia.com"])]
-    """Name of the DeviceClass, which the vendor's driver installs."""
-    selectors: Annotated[Items[CelExpression], Field(max_length=32)] = Field(
+    device_class_name: DnsSubdomain | None = Field(default=None, examples=["gpu.nvidia.com"])
+    """Name of the DeviceClass, which the vendor's driver installs. Required without requests and template."""
+    selectors: Selectors = Field(
         default=(), examples=[["device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('40Gi'))"]]
     )
     """CEL expressions over `device`; a device has to satisfy all of them."""
+    requests: Annotated[Items[DeviceRequest], Field(max_length=MOST_DEVICES)] = Field(
+        default=(),
+        examples=[
+            [
+                {"deviceClassName": "gpu.nvidia.com", "name": "gpu"},
+                {"deviceClassName": "mrdma.google.com", "name": "nic"},
+            ]
+        ],
+    )
+    """Requests of the claim instead of deviceClassName and selectors. The first one is for the devices of parallelism:
+    capacity, prices and reports count its devices alone. The others are for devices beside them, such as network
+    cards."""
+    constraints: Annotated[Items[DeviceConstraint], Field(max_length=32)] = Field(
+        default=(), examples=[[{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]]
+    )
+    """Demands on the devices of one claim together."""
+    per_device: bool = False
+    """Whether a pod has a claim for each of its devices, instead of one claim with all of them. Requests beside the
+    first one, and constraints, then count for each device."""
+    template: DnsSubdomain | None = Field(default=None, examples=["gke-rdma-template"])
+    """Existing ResourceClaimTemplate from which each pod gets its claim, or one for each device (perDevice). It has to
+    request what parallelism takes. The stack then creates no template, so requests and constraints are refused."""
 
 
 Allocation = Annotated[ExtendedResource | ResourceClaim, Field(discriminator="type")]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.base import Spec
-from models.containers import Container, Resources
+from models.containers import FurtherContainer, Resources
 from models.env import EnvName, EnvValue
 from models.role import Placed
 from models.vocabulary import (
@@ -146,7 +146,7 @@ class Traffic(Spec):
     """Average number of tokens in the answer to a request."""
 
 
-class PickerContainer(Container):
+class PickerContainer(FurtherContainer):
     """A further container of the picker's pods, such as a tokenizer of prompts. The picker calls it at localhost.
 
     The container gets allowPrivilegeEscalation: false. It has no volumes and no token for the API server;
@@ -185,7 +185,7 @@ class NoTls(Spec):
 PickerTls = Annotated[SelfSigned | Certificate | NoTls, Field(discriminator="type")]
 
 
-class Proxy(Spec):
+class PickerProxy(Spec):
     """A proxy beside each picker, for clients within the cluster. It needs no gateway.
 
     It answers at port 80 of the picker's Service, which is called `<service>-epp`.
@@ -253,7 +253,7 @@ class EndpointPicker(Spec):
         default={}, examples=[{"render": {"image": "registry.example/vllm-openai-cpu:v0.21.0", "ports": [8000]}}]
     )
     """Further containers of the picker pods, by name."""
-    proxy: Proxy | None = Field(default=None, examples=[{"port": 8081}])
+    proxy: PickerProxy | None = Field(default=None, examples=[{"port": 8081}])
     """A proxy in the picker's pods, which asks the picker and sends requests to the chosen pods; {} for its defaults.
     Absent: only gateways ask the picker."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})

@@ -12,6 +12,7 @@ from models.picker import EndpointPicker
 from models.pins import PinnedSource
 from models.role import Role
 from models.routing import Headers, Objective, Rewrite, Route
+from models.secrets import SourceSecrets
 from models.selection import Selection
 from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
@@ -35,8 +36,6 @@ from models.vocabulary import (
     Within,
     refuse,
 )
-
-_MERGED = "merge them into one: a Secret of type kubernetes.io/dockerconfigjson holds several registries, under auths"
 
 
 class KeyVerification(Spec):
@@ -69,9 +68,7 @@ class Adapter(PinnedSource):
     """Source of the adapter's weights."""
     size: Bytes | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
-        default=None, examples=[["hf-token"]]
-    )
+    secrets: SourceSecrets | None = Field(default=None, examples=[["hf-token"]])
     """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets.
     Absent: the model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
@@ -146,10 +143,11 @@ class Model(PinnedSource):
     size."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
+    secrets: SourceSecrets = Field(default=(), examples=[["registry"]])
     """The existing Secret with the credentials for the source. For kit://, its type is kubernetes.io/dockerconfigjson.
-    For hf://, it has the key HF_TOKEN. For s3://, it has the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent:
-    the source is public, or pod.serviceAccountName has access to the source."""
+    For hf://, it has the key HF_TOKEN, or the one that {name: …, key: …} says. For s3://, it has the keys
+    AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent: the source is public, or pod.serviceAccountName has access to
+    the source."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the URL of AWS or of huggingface.co."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])

@@ -22,7 +22,7 @@ DECODE, PREFILL = stages.DECODE.name, stages.PREFILL.name
 """Roles of serving pods, which are named like the stages that they process."""
 WORKER_OF = f"{_OURS}/worker-of"
 """Label of a replica's worker pods; its value is the service's name. Worker pods do not have the label `SERVICE`, so
-only the leader gets requests."""
+only the leader gets requests. Pods of a replica whose pods all get requests do not have this label."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
 """Label with the name of the LeaderWorkerSet. The set's controller puts this label on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"

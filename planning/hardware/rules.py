@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isqrt
 
-from models.accelerators import ExtendedResource, UserClass
+from models.accelerators import ExtendedResource, ResourceClaim, UserClass
 from models.paths import Path
 from models.problems import Problem
 from models.role import Role
 from models.vocabulary import amount
-from planning.hardware import accelerators
+from planning.hardware import accelerators, device_claims
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor
 
@@ -42,6 +42,8 @@ def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) 
 
 def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
     path = Path("accelerators", name)
+    if isinstance(spec.allocation, ResourceClaim):
+        yield from device_claims.judge(path / "allocation", spec.allocation)
     shipped = accelerators.shipped_classes().get(name)
     vendor = spec.vendor
     if vendor is None and shipped is not None:

@@ -44,9 +44,9 @@ class _Role:
 
     workload: Workload
     serving: Pods
-    """Pods that receive requests. In a replica of several pods, this is the leader."""
+    """Pods that receive requests. In a replica of several pods, this is the leader, or every pod."""
     workers: Pods | None
-    """The other pods of replicas that span several pods; None if each replica is one pod."""
+    """The other pods of replicas that span several pods; None if there are none."""
 
     @property
     def all_pods(self) -> tuple[Pods, ...]:
@@ -97,7 +97,7 @@ def plan(
 def _role(variant: VariantContext, workload: Workload) -> _Role:
     variant_names = variant.names
     serving = Pods(variant_names.namespace, labels.role_selector(variant_names, workload.role))
-    if workload.layout.pods_per_replica == 1:
+    if workload.layout.pods_per_replica == 1 or workload.layout.every_pod_serves:
         return _Role(workload, serving, None)
     return _Role(workload, serving, Pods(variant_names.namespace, labels.worker(variant_names, workload.role)))
 
@@ -302,6 +302,8 @@ def _replica_edges(role: _Role) -> Iterator[Edge]:
     torch.distributed and NCCL choose their ports themselves. No label that is known in advance distinguishes the
     replicas, so pods of all replicas of a workload can reach each other.
     """
+    if role.workload.layout.every_pod_serves:
+        yield Edge(role.serving, role.serving, ANY_TCP)
     if role.workers is None:
         return
     yield Edge(role.serving, role.workers, ANY_TCP)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.base import Spec
-from models.picker import EndpointPicker, PickerTls, Proxy
+from models.picker import EndpointPicker, PickerProxy, PickerTls
 from models.problems import Problem, warning
 from models.vocabulary import Text
 from planning.ground import tables, yaml_text
@@ -101,7 +101,7 @@ def judge(variant: VariantContext) -> Iterator[Problem]:
         yield warning(at, what, "remove it, or let network policies keep clients away from it")
 
 
-def _bootstrap(picker: EndpointPicker, spec: Proxy) -> dict[str, Any]:
+def _bootstrap(picker: EndpointPicker, spec: PickerProxy) -> dict[str, Any]:
     """Return Envoy's bootstrap configuration (envoy v1.40, envoy.config.bootstrap.v3)."""
     return {
         "static_resources": {

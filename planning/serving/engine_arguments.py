@@ -10,6 +10,7 @@ from models.source import served_name
 from models.vocabulary import amount
 from planning.ground import environment, lifecycle, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
+from planning.hardware.devices import Layout
 from planning.releases import encoder_caches
 from planning.variant import api_server
 from planning.variant.context import RoleContext
@@ -18,6 +19,8 @@ KV_EVENTS = "--kv-events-config"
 FIELD_OF = {
     "--block-size": "set kvCache.blockSize",
     "--data-parallel-address": "it follows from parallelism",
+    "--data-parallel-external-lb": "set parallelism.loadBalancing",
+    "--data-parallel-hybrid-lb": "set parallelism.loadBalancing",
     "--data-parallel-multi-port-external-lb": "set parallelism.loadBalancing",
     "--data-parallel-rank": "it follows from parallelism",
     "--data-parallel-size": "set parallelism.data",
@@ -26,6 +29,8 @@ FIELD_OF = {
     "--data-parallel-supervisor-port": "set parallelism.loadBalancing",
     "--dp": "set parallelism.data",
     "--dpa": "it follows from parallelism",
+    "--dpe": "set parallelism.loadBalancing",
+    "--dph": "set parallelism.loadBalancing",
     "--dpl": "set parallelism.dataLocal",
     "--dpm": "set parallelism.loadBalancing",
     "--dpn": "it follows from parallelism",
@@ -62,6 +67,9 @@ FIELD_OF = {
     "--tp": "set parallelism.tensor",
 }
 """vLLM's flags that the configuration decides, each with the advice to a user who sets the flag in `engine.args`."""
+_LEADER_ADDRESS, _OWN_ADDRESS = "LWS_LEADER_ADDRESS", "POD_IP"
+"""Variables with the host name of a replica's first pod, and with the address of the pod itself."""
+_NODE_RANK = "--node-rank=$(LWS_WORKER_INDEX)"
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
 FORCED_USAGE = "--enable-force-include-usage"
 """Flag with which every part of a stream has the usage so far. The interceptor bills by the last one.
@@ -85,15 +93,25 @@ def shared_arguments(context: RoleContext, *, tokenizes: bool) -> tuple[str, ...
 
 
 def leader_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the generated arguments that only a replica's first pod has; empty if a replica is one pod."""
-    return _known_to(context, _multi_pod_arguments(context, "POD_IP"))
+    """Return the generated arguments that a replica's first pod has besides the shared ones; empty for a single pod.
+
+    If every pod of the replica gets requests, every pod has these arguments.
+    """
+    if context.layout.pods_per_replica == 1:
+        return ()
+    if context.layout.every_pod_serves:
+        return _known_to(context, _serving_group_arguments(context))
+    return _known_to(context, _multi_pod_arguments(context, _OWN_ADDRESS))
 
 
 def worker_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the generated arguments that only a replica's other pods have; empty if a replica is one pod."""
-    if context.layout.pods_per_replica == 1:
+    """Return the generated arguments that only a replica's other pods have.
+
+    Empty if the other pods have the arguments of the first pod, or if a replica is one pod.
+    """
+    if context.layout.pods_per_replica == 1 or context.layout.every_pod_serves:
         return ()
-    return _known_to(context, chain(_multi_pod_arguments(context, "LWS_LEADER_ADDRESS"), ("--headless",)))
+    return _known_to(context, chain(_multi_pod_arguments(context, _LEADER_ADDRESS), ("--headless",)))
 
 
 def _known_to(context: RoleContext, arguments: Iterable[str]) -> tuple[str, ...]:
@@ -249,10 +267,42 @@ def _multi_pod_arguments(context: RoleContext, leader: str) -> Iterator[str]:
     The leader gets its own IP as the leader's address, which needs no DNS lookup. The pods wait for each other as long
     as fetching and loading may take; by default, torch gives up after 600 s.
     """
-    layout = context.layout
-    if layout.pods_per_replica == 1:
-        return
-    yield f"--nnodes={layout.pods_per_replica}"
-    yield "--node-rank=$(LWS_WORKER_INDEX)"
+    yield f"--nnodes={context.layout.pods_per_replica}"
+    yield _NODE_RANK
     yield f"--master-addr=$({leader})"
     yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
+
+
+def _serving_group_arguments(context: RoleContext) -> Iterator[str]:
+    """Yield the arguments that connect the pods of a replica whose pods all get requests.
+
+    All pods have the same arguments. vLLM computes the number of a pod's first copy from the number of the pod, so no
+    shell has to. With a port for each copy, the supervisor of the copies does so (vllm 0.22.0 to 0.33.0,
+    `infer_multi_port_external_lb_start_rank` in dp_supervisor.py). Its engines must not know the number of pods: with
+    `--nnodes`, each of them would take the number of the pod's first copy (vllm 0.22.0 to 0.30.0,
+    `create_engine_config` in vllm/engine/arg_utils.py). With one port for each pod, the engine itself computes the
+    number, and needs `--nnodes` (vllm 0.21.0 to 0.33.0, the same function).
+
+    The leader has its own host name as the leader's address, as in llm-d's guide of wide expert parallelism: the name
+    is known to the cluster's DNS long before an engine has loaded its program and listens.
+    """
+    layout = context.layout
+    if layout.ports == 1:
+        yield from _multi_pod_arguments(context, _LEADER_ADDRESS)
+        yield from _one_port_arguments(layout)
+        return
+    yield _NODE_RANK
+    yield f"--data-parallel-address=$({_LEADER_ADDRESS})"
+    yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
+
+
+def _one_port_arguments(layout: Layout) -> Iterator[str]:
+    """Yield the arguments with which each pod of a replica serves all its copies on one port.
+
+    The flag for a single copy refuses another number of local copies than 1, and the flag for several needs the number.
+    """
+    if layout.data_local == 1:
+        yield "--data-parallel-external-lb"
+        return
+    yield f"--data-parallel-size-local={layout.data_local}"
+    yield "--data-parallel-hybrid-lb"

@@ -28,6 +28,7 @@ from planning.serving import (
     load_balancing,
     lora_rules,
     memory_rules,
+    pod_claims,
     series_rules,
     shared_memory,
     version_rules,
@@ -81,6 +82,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from addition_rules.judge(context)
+    yield from pod_claims.judge(context)
     yield from lora_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
@@ -90,7 +92,10 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
         limits = Limits(context.drain, context.variant.spec.drain_timeout, devices, engine.reserved_variables(context))
-        yield from patch.problems(context.path / "patch", role.patch, limits)
+        target = patch.SERVING
+        if context.layout.every_pod_serves:
+            target = patch.SERVING_GROUP
+        yield from patch.problems(context.path / "patch", role.patch, limits, target)
         yield from _check_sidecar_arguments(context)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)

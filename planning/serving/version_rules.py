@@ -31,7 +31,7 @@ _ENGINE_PREFIX = "VLLM_"
 
 
 def judge(engine: EngineContext) -> Iterator[Problem]:
-    """Reject flags that the engine's version, or a replica of several pods, does not support.
+    """Reject flags that the engine's version does not support.
 
     Also reject a probe path that needs a key, and warn of an unknown version and of unknown variables.
     """
@@ -41,8 +41,6 @@ def judge(engine: EngineContext) -> Iterator[Problem]:
     yield from _unknown_generated_flags(engine, context.engine_version)
     if context.engine_version.is_known:
         yield from _unknown_flags(context, context.engine_version)
-    if context.layout.pods_per_replica > 1:
-        yield from _single_pod_flags(context)
     if api_server.requires_key(context.role):
         for at, path in context.role.health.written_paths.items():
             if api_server.is_guarded(path):
@@ -99,15 +97,6 @@ def _remedy(name: str, known: Collection[str] = ()) -> str:
     if close:
         return f"did you mean {close[0]}?"
     return "remove it"
-
-
-def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags with which only the first pod of a replica would get requests."""
-    for flag in flags.parse(context.role.engine.args):
-        if flag.name in engine_versions.groups().single_pod.flags:
-            what = f"sends requests only to the first pod of a replica ({flag.name})"
-            remedy = "remove it, or keep a replica in one pod"
-            yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
 
 
 def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:

@@ -412,7 +412,7 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
     image = context.images[role.name]
     version = None
     if role.is_custom:
-        layout = replace(layout, ports=1)
+        layout = replace(layout, ports=1, every_pod_serves=False)
     else:
         version = images.version(image, accelerator.vendor, context.release)
     engine_drains = api_server.drains(spec, layout, version)

@@ -27,6 +27,10 @@ ROLES = {
 """Services whose stages have pods of their own, by the name of the golden."""
 
 
+OTHERS = sorted(Path("tests/contracts/stacks").glob("*.yaml"))
+"""Stacks with words that no shipped stack has."""
+
+
 @cache
 def rendering(path):
     return commands.rendering(path)
@@ -35,6 +39,11 @@ def rendering(path):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_stack_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens") / path.name.replace("Pulumi.", ""), rendering(path))
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_a_stack_with_other_words_renders_to_its_golden(path, golden):
+    golden(Path("tests/contracts/goldens/words") / path.name, rendering(path))
 
 
 @pytest.mark.parametrize("name", offered_channels())
@@ -50,6 +59,21 @@ def test_each_choice_of_roles_renders_to_its_golden(name, golden):
     manifests = rendered(tree(qwen=ROLES[name]) | {"networkPolicies": {}})
     documents = "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
     golden(Path("tests/contracts/goldens/roles") / f"{name}.yaml", documents)
+
+
+@pytest.mark.parametrize("load_balancing", ["external", "hybrid"])
+def test_each_way_to_serve_with_every_pod_renders_to_its_golden(load_balancing, golden):
+    service = {
+        "accelerator": "nvidia-h200",
+        "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
+        "parallelism": {"data": 16, "dataLocal": 8, "expert": True, "loadBalancing": load_balancing},
+        "prefill": {},
+    }
+    settings = {"networkPolicies": {}, "observability": {"metrics": {"type": "prometheus-operator"}}}
+    documents = "".join(
+        f"---\n{yaml_text.with_blocks(manifest)}" for manifest in rendered(tree(qwen=service) | settings)
+    )
+    golden(Path("tests/contracts/goldens/groups") / f"{load_balancing}.yaml", documents)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

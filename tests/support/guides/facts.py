@@ -166,7 +166,7 @@ def _picker(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"plugins": kinds, "profiles": profiles, "gates": sorted(config.get("featureGates", ())), **rest}
 
 
-def _flat(at: str, value: object) -> Iterator[tuple[str, Fact]]:
+def _flat(at: str, value: Any) -> Iterator[tuple[str, Fact]]:
     """Yield the leaves of a tree by path. Lists are leaves; empty values and null are none."""
     if isinstance(value, dict):
         for key, child in value.items():
@@ -178,7 +178,7 @@ def _flat(at: str, value: object) -> Iterator[tuple[str, Fact]]:
         yield at, _text(at, value)
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
     if isinstance(value, dict | list):
         return json.loads(json.dumps(value, sort_keys=True))
     return str(value)

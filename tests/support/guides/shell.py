@@ -2,11 +2,10 @@
 
 import ast
 import json
-import operator
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh"})
 _OPTIONS = frozenset({"--", "-c", "-e", "-ec"})
@@ -20,11 +19,11 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-[^}]*)?\}|\$([A-Za-z_]\w*)")
 _ARITHMETIC = re.compile(r"\$\(\((.*?)\)\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.FloorDiv: lambda left, right: left // right,
 }
 
 
@@ -124,7 +123,9 @@ def _invocation(tokens: Sequence[str]) -> Iterator[tuple[str, object]]:
 
 
 def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    return [value]
 
 
 def _read(value: str) -> object:
