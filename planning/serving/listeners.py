@@ -78,7 +78,7 @@ def _transfer(context: RoleContext) -> Iterator[_Listener]:
     """Yield the listener for the handshake before a transfer of the KV cache. Each rank adds its number to the port."""
     spec = context.variant.spec
     handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
-    if spec.prefill is None or handshake is None or context.is_custom:
+    if spec.prefill is None or handshake is None or not context.kind.vllm_tables:
         return
     text = context.role.engine.env.get(handshake.variable, "")
     is_explicit = isinstance(text, str) and text.isdecimal()

@@ -22,8 +22,8 @@ pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:
-    """Check a role with `loadBalancing: external`. Other roles and custom engines have no problems here."""
-    if context.role.parallelism.load_balancing == "internal" or context.is_custom:
+    """Check a role with `loadBalancing: external`. Other roles and other engines than vLLM have no problems here."""
+    if context.role.parallelism.load_balancing == "internal" or not context.kind.vllm_tables:
         return
     layout = context.layout
     parallelism = context.path / "parallelism"

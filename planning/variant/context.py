@@ -21,7 +21,8 @@ from planning.ground.names import CANARY, PRIMARY, Names, names
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout, Spread
-from planning.releases import Release, channel
+from planning.releases import Release, channel, engine_kinds
+from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
 from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
 from planning.variant.canary import Share
@@ -55,8 +56,8 @@ class RoleSpecAt:
     """`labels.DECODE` or `labels.PREFILL`."""
     path: Path
     spec: Role
-    is_custom: bool
-    """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
+    kind: EngineKind
+    """Kind of the engine, by `engine.type`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ class ConfiguredVariant:
         return VariantId(self.key, self.variant_name)
 
     @property
-    def is_custom(self) -> bool:
-        """Tell whether the decode role has a custom engine."""
-        return self.roles[0].is_custom
+    def kind(self) -> EngineKind:
+        """Return the kind of engine of the decode role."""
+        return self.roles[0].kind
 
     @property
     def namespace(self) -> str:
@@ -174,12 +175,12 @@ class RoleContext:
     """Spec of the role."""
     accelerator: AcceleratorClass
     layout: Layout
-    is_custom: bool
-    """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
+    kind: EngineKind
+    """Kind of the engine, by `engine.type`."""
     image: str | None
     """Image of the engine; None if the channel has no image for the accelerator."""
     engine_version: EngineVersion | None
-    """Version of vLLM; None for a custom engine, or if the channel has no image for the accelerator."""
+    """Version of vLLM; None for another engine, or if the channel has no image for the accelerator."""
     drain: Drain
     environment: Mapping[str, EnvValue]
     """Generated environment variables of the engine, except those for tracing."""
@@ -300,9 +301,9 @@ def variants_of(key: str, service: Service, stack: Stack) -> Iterator[Configured
 
 
 def _roles(at: Path, spec: Variant) -> Iterator[RoleSpecAt]:
-    yield RoleSpecAt(labels.DECODE, at, spec, images.is_custom(spec, spec))
+    yield RoleSpecAt(labels.DECODE, at, spec, engine_kinds.of(spec, spec))
     if spec.prefill is not None:
-        yield RoleSpecAt(labels.PREFILL, at / "prefill", spec.prefill, images.is_custom(spec, spec.prefill))
+        yield RoleSpecAt(labels.PREFILL, at / "prefill", spec.prefill, engine_kinds.of(spec, spec.prefill))
 
 
 def max_replicas(role: Role) -> int:
@@ -391,7 +392,7 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
     layout = devices.layout(spread, spec.parallelism, spec.accelerator_memory, accelerator)
     image = context.images[role.name]
     version = None
-    if role.is_custom:
+    if not role.kind.vllm_tables:
         layout = replace(layout, ports=1)
     else:
         version = images.version(image, accelerator.vendor, context.release)
@@ -403,7 +404,7 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         role=spec,
         accelerator=accelerator,
         layout=layout,
-        is_custom=role.is_custom,
+        kind=role.kind,
         image=image,
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
@@ -416,8 +417,8 @@ def _environment(
 ) -> dict[str, EnvValue]:
     """Return the generated variables of an engine, except those for tracing."""
     environment = dict[str, EnvValue]({"HOME": ENGINE_HOME})
-    if role.is_custom:
-        return environment
+    if not role.kind.vllm_tables:
+        return environment | engine_environment.of_kind(role.kind, context.kv_cache)
     environment |= engine_environment.plan(context.spec, role.spec, layout, context.kv_cache)
     environment |= engine_environment.connection(context.spec, _provider(context))
     if accelerator.vendor == "cpu":

@@ -6,6 +6,7 @@ from models.vocabulary import amount
 from planning.ground import lifecycle, resources
 from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
+from planning.releases.engine_kinds import EngineKind
 from planning.variant import connections
 from planning.variant.kv_cache import KvCacheSettings
 
@@ -23,6 +24,14 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCacheSettings) -> d
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
+    return env
+
+
+def of_kind(kind: EngineKind, cache: KvCacheSettings) -> dict[str, EnvValue]:
+    """Return the generated variables of an engine other than vLLM. The topic of cache events has the pod's IP."""
+    env = dict[str, EnvValue](kind.environment)
+    if kind.is_generated and cache.events is not None:
+        env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     return env
 
 
