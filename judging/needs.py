@@ -35,6 +35,9 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
     """Return what the rendered objects of a plan need from a cluster."""
     items = [_Item(rendered, plan.section(rendered.id)) for rendered in objects]
     manifests = [item.rendered.manifest for item in items]
+    workloads = [
+        workload for service in plan.services for variant in service.variants for workload in variant.workloads
+    ]
     created = frozenset(manifest["metadata"]["name"] for manifest in manifests if manifest["kind"] == "Namespace")
     namespaces = frozenset(item.rendered.place[2] for item in items) - {""}
     pods = [(item, template) for item in items for template in pod_templates.templates(item.rendered.manifest)]
@@ -63,7 +66,7 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
         pods=tuple(_privileges(item, template) for item, template in pods),
         nodes=bool(pods),
         quotas=frozenset(item.rendered.place[2] for item, _ in pods),
-        slices=any(manifest["kind"] == "ResourceClaimTemplate" for manifest in manifests),
+        slices=any(workload.claims_devices for workload in workloads),
     )
 
 

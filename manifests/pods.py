@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from manifests import pod_additions, pod_templates
+from manifests import claims, pod_additions, pod_templates
 from manifests.objects import Manifest, compact, field_ref
 from models.paths import Path
 from models.role import Recreate, RollingUpdate
@@ -61,8 +61,6 @@ _ANNOTATIONS = {
     for kind, templates in _TEMPLATES.items()
 }
 """Paths of the annotations of pods, by kind of the manifest."""
-_DEVICE_CLAIM = "accelerators"
-"""Name of the device claim in a pod. A pod has a device claim if its accelerator class allocates devices by claims."""
 
 
 def annotation_origins(kind: str, annotations: Mapping[str, Path]) -> dict[Path, Path]:
@@ -144,7 +142,7 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod that receives the requests to a replica: the replica's only pod, or the leader of its pods."""
+    """Render a pod that receives requests: the replica's only pod, the leader of its pods, or each of its pods."""
     fetches = _fetches(workload.weights)
     engine = _engine(workload)
     if workload.sidecar is None:
@@ -162,9 +160,6 @@ def _pod(
 ) -> dict[str, Any]:
     settings = workload.pod_settings
     added = workload.additions
-    device_claims: list[dict[str, str]] = []
-    if workload.device_claim is not None:
-        device_claims = [{"name": _DEVICE_CLAIM, "resourceClaimTemplateName": workload.name}]
     return compact(
         {
             "serviceAccountName": settings.service_account,
@@ -175,9 +170,9 @@ def _pod(
             **pod_additions.host_namespaces(added),
             "terminationGracePeriodSeconds": workload.drain.grace,
             **scheduling(workload.placement),
-            "resourceClaims": device_claims,
-            "initContainers": [*map(_added, added.init_containers), *init_containers],
-            "containers": [engine, *map(_added, added.containers)],
+            "resourceClaims": claims.of_pod(workload.claims),
+            "initContainers": [*map(_further_container, added.init_containers), *init_containers],
+            "containers": [engine, *map(_further_container, added.containers)],
             "volumes": [*_volumes(workload), *more_volumes, *pod_additions.volumes(added)],
         }
     )
@@ -317,9 +312,11 @@ def _worker_engine(workload: Workload) -> Manifest:
 
 def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
     engine = workload.engine
-    resources: dict[str, Any] = {"requests": engine.requests, "limits": engine.limits}
-    if workload.device_claim is not None:
-        resources["claims"] = [{"name": _DEVICE_CLAIM}]
+    resources: dict[str, Any] = {
+        "requests": engine.requests,
+        "limits": engine.limits,
+        "claims": claims.of_container(workload.claims),
+    }
     return compact(
         {
             "name": engine.name,
@@ -336,7 +333,7 @@ def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
     )
 
 
-def _added(container: PodContainerPlan) -> Manifest:
+def _further_container(container: PodContainerPlan) -> Manifest:
     """Render a further container of a user. Its root file system is writable, because most images write to it."""
     rendered = {**pod_additions.arguments(container), "env": environment(container.env), **TERMINATION}
     return compact(rendered)

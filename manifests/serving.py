@@ -1,17 +1,14 @@
 """Serving workloads of a variant: a Deployment or LeaderWorkerSet per role, with disruption budget and autoscaler."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests import about, autoscaling, awaiting, pod_additions, pod_templates, pods, rbac
+from manifests import about, autoscaling, awaiting, claims, pod_additions, pod_templates, pods, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
 from models.paths import Path
 from models.trees import without_none
 from planning.ground import labels, parts, patch
-from planning.ground.api_groups import CLAIM_TEMPLATE_API
 from planning.plans import VariantPlan
 from planning.serving.sidecar import SidecarPlan
 from planning.serving.workload import Workload
@@ -22,10 +19,8 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.decode.sidecar is not None:
         yield from _pool_reader(variant, variant.decode.sidecar)
     for workload in variant.workloads:
-        role_parts = parts.ROLES[workload.role]
-        if workload.device_claim is not None:
-            claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
-            yield replace(claim, replace=True)
+        role_parts = parts.ROLES[workload.stage.name]
+        yield from claims.templates(variant, workload)
         if workload.additions.files:
             yield about.part_object(variant, role_parts.files, _files(variant, workload))
         if workload.disruptions is not None:
@@ -35,7 +30,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
 
 def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload and, if the number of replicas is not fixed, its autoscaler."""
-    role_parts = parts.ROLES[workload.role]
+    role_parts = parts.ROLES[workload.stage.name]
     unpatched = _workload(variant, workload)
     manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
     rendered = about.part_object(variant, role_parts.workload, manifest)
@@ -76,12 +71,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together; only the leader gets requests."""
-    leader_labels = labels.role_selector(variant.names, workload.role)
-    worker_labels = labels.worker(variant.names, workload.role)
-    ports = _served_ports(variant, workload)
-    leader_template = _template(variant, workload, leader_labels, pods.leader(workload), ports)
-    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together."""
     strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": workload.api_version,
@@ -98,11 +88,25 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
             "leaderWorkerTemplate": {
                 "size": workload.layout.pods_per_replica,
                 "restartPolicy": "RecreateGroupOnPodRestart",
-                "leaderTemplate": leader_template,
-                "workerTemplate": worker_template,
+                **_group_templates(variant, workload),
             },
         },
     }
+
+
+def _group_templates(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
+    """Render the pod templates of a LeaderWorkerSet: one if every pod gets requests, else one for the leader as well.
+
+    Without a template of its own, the leader has that of the workers (lws v0.9.0, leaderworkerset_types.go).
+    """
+    serving_labels = labels.role_selector(variant.names, workload.role)
+    ports = _served_ports(variant, workload)
+    serving_template = _template(variant, workload, serving_labels, pods.leader(workload), ports)
+    if workload.layout.every_pod_serves:
+        return {"workerTemplate": serving_template}
+    worker_labels = labels.worker(variant.names, workload.role)
+    worker_template = _template(variant, workload, worker_labels, pods.worker(workload), {})
+    return {"leaderTemplate": serving_template, "workerTemplate": worker_template}
 
 
 def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:
@@ -119,7 +123,7 @@ def _template(
     pod: Mapping[str, Any],
     ports: Mapping[str, str],
 ) -> dict[str, Any]:
-    override = {**labels.serving(variant.names.base, workload.role), **identity}
+    override = {**labels.serving(variant.names.base, workload.stage.name), **identity}
     return {
         "metadata": compact(
             {
@@ -162,30 +166,6 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _claim(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the template of each pod's device claim."""
-    return {
-        "apiVersion": CLAIM_TEMPLATE_API,
-        "kind": "ResourceClaimTemplate",
-        "metadata": _metadata(variant, workload.name),
-        "spec": _claim_spec(workload),
-    }
-
-
-def _claim_spec(workload: Workload) -> dict[str, Any]:
-    claim = workload.device_claim
-    if claim is None:
-        return {}
-    exactly = {
-        "deviceClassName": claim.device_class_name,
-        "allocationMode": "ExactCount",
-        "count": workload.layout.chips_per_pod,
-        "selectors": [{"cel": {"expression": expression}} for expression in claim.selectors],
-    }
-    devices = {"requests": [{"name": "devices", "exactly": compact(exactly)}]}
-    return {"spec": {"devices": devices}}
-
-
 def _files(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render the ConfigMap with the files of a role's volumes."""
     return {
@@ -197,21 +177,14 @@ def _files(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _checksums(workload: Workload) -> dict[str, str]:
-    """Return annotations for pods: the hashes of the device claim and of the files.
+    """Return annotations for pods: the hashes of the claims and of the files.
 
-    A running pod keeps its device claim, even if the planned claim changes, and engines read files only when they
-    start. The hashes change with the plan, so that the workload replaces the pods.
+    Engines read files only when they start. The hash changes with the files, so that the workload replaces the pods.
     """
-    checksums = dict[str, str]()
-    if workload.device_claim is not None:
-        checksums["checksum/claim"] = _hash(_claim_spec(workload))
+    checksums = claims.checksums(workload.claims)
     if workload.additions.files:
-        checksums["checksum/files"] = _hash(workload.additions.files)
+        checksums["checksum/files"] = claims.digest(workload.additions.files)
     return checksums
-
-
-def _hash(tree: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(dict(tree), sort_keys=True).encode()).hexdigest()
 
 
 def _reasons(workload: Workload) -> dict[str, str]:
@@ -257,6 +230,7 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
         additions |= dict(
             pod_additions.origins(workload.additions, workload.engine.name, template.at / "spec", template.spec)
         )
+        additions |= dict(claims.origins(workload.claims, template.at / "spec"))
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {

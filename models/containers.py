@@ -67,7 +67,7 @@ class Privileges(ContainerPrivileges):
     """See the processes of the node."""
 
 
-class Container(Spec):
+class FurtherContainer(Spec):
     """A further container of a pod."""
 
     image: ImageRef = Field(examples=["registry.example/vllm-openai-cpu:v0.21.0"])
@@ -91,7 +91,7 @@ class Container(Spec):
     names a user by number, and this user is not root."""
 
 
-class PodContainer(Container):
+class PodContainer(FurtherContainer):
     """A further container of the serving pods. It gets allowPrivilegeEscalation: false and no token for the API server.
 
     It has the volumes of pod.volumes that mounts names.

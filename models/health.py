@@ -12,7 +12,7 @@ _SECOND = 1000
 """Shortest interval and timeout of a probe, in milliseconds."""
 
 
-class Probe(Spec):
+class EngineProbe(Spec):
     """Settings of one probe. Absent keys have the values for all probes."""
 
     type: Literal["http", "tcp"] = "http"
@@ -28,14 +28,14 @@ class Probe(Spec):
     """Time within which the probe must be answered; from 1s up to the interval."""
 
     @model_validator(mode="after")
-    def _has_a_path_to_ask(self) -> "Probe":
+    def _has_a_path_to_ask(self) -> "EngineProbe":
         if self.type == "tcp" and self.path is not None:
             what = f"has a path, but a probe of type tcp sends no request ({self.path})"
             raise refuse(what, "remove path", echoed=False)
         return self
 
 
-class RepeatedProbe(Probe):
+class RepeatedProbe(EngineProbe):
     """Settings of a probe that goes on as long as the container runs. Absent keys have the values for all probes."""
 
     failure_threshold: Count | None = Field(default=None, examples=[3])
@@ -58,7 +58,7 @@ class Health(Spec):
     startup_timeout: Duration | None = Field(default=None, examples=["45m"])
     """Time from the start of the container within which the model must be loaded; absent: 10m plus 1s for each 64Mi of
     weights, or 30m if their size is unknown."""
-    startup: Probe = Probe.default()
+    startup: EngineProbe = EngineProbe.default()
     """Settings of the startup probe alone. startupTimeout decides its number of failures."""
     readiness: RepeatedProbe = RepeatedProbe.default()
     """Settings of the readiness probe alone."""
@@ -77,7 +77,7 @@ class Health(Spec):
     def _probes_fit_intervals(self) -> "Health":
         _check_times("a probe", self.interval, self.timeout)
         for name in ("startup", "readiness", "liveness"):
-            probe: Probe = getattr(self, name)
+            probe: EngineProbe = getattr(self, name)
             _check_times(f"the {name} probe", probe.interval or self.interval, probe.timeout or self.timeout)
         return self
 

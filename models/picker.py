@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.base import Spec
-from models.containers import Container, Resources
+from models.containers import FurtherContainer, Resources
 from models.env import EnvName, EnvValue
 from models.role import Placed
 from models.vocabulary import (
@@ -146,7 +146,7 @@ class Traffic(Spec):
     """Average number of tokens in the answer to a request."""
 
 
-class PickerContainer(Container):
+class PickerContainer(FurtherContainer):
     """A further container of the picker's pods, such as a tokenizer of prompts. The picker calls it at localhost.
 
     The container gets allowPrivilegeEscalation: false. It has no volumes and no token for the API server;
@@ -183,6 +183,20 @@ class NoTls(Spec):
 
 
 PickerTls = Annotated[SelfSigned | Certificate | NoTls, Field(discriminator="type")]
+
+
+class PickerProxy(Spec):
+    """A proxy beside each picker, for clients within the cluster. It needs no gateway.
+
+    It answers at port 80 of the picker's Service, which is called `<service>-epp`.
+    """
+
+    image: ImageRef | None = Field(default=None, examples=["registry.example/envoy:v1.40.0"])
+    """Image of Envoy; absent: the version that was tried with pickers."""
+    port: Port = 8081
+    """Port of the picker's pods on which the proxy takes requests."""
+    resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
+    """Resource requests and limits of the proxy. If you set requests or limits, no default value remains in either."""
 
 
 class EndpointPicker(Spec):
@@ -239,6 +253,9 @@ class EndpointPicker(Spec):
         default={}, examples=[{"render": {"image": "registry.example/vllm-openai-cpu:v0.21.0", "ports": [8000]}}]
     )
     """Further containers of the picker pods, by name."""
+    proxy: PickerProxy | None = Field(default=None, examples=[{"port": 8081}])
+    """A proxy in the picker's pods, which asks the picker and sends requests to the chosen pods; {} for its defaults.
+    Absent: only gateways ask the picker."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
     """Resource requests and limits of the picker container. If you set requests or limits, no default value remains in
     either."""

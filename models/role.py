@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from models.autoscaling import Autoscaling
 from models.base import Spec
+from models.claims import PodClaim
 from models.containers import PodContainer, Privileges, Resources
 from models.env import EnvName, EnvValue
 from models.health import Health
@@ -79,10 +80,12 @@ class Parallelism(Spec):
     """Number of copies of the model in a replica (`--data-parallel-size`). The copies share the replica's requests."""
     data_local: Count | None = Field(default=None, examples=[8])
     """Number of copies in one pod (`--data-parallel-size-local`); absent: all of them."""
-    load_balancing: Literal["internal", "external"] = "internal"
-    """Choice of the copy for a request. internal: vLLM chooses, behind one port of the pod; external: the endpoint
-    picker chooses. Every copy in a pod is then an endpoint with a separate port, counted up from engine.port.
-    external works only for mixture-of-experts models, in replicas of one pod with two to eight copies."""
+    load_balancing: Literal["internal", "external", "hybrid"] = "internal"
+    """Choice of the copy for a request. internal: vLLM chooses among all copies of a replica, behind one port of the
+    replica's first pod. external: the endpoint picker chooses. Every copy of every pod is then an endpoint with a
+    separate port, counted up from engine.port. external works only for mixture-of-experts models, with at most eight
+    copies in a pod. hybrid, for replicas of several pods: the endpoint picker chooses the pod, and vLLM chooses among
+    the pod's copies, behind one port of the pod."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
 
@@ -144,6 +147,9 @@ class Pod(Placed):
         default={}, examples=[{"exporter": {"image": "registry.example/exporter:v1", "ports": [9100]}}]
     )
     """Further containers beside the engine, by name."""
+    claims: dict[DnsLabel, PodClaim] = Field(default={}, examples=[{"nic": {"deviceClassName": "mrdma.google.com"}}])
+    """Claims on further devices for the engine container, by name, beside those of the accelerator class: network
+    cards, or channels of a ComputeDomain. A change of a claim that the stack creates replaces the pods."""
     privileges: Privileges | None = Field(
         default=None, examples=[{"capabilities": ["IPC_LOCK"], "reason": "RDMA pins memory", "root": True}]
     )

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from models.architecture import Architecture
 from models.base import Spec
@@ -12,6 +12,7 @@ from models.picker import EndpointPicker
 from models.pins import PinnedSource
 from models.role import Role
 from models.routing import Headers, Objective, Rewrite, Route
+from models.secrets import SourceSecrets
 from models.selection import Selection
 from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
@@ -33,9 +34,8 @@ from models.vocabulary import (
     Text,
     Url,
     Within,
+    refuse,
 )
-
-_MERGED = "merge them into one: a Secret of type kubernetes.io/dockerconfigjson holds several registries, under auths"
 
 
 class KeyVerification(Spec):
@@ -68,9 +68,7 @@ class Adapter(PinnedSource):
     """Source of the adapter's weights."""
     size: Bytes | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
-        default=None, examples=[["hf-token"]]
-    )
+    secrets: SourceSecrets | None = Field(default=None, examples=[["hf-token"]])
     """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets.
     Absent: the model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
@@ -80,20 +78,48 @@ class Adapter(PinnedSource):
     """Region of the bucket. Absent: the model's if adapter and model have the same scheme and endpoint."""
 
 
+class DynamicLora(Spec):
+    """Adapters that an engine loads while it runs."""
+
+    names: Items[ModelName] = Field(default=(), examples=[["sql-v1", "sql-v2"]])
+    """Names of such adapters, for rewrites and for payload processors. Nothing compares them with the adapters."""
+    directory: DnsLabel | None = Field(default=None, examples=["adapters"])
+    """Key of the volume in pod.volumes with a folder for each adapter, by name. An engine loads an adapter when the
+    first request names it. Absent: engines load what requests for /v1/load_lora_adapter tell them, each for itself."""
+
+
 class Lora(Spec):
     """LoRA adapters that are served with the model, each under its own name."""
 
-    adapters: Annotated[
-        dict[Dns1035Label, Adapter],
-        Field(min_length=1, examples=[{"sql": {"source": "hf://acme/qwen3-sql-lora"}}]),
-    ]
-    """The adapters by the name that clients send as `model`."""
+    adapters: dict[Dns1035Label, Adapter] = Field(
+        default={}, examples=[{"sql": {"source": "hf://acme/qwen3-sql-lora"}}]
+    )
+    """The adapters by the name that clients send as `model`. Absent: only adapters of dynamic are served."""
+    dynamic: DynamicLora | None = Field(default=None, examples=[{"directory": "adapters", "names": ["sql-v1"]}])
+    """Adapters that engines load while they run. Absent: none."""
     max_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
     """Highest rank of an adapter (`--max-lora-rank`)."""
     max_adapters: Count | None = Field(default=None, examples=[4])
     """Maximum number of adapters in one batch (`--max-loras`); absent: all of them."""
     max_cpu_adapters: Count | None = Field(default=None, examples=[16])
     """Maximum number of adapters in host memory (`--max-cpu-loras`); absent: the engine's default."""
+
+    @model_validator(mode="after")
+    def _serves_adapters(self) -> "Lora":
+        if not self.adapters and self.dynamic is None:
+            raise refuse("serves no adapter", "write adapters or dynamic", echoed=False)
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all adapters, those of `dynamic` at the end."""
+        dynamic = () if self.dynamic is None else self.dynamic.names
+        return (*sorted(self.adapters), *dynamic)
+
+    @property
+    def batch(self) -> int:
+        """Return the maximum number of adapters in one batch."""
+        return self.max_adapters or max(1, len(self.names))
 
 
 def _make_source_optional(schema: dict[str, Any]) -> None:
@@ -117,10 +143,11 @@ class Model(PinnedSource):
     size."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
+    secrets: SourceSecrets = Field(default=(), examples=[["registry"]])
     """The existing Secret with the credentials for the source. For kit://, its type is kubernetes.io/dockerconfigjson.
-    For hf://, it has the key HF_TOKEN. For s3://, it has the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent:
-    the source is public, or pod.serviceAccountName has access to the source."""
+    For hf://, it has the key HF_TOKEN, or the one that {name: …, key: …} says. For s3://, it has the keys
+    AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent: the source is public, or pod.serviceAccountName has access to
+    the source."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the URL of AWS or of huggingface.co."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])

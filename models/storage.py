@@ -9,6 +9,7 @@ from models.base import Spec
 from models.containers import Resources
 from models.env import EnvName, EnvValue
 from models.pins import PinnedSource
+from models.secrets import SourceSecrets
 from models.source import FilePattern, ModelSource, served_name
 from models.trees import at, mapping
 from models.vocabulary import (
@@ -16,7 +17,6 @@ from models.vocabulary import (
     ClaimSize,
     Dns1035Label,
     DnsSubdomain,
-    Entries,
     Items,
     MountPath,
     SubPath,
@@ -41,9 +41,7 @@ class Fill(Spec):
     A change of these settings affects only later fills: the fill of a new source, or the retry of a failed fill.
     """
 
-    secrets: Annotated[
-        Items[DnsSubdomain], Entries(0, 1, "write only the Secret with the credentials for the source")
-    ] = Field(default=(), examples=[["s3-reader"]])
+    secrets: SourceSecrets = Field(default=(), examples=[["s3-reader"]])
     """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the URL of AWS or of huggingface.co."""

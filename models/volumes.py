@@ -98,7 +98,7 @@ class HostPathVolume(_Volume):
     kind: Literal["Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket", "CharDevice", "BlockDevice"] = (
         "Directory"
     )
-    """What the node must have at the path. DirectoryOrCreate and FileOrCreate make it if it is missing."""
+    """Kind of the file that the node must have. DirectoryOrCreate and FileOrCreate make it if it is missing."""
 
 
 class CsiVolume(_Volume):

@@ -99,9 +99,12 @@ def _unseen(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> Itera
 def _missing_pods(variant: VariantPlan) -> Iterator[str]:
     """Yield why a variant may be without pods that answer after a run that succeeds."""
     for workload in variant.workloads:
-        if workload.role == labels.DECODE and workload.autoscaler is None and not workload.max_replicas:
+        autoscaler = workload.autoscaler
+        if not workload.stage.is_destination:
+            continue
+        if autoscaler is None and not workload.max_replicas:
             yield f"{workload.name} has no replicas, as the configuration states"
-        if workload.role == labels.DECODE and workload.autoscaler is not None and not workload.autoscaler.min_replicas:
+        if autoscaler is not None and not autoscaler.min_replicas:
             yield f"{workload.name} may have been scaled to zero"
 
 

@@ -65,9 +65,8 @@ class VariantPlan:
     """Name of the accelerator class of each role."""
     profiles: Mapping[str, ChosenProfile]
     """Serving profiles by role. Roles for which no profile was selected are left out."""
-    decode: Workload
-    """Workload of the decode role. If there is no prefill role, it is the only workload."""
-    prefill: Workload | None
+    roles: Mapping[str, Workload]
+    """Workloads by name of the role, the one that gets the requests of clients first."""
     storage: StoragePlan | None
     """The Job that fetches the weights into a claim, and the claim if the stack creates it. None if the variant has no
     such Job, or shares the Job of a cache or of the primary."""
@@ -123,9 +122,14 @@ class VariantPlan:
         return f"{self.names.generation}-"
 
     @property
+    def decode(self) -> Workload:
+        """Return the workload that gets the requests of clients."""
+        return self.roles[labels.DECODE]
+
+    @property
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads of all roles."""
-        return tuple(workload for workload in (self.decode, self.prefill) if workload is not None)
+        return tuple(self.roles.values())
 
     @property
     def target_ports(self) -> tuple[int, ...]:
@@ -412,8 +416,7 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
         pins=_pins(spec, context.key),
         accelerators={role.name: role.spec.accelerator for role in context.roles},
         profiles={role.name: profiles[role.path] for role in context.roles if role.path in profiles},
-        decode=roles[labels.DECODE],
-        prefill=roles.get(labels.PREFILL),
+        roles=roles,
         storage=claims.of_variant(context, resolved.fill_requests),
         weights_of=_weights_owner(context),
         port=spec.engine.port,

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from models.printable import printable
-from planning.ground import labels
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Parent, RouteRule
 from planning.serving.workload import Workload
@@ -129,10 +128,12 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
         yield f"    {name} -. asks .-> {name}e"
     yield f'    {name}d["{_pods(variant.decode)}"]'
     yield f'    {name} -->|"{ports}"| {name}d'
-    if variant.prefill is not None:
-        engine = ", ".join(map(str, variant.prefill.engine.ports))
-        yield f'    {name}p["{_pods(variant.prefill)}"]'
-        yield f'    {name}d -->|"prefill {engine}"| {name}p'
+    others = [workload for workload in variant.workloads if not workload.stage.is_destination]
+    for number, workload in enumerate(others):
+        box = f"{name}p{number or ''}"
+        engine = ", ".join(map(str, workload.engine.ports))
+        yield f'    {box}["{_pods(workload)}"]'
+        yield f'    {name}d -->|"{workload.role} {engine}"| {box}'
 
 
 def _pods(workload: Workload) -> str:
@@ -150,7 +151,7 @@ def _pods(workload: Workload) -> str:
     if layout.devices_per_pod:
         devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}"
     role = ""
-    if workload.role != labels.DECODE:
+    if not workload.stage.is_destination:
         role = f"{workload.role} "
     noun = "replicas"
     if number == "1":

@@ -11,7 +11,15 @@ from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.shares import SERVICE
-from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
+from judging.status.topology import (
+    RoleView,
+    ServiceView,
+    VariantView,
+    is_selected,
+    leader_template,
+    name_of,
+    pool_selector,
+)
 from models.trees import at, mapping, sequence
 from planning.ground import labels
 from planning.ground.names import CANARY
@@ -117,7 +125,7 @@ def _components(
 ) -> Iterator[ServiceLink]:
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
-    endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
+    endpoints = [pod for role in roles for pod in role.endpoints if pods.is_ready(pod) and _selects(backend, pod)]
     refusal = None
     if backend.pool is not None:
         refusal = _refusal(backend.pool)
@@ -171,7 +179,7 @@ def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collec
     unready = [
         time(condition(pod, "Ready").get("lastTransitionTime"))
         for role in roles
-        for pod in role.pods
+        for pod in role.endpoints
         if not pods.is_ready(pod)
     ]
     since = max((moment for moment in unready if moment is not None), default=None)
@@ -192,7 +200,7 @@ def _template(role: RoleView) -> Manifest:
     """Return what stands for a pod of a workload: an object with its labels."""
     template = at(role.workload, "spec", "template")
     if role.kind != "Deployment":
-        template = at(role.workload, "spec", "leaderWorkerTemplate", "leaderTemplate")
+        template = leader_template(role.workload)
     return mapping(template)
 
 

@@ -29,6 +29,8 @@ from planning.ground.snapshot import (
 
 _COMPONENT = "app.kubernetes.io/component"
 _NAME = "app.kubernetes.io/name"
+_WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
+"""Label of the pods of a replica with the number of the pod (lws v0.9.0, api/leaderworkerset/v1)."""
 _CANARY_SUFFIX = f"-{CANARY}"
 _Place = tuple[str, str, str]
 """Stack, namespace and base of a variant."""
@@ -44,13 +46,18 @@ class RoleView:
     """`Deployment` or `LeaderWorkerSet`."""
     workload: Manifest
     pods: tuple[Manifest, ...]
-    """Pods that get requests, by name: all pods of a Deployment, and the leaders of a LeaderWorkerSet."""
+    """First pods of the replicas, by name: all pods of a Deployment, and the leaders of a LeaderWorkerSet."""
     workers: tuple[Manifest, ...]
     """The other pods of a LeaderWorkerSet, by name."""
     autoscaler: Manifest | None
     """The HorizontalPodAutoscaler that scales the workload, whoever made it."""
     scaled_object: Manifest | None
     """The ScaledObject of KEDA that scales the workload."""
+
+    @property
+    def endpoints(self) -> tuple[Manifest, ...]:
+        """Return the pods that get requests: the first pods, and other pods that have the label of a service."""
+        return (*self.pods, *(pod for pod in self.workers if labels.SERVICE in labels_of(pod)))
 
     @property
     def selector(self) -> Mapping[str, str]:
@@ -189,10 +196,19 @@ def _place(item: Manifest) -> _Place:
     return stack_of(item), name_of(item)[0], str(labels_of(item).get(_NAME, ""))
 
 
+def leader_template(group: Manifest) -> Manifest:
+    """Return the pod template of the leaders of a LeaderWorkerSet, which have that of the workers if there is one only.
+
+    Source: lws v0.9.0, api/leaderworkerset/v1/leaderworkerset_types.go (LeaderTemplate).
+    """
+    templates = mapping(at(group, "spec", "leaderWorkerTemplate"))
+    return mapping(templates.get("leaderTemplate") or templates.get("workerTemplate"))
+
+
 def _pod_selector(kind: str, workload: Manifest) -> Mapping[str, str]:
     if kind == "Deployment":
         return texts(at(workload, "spec", "selector", "matchLabels"))
-    template = at(workload, "spec", "leaderWorkerTemplate", "leaderTemplate", "metadata", "labels")
+    template = at(leader_template(workload), "metadata", "labels")
     identity = (labels.SERVICE, labels.VARIANT, labels.GENERATION, labels.ROLE)
     return {key: value for key, value in texts(template).items() if key in identity}
 
@@ -274,12 +290,16 @@ class _Parts:
     def _role(self, kind: str, workload: Manifest) -> RoleView:
         selector = _pod_selector(kind, workload)
         namespace, name = name_of(workload)
-        workers = self._pods[namespace, labels.WORKER_OF, selector.get(labels.SERVICE, "")]
+        serving = self._pods_of(namespace, labels.SERVICE, selector)
+        workers = (
+            *self._pods[namespace, labels.WORKER_OF, selector.get(labels.SERVICE, "")],
+            *(pod for pod in serving if not _is_first(pod)),
+        )
         return RoleView(
             role=selector.get(labels.ROLE, labels.DECODE),
             kind=kind,
             workload=workload,
-            pods=self._pods_of(namespace, labels.SERVICE, selector),
+            pods=tuple(filter(_is_first, serving)),
             workers=tuple(pod for pod in workers if labels_of(pod).get(labels.GROUP) == name),
             autoscaler=self._scalers[AUTOSCALER].get((namespace, name, kind)),
             scaled_object=self._scalers[SCALED_OBJECT].get((namespace, name, kind)),
@@ -322,6 +342,11 @@ def _variant_objects(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest
     for item in _by_name(items):
         groups[_place(item)].append(item)
     return dict(groups)
+
+
+def _is_first(pod: Manifest) -> bool:
+    """Tell whether a serving pod is the first pod of its replica."""
+    return labels_of(pod).get(_WORKER_INDEX, "0") == "0"
 
 
 def _by_identity(pods: Iterable[Manifest]) -> Mapping[tuple[str, str, str], list[Manifest]]:

@@ -107,7 +107,7 @@ def request(served: ServedModel) -> Request | Unknown:
 def _adapters(lora: Lora | None) -> Adapters | None:
     if lora is None:
         return None
-    return Adapters(lora.max_adapters or len(lora.adapters), lora.max_rank)
+    return Adapters(lora.batch, lora.max_rank)
 
 
 def _frees_windows(served: ServedModel, arguments: Mapping[str, Flag]) -> bool:

@@ -6,6 +6,7 @@ changes has to be replaced. Selectors never hold labels that may change (model, 
 
 from collections.abc import Mapping
 
+from planning.ground import stages
 from planning.ground.names import Names
 
 _OURS = "inference-stacks.io"
@@ -17,11 +18,11 @@ GENERATION = f"{_OURS}/generation"
 PICKER = f"{_OURS}/endpoint-picker"
 """Label of the picker's pods and Service; its value is the service's name. The picker's pods do not have the label
 `SERVICE`, so no pool selects them."""
-DECODE, PREFILL = "decode", "prefill"
-"""The roles of serving pods."""
+DECODE, PREFILL = stages.DECODE.name, stages.PREFILL.name
+"""Roles of serving pods, which are named like the stages that they process."""
 WORKER_OF = f"{_OURS}/worker-of"
 """Label of a replica's worker pods; its value is the service's name. Worker pods do not have the label `SERVICE`, so
-only the leader gets requests."""
+only the leader gets requests. Pods of a replica whose pods all get requests do not have this label."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
 """Label with the name of the LeaderWorkerSet. The set's controller puts this label on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from models.health import Health, Probe, RepeatedProbe
+from models.health import EngineProbe, Health, RepeatedProbe
 from models.role import Recreate, RollingUpdate
 from models.vocabulary import amount, seconds
 
@@ -126,7 +126,7 @@ def _failures(health: Health, probe: RepeatedProbe) -> int:
     return probe.failure_threshold or health.failure_threshold
 
 
-def _probe(health: Health, probe: Probe, path: str, failures: int) -> ProbePlan:
+def _probe(health: Health, probe: EngineProbe, path: str, failures: int) -> ProbePlan:
     """Return a probe. `path` is that of a probe that names none."""
     delay = None
     if probe.initial_delay is not None:

@@ -10,6 +10,8 @@ called `qwen-epp`, so a service called `qwen-epp` would collide with `qwen`. `pl
 import hashlib
 from dataclasses import dataclass
 
+from planning.ground import stages
+
 PRIMARY, CANARY = "primary", "canary"
 """The variants of a service."""
 LONGEST = 63
@@ -42,11 +44,6 @@ class Names:
     """Name of the variant's Service. The name of the primary's Service is also that of the service's HTTPRoute."""
     pool: str
     """Name of the InferencePool."""
-    decode: str
-    """Name of the decode workload and of the objects that belong to it. A variant that has no prefill has only this
-    workload."""
-    prefill: str
-    """Name of the prefill workload and of the objects that belong to it."""
     picker: str
     """Name of the endpoint picker's objects in the namespace."""
     weights: str
@@ -58,6 +55,20 @@ class Names:
     """Name of the service account with which a scraper reads the picker's metrics, and of the Secret with its token."""
     metrics_reader_cluster_scoped: str
     """Name of the ClusterRole and ClusterRoleBinding of that service account."""
+
+    def workload(self, role: str) -> str:
+        """Return the name of the workload of a role, and of the objects that belong to it."""
+        return f"{self.pool}-{role}"
+
+    @property
+    def decode(self) -> str:
+        """Return the name of the workload that gets the requests of clients. Every variant has this workload."""
+        return self.workload(stages.DECODE.name)
+
+    @property
+    def prefill(self) -> str:
+        """Return the name of the workload that only processes prompts."""
+        return self.workload(stages.PREFILL.name)
 
     @property
     def mirror_grant(self) -> str:
@@ -109,8 +120,6 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
         generation=generation,
         base=base,
         pool=pool,
-        decode=f"{pool}-decode",
-        prefill=f"{pool}-prefill",
         picker=f"{pool}-epp",
         weights=f"{short}-weights",
         picker_cluster_scoped=f"inference-stacks:{namespace}:{pool}-epp",

@@ -92,8 +92,8 @@ class Needs:
     quotas: frozenset[str] = frozenset()
     """Namespaces of the stack's pods. Quotas of these namespaces limit the pods."""
     slices: bool = False
-    """Whether pods of the stack claim devices (ResourceClaimTemplate). If they do, the cluster's ResourceSlices are
-    read."""
+    """Whether pods of the stack claim the devices of their accelerator classes. If they do, the ResourceSlices of the
+    cluster are read."""
 
 
 NOTHING_NEEDED = Needs()

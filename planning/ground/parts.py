@@ -10,7 +10,8 @@ A row refers only to rows above it, so that the order has no cycles.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from planning.ground import labels
+from planning.ground import stages
+from planning.ground.stages import STAGES, RequestStage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +28,7 @@ class Part:
     """End of the object's logical name; empty if an owner may have several objects of the part. Do not change a
     suffix: Pulumi replaces objects whose logical names change."""
     role: str | None = None
-    """Role of the pods to which the object belongs; None if the object does not belong to the pods of a single role."""
+    """Stage of the pods to which the object belongs; None if the object does not belong to the pods of one role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ def _part(role: str, name: str, after: tuple[Part, ...]) -> Part:
     return Part(name, after, f"{role}-{name}", role)
 
 
-def _role(role: str, *before: Part) -> RoleParts:
-    """Return the parts of a role. The parts in `before` also precede the role's workload."""
+def _role(stage: RequestStage) -> RoleParts:
+    """Return the parts of the roles of a stage. The pods of the destination may read their pool before they start."""
+    role = stage.name
+    before = (DECODE_ROLE_BINDING,) if stage.is_destination else ()
     policy, workers = (_part(role, name, (NAMESPACE,)) for name in ("network-policy", "worker-network-policy"))
     claim, files, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "files", "budget"))
     workload = Part("workload", (*before, policy, workers, claim, files, FILL), role, role)
@@ -63,13 +66,15 @@ def _role(role: str, *before: Part) -> RoleParts:
     return RoleParts(policy, workers, claim, files, budget, workload, autoscaler, monitor)
 
 
-DECODE_SERVICE_ACCOUNT = _part(labels.DECODE, "service-account", (NAMESPACE,))
-DECODE_ROLE = _part(labels.DECODE, "role", (NAMESPACE,))
-DECODE_ROLE_BINDING = _part(labels.DECODE, "role-binding", (DECODE_ROLE, DECODE_SERVICE_ACCOUNT))
-DECODE = _role(labels.DECODE, DECODE_ROLE_BINDING)
-PREFILL = _role(labels.PREFILL)
-ROLES: Mapping[str, RoleParts] = {labels.DECODE: DECODE, labels.PREFILL: PREFILL}
-"""The parts of each role, by name of the role."""
+DECODE_SERVICE_ACCOUNT = _part(stages.DECODE.name, "service-account", (NAMESPACE,))
+DECODE_ROLE = _part(stages.DECODE.name, "role", (NAMESPACE,))
+DECODE_ROLE_BINDING = _part(stages.DECODE.name, "role-binding", (DECODE_ROLE, DECODE_SERVICE_ACCOUNT))
+ROLES: Mapping[str, RoleParts] = {stage.name: _role(stage) for stage in STAGES.values()}
+"""The parts of the roles of each stage, by name of the stage."""
+DECODE = ROLES[stages.DECODE.name]
+PREFILL = ROLES[stages.PREFILL.name]
+WORKLOADS = tuple(role.workload for role in ROLES.values())
+"""The parts with serving pods."""
 
 SERVICE = Part("service", (NAMESPACE,), "service")
 PICKER_SERVICE_ACCOUNT = Part("picker-service-account", (NAMESPACE,), "service-account")
@@ -102,7 +107,7 @@ PICKER_MONITOR = Part(
 # When a service gets a new generation, its objective is updated to the new pool only after the pods and the picker of
 # that generation can serve. The route is updated after the objective, so that no request reaches the new pool before
 # the objective names this pool.
-OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
+OBJECTIVE = Part("objective", (POOL, PICKER, *WORKLOADS))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")
 MODEL_NAMES = Part("model-names", (NAMESPACE,), "model-names")
@@ -114,8 +119,7 @@ ROUTE = Part(
         MODEL_NAMES,
         POOL,
         PICKER,
-        DECODE.workload,
-        PREFILL.workload,
+        *WORKLOADS,
         SERVICE,
         DESTINATION_RULE,
         HEALTH_CHECK_POLICY,

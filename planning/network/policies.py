@@ -7,6 +7,7 @@ allowed").
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 
 from models.interceptor import Interceptor
 from models.network import NetworkPolicies
@@ -43,9 +44,9 @@ class _Role:
 
     workload: Workload
     serving: Pods
-    """Pods that receive requests. In a replica of several pods, this is the leader."""
+    """Pods that receive requests. In a replica of several pods, this is the leader, or every pod."""
     workers: Pods | None
-    """The other pods of replicas that span several pods; None if each replica is one pod."""
+    """The other pods of replicas that span several pods; None if there are none."""
 
     @property
     def all_pods(self) -> tuple[Pods, ...]:
@@ -61,19 +62,21 @@ class _Peers:
 
     variant: VariantContext
     spec: NetworkPolicies
-    decode: _Role
-    prefill: _Role | None
+    roles: tuple[_Role, ...]
     picker_plan: Picker | None
     """None if the variant has no endpoint picker."""
     picker: Pods
     monitoring: Monitoring | None
 
     @property
-    def roles(self) -> tuple[_Role, ...]:
-        """Return decode, and prefill if the variant has it."""
-        if self.prefill is None:
-            return (self.decode,)
-        return (self.decode, self.prefill)
+    def decode(self) -> _Role:
+        """Return the role that gets the requests of clients."""
+        return next(role for role in self.roles if role.workload.stage.is_destination)
+
+    @property
+    def others(self) -> tuple[_Role, ...]:
+        """Return the roles that get only requests of sidecars."""
+        return tuple(role for role in self.roles if not role.workload.stage.is_destination)
 
 
 def plan(
@@ -86,17 +89,15 @@ def plan(
     spec = variant.stack.network_policies
     if spec is None:
         return ()
-    pods = {name: _role(variant, workload) for name, workload in roles.items()}
+    pods = tuple(_role(variant, workload) for workload in roles.values())
     picker = Pods(variant.names.namespace, labels.picker_selector(variant.names))
-    decode = pods[labels.DECODE]
-    prefill = pods.get(labels.PREFILL)
-    return tuple(_policies(_Peers(variant, spec, decode, prefill, picker_plan, picker, monitoring)))
+    return tuple(_policies(_Peers(variant, spec, pods, picker_plan, picker, monitoring)))
 
 
 def _role(variant: VariantContext, workload: Workload) -> _Role:
     variant_names = variant.names
     serving = Pods(variant_names.namespace, labels.role_selector(variant_names, workload.role))
-    if workload.layout.pods_per_replica == 1:
+    if workload.layout.pods_per_replica == 1 or workload.layout.every_pod_serves:
         return _Role(workload, serving, None)
     return _Role(workload, serving, Pods(variant_names.namespace, labels.worker(variant_names, workload.role)))
 
@@ -104,7 +105,7 @@ def _role(variant: VariantContext, workload: Workload) -> _Role:
 def _policies(peers: _Peers) -> Iterator[Policy]:
     edges = tuple(_edges(peers))
     for role in peers.roles:
-        role_parts = parts.ROLES[role.workload.role]
+        role_parts = parts.ROLES[role.workload.stage.name]
         yield policy(role_parts.network_policy, role.workload.name, role.serving, edges)
         if role.workers is not None:
             yield policy(role_parts.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
@@ -115,9 +116,10 @@ def _policies(peers: _Peers) -> Iterator[Policy]:
 def _edges(peers: _Peers) -> Iterator[Edge]:
     """Yield every edge from or to the pods of a variant."""
     yield from _request_edges(peers)
+    yield from _proxy_edges(peers)
     yield from _picker_edges(peers)
     yield from _scrape_edges(peers)
-    yield from _kv_transfer_edges(peers)
+    yield from _transfer_edges(peers)
     for role in peers.roles:
         yield from _replica_edges(role)
         for pods in role.all_pods:
@@ -139,6 +141,14 @@ def _request_edges(peers: _Peers) -> Iterator[Edge]:
     yield from (Edge(source, decode, service_port) for source in _mirroring_gateways(peers))
 
 
+def _proxy_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges of the proxy beside the picker: from every address, and to the pods of the pool."""
+    if peers.picker_plan is None or peers.picker_plan.proxy is None:
+        return
+    yield Edge(Addresses(()), peers.picker, tcp(peers.picker_plan.proxy.port))
+    yield Edge(peers.picker, peers.decode.serving, tcp(*peers.decode.workload.target_ports))
+
+
 def interceptor_pods(spec: Interceptor) -> Pods:
     """Return the pods of the interceptor: all pods of its namespace if this stack does not deploy it."""
     if spec.deploy is None:
@@ -157,8 +167,9 @@ def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
         yield Edge(gateway_end, decode, ports)
         # The picker chooses decode pods only. But a gateway sends requests to any pod of a pool that fails open, and
         # load balancers outside of the cluster send health checks to all pods of a pool.
-        if peers.prefill is not None and (picker.failure_mode == "FailOpen" or proxies is not None):
-            yield Edge(gateway_end, peers.prefill.serving, tcp(*peers.prefill.workload.target_ports))
+        if picker.failure_mode == "FailOpen" or proxies is not None:
+            for role in peers.others:
+                yield Edge(gateway_end, role.serving, tcp(*role.workload.target_ports))
         checked_ports = ()
         if proxies is not None and proxies.checks_pickers:
             checked_ports = (HEALTH_PORT,)
@@ -269,19 +280,19 @@ def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
     return (Pods(peers.spec.prometheus_namespace),)
 
 
-def _kv_transfer_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges between the roles of a generation, on any port.
+def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges between the roles of a generation, on any port. Roles of the same stage exchange nothing.
 
     NIXL has fixed ports only for its handshake: 5600, and one port for each rank of data parallelism. For the transfer,
     UCX and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
-    guides). The same edges allow the sidecar's requests to prefill pods.
+    guides). The same edges allow the sidecar's requests to pods of other roles.
     """
-    if peers.prefill is None:
-        return
-    for decode_pods in peers.decode.all_pods:
-        for prefill_pods in peers.prefill.all_pods:
-            yield Edge(decode_pods, prefill_pods, ANY_TCP)
-            yield Edge(prefill_pods, decode_pods, ANY_TCP)
+    for role, other in combinations(peers.roles, 2):
+        if role.workload.stage is other.workload.stage:
+            continue
+        for pods, other_pods in product(role.all_pods, other.all_pods):
+            yield Edge(pods, other_pods, ANY_TCP)
+            yield Edge(other_pods, pods, ANY_TCP)
 
 
 def _replica_edges(role: _Role) -> Iterator[Edge]:
@@ -290,6 +301,8 @@ def _replica_edges(role: _Role) -> Iterator[Edge]:
     torch.distributed and NCCL choose their ports themselves. No label that is known in advance distinguishes the
     replicas, so pods of all replicas of a workload can reach each other.
     """
+    if role.workload.layout.every_pod_serves:
+        yield Edge(role.serving, role.serving, ANY_TCP)
     if role.workers is None:
         return
     yield Edge(role.serving, role.workers, ANY_TCP)

@@ -88,5 +88,5 @@ def _other_names(variant: VariantContext) -> set[str]:
     if variant.has_picker:
         names |= {rewrite.model for rewrite in variant.service.rewrites}
     if lora is not None:
-        names |= lora.adapters.keys()
+        names |= set(lora.names)
     return names

@@ -403,4 +403,4 @@ def _served_names(variant: VariantContext) -> tuple[str, ...]:
     lora = variant.spec.model.lora
     if lora is None:
         return (name,)
-    return (name, *sorted(lora.adapters))
+    return (name, *lora.names)

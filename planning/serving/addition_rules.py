@@ -25,8 +25,8 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     """
     pod = context.role.pod
     at = context.path / "pod"
-    yield from _mounts(at / "volumes", pod.volumes, _taken(context))
-    yield from _unused(at, pod)
+    yield from _mounts(at / "volumes", pod.volumes, _generated_folders(context))
+    yield from _unmounted_volumes(at, pod)
     yield from _files(at / "volumes", pod.volumes)
     for field, containers in (("initContainers", pod.init_containers), ("containers", pod.containers)):
         for name in sorted(containers):
@@ -37,7 +37,7 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     yield from _capabilities(at / "privileges", pod.privileges)
 
 
-def _taken(context: RoleContext) -> dict[str, str]:
+def _generated_folders(context: RoleContext) -> dict[str, str]:
     """Return the folders of generated mounts in the engine container, each with its noun."""
     return {
         context.variant.spec.storage.mount_path: "the weights",
@@ -65,7 +65,7 @@ def _mounts(at: Path, volumes: Mapping[str, Volume], taken: Mapping[str, str]) -
         paths.setdefault(path, name)
 
 
-def _unused(at: Path, pod: Pod) -> Iterator[Problem]:
+def _unmounted_volumes(at: Path, pod: Pod) -> Iterator[Problem]:
     """Warn of volumes that no container mounts."""
     containers = (*pod.init_containers.values(), *pod.containers.values())
     used = {name for container in containers for name in container.mounts}

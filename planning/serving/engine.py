@@ -40,7 +40,7 @@ class EnginePlan:
     command: tuple[str, ...]
     arguments: tuple[str, ...]
     worker_arguments: tuple[str, ...]
-    """Arguments of the worker pods of a replica that spans pods; empty if a replica is one pod."""
+    """Arguments of the worker pods of a replica; empty if a replica has no pods with arguments of their own."""
     env: tuple[Variable, ...]
     ports: tuple[int, ...]
     """Ports on which the engine gets requests: a single port, or a port for each copy of the model."""
@@ -135,7 +135,7 @@ def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> t
 
 def _worker_arguments(engine: EngineContext) -> tuple[str, ...]:
     """Return the arguments of worker pods. The user's flags that only a leader accepts are left out."""
-    if engine.role.layout.pods_per_replica == 1:
+    if not engine.worker_arguments:
         return ()
     leader_flags = engine_versions.groups().leader.flags
     parsed = (flag for flag in flags.parse(engine.role.role.engine.args) if flag.switch not in leader_flags)

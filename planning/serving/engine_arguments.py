@@ -8,12 +8,16 @@ from models import flags
 from models.service import Lora
 from models.source import served_name
 from models.vocabulary import amount
-from planning.ground import environment, labels, lifecycle
+from planning.ground import environment, lifecycle, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
+from planning.hardware.devices import Layout
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
 KV_EVENTS = "--kv-events-config"
+_LEADER_ADDRESS, _OWN_ADDRESS = "LWS_LEADER_ADDRESS", "POD_IP"
+"""Variables with the host name of a replica's first pod, and with the address of the pod itself."""
+_NODE_RANK = "--node-rank=$(LWS_WORKER_INDEX)"
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
 _EXPERT = "parallelism.expert"
 _SHARE = "gpu_memory_utilization"
@@ -39,20 +43,29 @@ def shared_arguments(context: RoleContext, *, tokenizes: bool) -> tuple[str, ...
 
 
 def leader_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the generated arguments that only a replica's first pod has; empty if a replica is one pod."""
-    group = context.kind.group
-    leader = "LWS_LEADER_ADDRESS"
-    if group is not None and group.leader_finds_itself:
-        leader = "POD_IP"
+    """Return the generated arguments that a replica's first pod has besides the shared ones; empty for a single pod.
+
+    If every pod of the replica gets requests, every pod has these arguments.
+    """
+    if context.layout.pods_per_replica == 1:
+        return ()
+    if context.layout.every_pod_serves:
+        return _known_to(context, _serving_group_arguments(context))
+    leader = _LEADER_ADDRESS
+    if context.kind.group is not None and context.kind.group.leader_finds_itself:
+        leader = _OWN_ADDRESS
     return _known_to(context, _multi_pod_arguments(context, leader))
 
 
 def worker_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the generated arguments that only a replica's other pods have; empty if a replica is one pod."""
+    """Return the generated arguments that only a replica's other pods have.
+
+    Empty if the other pods have the arguments of the first pod, or if a replica is one pod.
+    """
     group = context.kind.group
-    if context.layout.pods_per_replica == 1 or group is None:
+    if context.layout.pods_per_replica == 1 or context.layout.every_pod_serves or group is None:
         return ()
-    return _known_to(context, chain(_multi_pod_arguments(context, "LWS_LEADER_ADDRESS"), group.worker))
+    return _known_to(context, chain(_multi_pod_arguments(context, _LEADER_ADDRESS), group.worker))
 
 
 def _known_to(context: RoleContext, arguments: Iterable[str]) -> tuple[str, ...]:
@@ -85,7 +98,7 @@ def events_port(context: RoleContext) -> int | None:
 def certificate(context: RoleContext) -> str | None:
     """Return the Secret with the server certificate of a role; None for decode, and for prefill without TLS."""
     sidecar = context.variant.spec.sidecar
-    if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
+    if context.stage is not stages.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
     return sidecar.tls.certificate
 
@@ -126,7 +139,7 @@ def _copies_arguments(context: RoleContext) -> Iterator[str]:
 def _answer_arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     """Yield the arguments that decide what an engine answers, and to which requests."""
     yield "--enable-prompt-tokens-details"
-    if context.name != labels.DECODE:
+    if not context.stage.is_destination:
         return
     if context.variant.metered_as is not None:
         yield FORCED_USAGE
@@ -190,7 +203,7 @@ def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
     """Yield the arguments for the transfer of the KV cache between roles, and for TLS of prefill."""
     modes = context.kind.disaggregation
     if modes is not None:
-        flags_of_role = {labels.DECODE: modes.decode, labels.PREFILL: modes.prefill}[context.name]
+        flags_of_role = {stages.DECODE: modes.decode, stages.PREFILL: modes.prefill}[context.stage]
         yield from (flag.format_map({"bootstrap": modes.bootstrap_port}) for flag in flags_of_role)
         return
     if context.variant.kv_cache.transfer is not None:
@@ -207,10 +220,11 @@ def _json(value: Mapping[str, object]) -> str:
 def _lora_arguments(lora: Lora) -> Iterator[str]:
     yield "--enable-lora"
     yield f"--max-lora-rank={lora.max_rank}"
-    yield f"--max-loras={lora.max_adapters or len(lora.adapters)}"
+    yield f"--max-loras={lora.batch}"
     if lora.max_cpu_adapters is not None:
         yield f"--max-cpu-loras={lora.max_cpu_adapters}"
-    yield "--lora-modules"
+    if lora.adapters:
+        yield "--lora-modules"
     yield from (f"{name}={ADAPTERS_MOUNT}/{name}" for name in sorted(lora.adapters))
 
 
@@ -222,7 +236,7 @@ def _multi_pod_arguments(context: RoleContext, leader: str) -> Iterator[str]:
     """
     layout = context.layout
     group = context.kind.group
-    if layout.pods_per_replica == 1 or group is None:
+    if group is None:
         return
     values = {
         "pods": layout.pods_per_replica,
@@ -231,3 +245,38 @@ def _multi_pod_arguments(context: RoleContext, leader: str) -> Iterator[str]:
         "seconds": lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size),
     }
     yield from (flag.format_map(values) for flag in group.flags)
+
+
+def _serving_group_arguments(context: RoleContext) -> Iterator[str]:
+    """Yield the arguments that connect the pods of a replica whose pods all get requests.
+
+    All pods have the same arguments. vLLM computes the number of a pod's first copy from the number of the pod, so no
+    shell has to. With a port for each copy, the supervisor of the copies does so (vllm 0.22.0 to 0.33.0,
+    `infer_multi_port_external_lb_start_rank` in dp_supervisor.py). Its engines must not know the number of pods: with
+    `--nnodes`, each of them would take the number of the pod's first copy (vllm 0.22.0 to 0.30.0,
+    `create_engine_config` in vllm/engine/arg_utils.py). With one port for each pod, the engine itself computes the
+    number, and needs `--nnodes` (vllm 0.21.0 to 0.33.0, the same function).
+
+    The leader has its own host name as the leader's address, as in llm-d's guide of wide expert parallelism: the name
+    is known to the cluster's DNS long before an engine has loaded its program and listens.
+    """
+    layout = context.layout
+    if layout.ports == 1:
+        yield from _multi_pod_arguments(context, _LEADER_ADDRESS)
+        yield from _one_port_arguments(layout)
+        return
+    yield _NODE_RANK
+    yield f"--data-parallel-address=$({_LEADER_ADDRESS})"
+    yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
+
+
+def _one_port_arguments(layout: Layout) -> Iterator[str]:
+    """Yield the arguments with which each pod of a replica serves all its copies on one port.
+
+    The flag for a single copy refuses another number of local copies than 1, and the flag for several needs the number.
+    """
+    if layout.data_local == 1:
+        yield "--data-parallel-external-lb"
+        return
+    yield f"--data-parallel-size-local={layout.data_local}"
+    yield "--data-parallel-hybrid-lb"

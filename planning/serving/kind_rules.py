@@ -7,7 +7,6 @@ from models import flags
 from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground import labels
 from planning.releases import engine_flags
 from planning.releases.engine_flags import FlagTable
 from planning.variant.context import RoleContext
@@ -34,7 +33,7 @@ def _fields_without_effect(context: RoleContext) -> Iterator[Problem]:
     path = context.path
     fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
     fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
-    if context.name == labels.DECODE:
+    if context.stage.is_destination:
         fields += _explicit_fields(top / "model", spec.model, "max_model_len")
         without_effect = set(type(spec.kv_cache).model_fields)
         if context.variant.kv_cache.has_reader:
@@ -79,7 +78,7 @@ def _metrics(context: RoleContext) -> Iterator[Problem]:
     """Warn of an engine whose metrics are not where a generated configuration of the picker reads them."""
     picker = context.variant.spec.endpoint_picker
     path = context.kind.metrics_path
-    if path != _PICKER_READS and picker.enabled and picker.preset != "custom" and context.name == labels.DECODE:
+    if path != _PICKER_READS and picker.enabled and picker.preset != "custom" and context.stage.is_destination:
         what = f"serves its metrics at {path}, and the picker reads them at {_PICKER_READS}"
         remedy = f"use endpointPicker.preset: custom with a metrics-data-source of path {path}"
         yield warning(context.path / "engine" / "type", what, remedy)

@@ -1,6 +1,7 @@
 """Verdicts on the roles of a variant: each role alone, and prefill together with decode."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 
 from models import flags, trees
 from models.paths import Path
@@ -11,7 +12,7 @@ from models.source import scheme
 from models.storage import Ephemeral
 from models.vocabulary import amount
 from planning import hardware
-from planning.ground import labels, patch, resources
+from planning.ground import patch, resources
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
@@ -24,7 +25,9 @@ from planning.serving import (
     kind_rules,
     listeners,
     load_balancing,
+    lora_rules,
     memory_rules,
+    pod_claims,
     series_rules,
     shared_memory,
     version_rules,
@@ -57,8 +60,9 @@ def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, 
             yield from _check_role(engines[identity])
     valid_roles = contexts.roles_of(variant)
     yield from load_balancing.judge_variant(variant, valid_roles)
-    if len(valid_roles) > 1:
-        yield from _check_cache_exchange(valid_roles[labels.DECODE], valid_roles[labels.PREFILL])
+    for role, other in combinations(valid_roles.values(), 2):
+        if role.stage.is_destination and other.stage.exchanges_kv_cache:
+            yield from _check_cache_exchange(role, other)
     yield from _check_repeated_fetches(variant, valid_roles.values())
     yield from _check_device_groups(valid_roles.values())
 
@@ -75,6 +79,8 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from addition_rules.judge(context)
+    yield from pod_claims.judge(context)
+    yield from lora_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)
@@ -83,7 +89,10 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
         limits = Limits(context.drain, context.variant.spec.drain_timeout, devices, engine.reserved_variables(context))
-        yield from patch.problems(context.path / "patch", role.patch, limits)
+        target = patch.SERVING
+        if context.layout.every_pod_serves:
+            target = patch.SERVING_GROUP
+        yield from patch.problems(context.path / "patch", role.patch, limits, target)
         yield from _check_sidecar_arguments(context)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from models.problems import Problem
 from models.vocabulary import amount
 from planning.ground import resources
+from planning.hardware import accelerators
 from planning.variant.context import RoleContext
 
 _OFFLOADS_SINCE = "0.27.0"
@@ -19,11 +20,15 @@ def size(context: RoleContext) -> str:
     """Return the size of /dev/shm in a pod: the user's, or else the default plus the offloaded KV cache.
 
     The default is for message queues between workers, and for inputs such as images and sound. vLLM keeps them in
-    /dev/shm, too, and their size does not depend on the model.
+    /dev/shm, too, and their size does not depend on the model. Devices of an unknown vendor may be such on which vLLM
+    keeps the cache in /dev/shm, and a size that is too large costs nothing: only used memory counts.
     """
     shared = context.role.pod.shared_memory
     devices = context.layout.devices_per_pod
-    return resources.shared_memory(shared, devices, _offload_size(context))
+    offloaded = _offload_size(context)
+    if not accelerators.is_known(context.accelerator.vendor):
+        offloaded = _newer_offload_size(context)
+    return resources.shared_memory(shared, devices, offloaded)
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:
@@ -44,9 +49,14 @@ def judge(context: RoleContext) -> Iterator[Problem]:
 
 def _offload_size(context: RoleContext) -> str | None:
     """Return the size of the offloaded KV cache in /dev/shm; None if the engine does not keep it in /dev/shm."""
+    if context.accelerator.vendor in _OFFLOADING_VENDORS:
+        return _newer_offload_size(context)
+    return None
+
+
+def _newer_offload_size(context: RoleContext) -> str | None:
+    """Return the size of the offloaded KV cache if the engine's version may keep it in /dev/shm, else None."""
     version = context.engine_version
-    if version is None or context.accelerator.vendor not in _OFFLOADING_VENDORS:
-        return None
-    if version.is_at_least(_OFFLOADS_SINCE):
+    if version is not None and version.is_at_least(_OFFLOADS_SINCE):
         return context.variant.spec.kv_cache.cpu_offload
     return None

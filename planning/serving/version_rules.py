@@ -10,7 +10,6 @@ from models import flags
 from models.flags import Flag
 from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground import labels
 from planning.ground.names import PRIMARY
 from planning.releases import engine_versions
 from planning.releases.engine_versions import EngineVersion
@@ -32,7 +31,7 @@ _ENGINE_PREFIX = "VLLM_"
 
 
 def judge(engine: EngineContext) -> Iterator[Problem]:
-    """Reject flags that the engine's version, or a replica of several pods, does not support.
+    """Reject flags that the engine's version does not support.
 
     Also reject a probe path that needs a key, and warn of an unknown version and of unknown variables.
     """
@@ -42,8 +41,6 @@ def judge(engine: EngineContext) -> Iterator[Problem]:
     yield from _unknown_generated_flags(engine, context.engine_version)
     if context.engine_version.is_known:
         yield from _unknown_flags(context, context.engine_version)
-    if context.layout.pods_per_replica > 1:
-        yield from _single_pod_flags(context)
     if api_server.requires_key(context.role):
         for at, path in context.role.health.written_paths.items():
             if api_server.is_guarded(path):
@@ -102,15 +99,6 @@ def _remedy(name: str, known: Collection[str] = ()) -> str:
     return "remove it"
 
 
-def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags with which only the first pod of a replica would get requests."""
-    for flag in flags.parse(context.role.engine.args):
-        if flag.name in engine_versions.groups().single_pod.flags:
-            what = f"sends requests only to the first pod of a replica ({flag.name})"
-            remedy = "remove it, or keep a replica in one pod"
-            yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
-
-
 def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
     """Warn of an engine of unknown version, and of variables that the engine does not know.
 
@@ -118,7 +106,7 @@ def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]
     """
     spec = context.role.engine
     inherited = context.variant.service.engine
-    is_heir = (context.variant.variant_name, context.name) != (PRIMARY, labels.DECODE)
+    is_heir = context.variant.variant_name != PRIMARY or not context.stage.is_destination
     if not version.is_known and not (is_heir and spec.image == inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
         remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"

@@ -13,16 +13,18 @@ from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
+from planning.ground.stages import RequestStage
 from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
-from planning.serving import additions, autoscaling, cold_start, engine, shared_memory, sidecar
+from planning.serving import additions, autoscaling, cold_start, engine, pod_claims, shared_memory, sidecar
 from planning.serving.additions import PodAdditions
 from planning.serving.autoscaling import Autoscaler
 from planning.serving.cold_start import ColdStart, RequestTimes
 from planning.serving.context import EngineContext
 from planning.serving.engine import EnginePlan
+from planning.serving.pod_claims import PodClaims
 from planning.serving.sidecar import SidecarPlan
 from planning.variant.context import RoleContext, max_replicas
 from planning.weights import sources
@@ -63,6 +65,8 @@ class Workload:
     """The workload object of one role, and its pods."""
 
     role: str
+    stage: RequestStage
+    """Stage of a request that the pods process."""
     name: str
     path: Path
     """Place of the role in the configuration."""
@@ -85,6 +89,7 @@ class Workload:
     pod_settings: PodSettings
     additions: PodAdditions
     """Further volumes, containers and privileges of the pods."""
+    claims: PodClaims
     shared_memory: str
     """Size of /dev/shm."""
     drain: Drain
@@ -99,12 +104,9 @@ class Workload:
     patch: Mapping[str, Any]
 
     @property
-    def device_claim(self) -> ResourceClaim | None:
-        """Return the device claim of the pods; None if the pods have no devices, or request a resource."""
-        allocation = self.accelerator.allocation
-        if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod:
-            return allocation
-        return None
+    def claims_devices(self) -> bool:
+        """Tell whether the pods claim the devices of their accelerator class."""
+        return isinstance(self.accelerator.allocation, ResourceClaim) and bool(self.layout.devices_per_pod)
 
     @property
     def engine_port_names(self) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         account = context.workload
     return Workload(
         role=context.name,
+        stage=context.stage,
         name=context.workload,
         path=context.path,
         replicas=_replicas(role),
@@ -162,6 +165,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(context, account),
         additions=additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload),
+        claims=pod_claims.plan(context),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
         cold_start=cold_start.plan(context, weights, requests),

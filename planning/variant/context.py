@@ -13,20 +13,22 @@ from models.routing import Gateway
 from models.service import Service, Sidecar, Variant
 from models.stack import Stack
 from planning import hardware
-from planning.ground import labels, lifecycle
+from planning.ground import lifecycle
 from planning.ground.environment import EnvValue
 from planning.ground.lifecycle import Drain
 from planning.ground.mounts import ENGINE_HOME
 from planning.ground.names import CANARY, PRIMARY, Names, names
+from planning.ground.stages import RequestStage
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout, Spread
-from planning.releases import Release, channel, engine_kinds
+from planning.releases import Release, channel
 from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
-from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
+from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache, roles
 from planning.variant.canary import Share
 from planning.variant.kv_cache import KvCacheSettings
+from planning.variant.roles import RoleSpecAt
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,19 +47,7 @@ class RoleId:
 
     variant: VariantId
     name: str
-    """`labels.DECODE` or `labels.PREFILL`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoleSpecAt:
-    """Spec of a role, with its name and its place in the configuration."""
-
-    name: str
-    """`labels.DECODE` or `labels.PREFILL`."""
-    path: Path
-    spec: Role
-    kind: EngineKind
-    """Kind of the engine, by `engine.type`."""
+    """Name of the role (`planning.variant.roles`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,7 @@ class ConfiguredVariant:
     service: Service
     """The service that the variant belongs to."""
     roles: tuple[RoleSpecAt, ...]
-    """The decode role and, if there is one, the prefill role."""
+    """The decode role, then the roles of the stages that have pods of their own."""
 
     @property
     def id(self) -> VariantId:
@@ -168,7 +158,9 @@ class RoleContext:
     variant: VariantContext
     """Context of the variant that the role belongs to."""
     name: str
-    """`labels.DECODE` or `labels.PREFILL`."""
+    """Name of the role, which no other role of the variant has."""
+    stage: RequestStage
+    """Stage of a request that the pods process."""
     path: Path
     """Path of the role in the configuration."""
     role: Role
@@ -188,13 +180,12 @@ class RoleContext:
     @property
     def workload(self) -> str:
         """Return the name of the workload object."""
-        names = self.variant.names
-        return {labels.DECODE: names.decode, labels.PREFILL: names.prefill}[self.name]
+        return self.variant.names.workload(self.name)
 
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        return self.name == labels.DECODE and self.variant.spec.prefill is not None
+        return self.stage.is_destination and len(self.variant.roles) > 1
 
     @property
     def engine_port(self) -> int:
@@ -294,16 +285,10 @@ def configured_variants(stack: Stack) -> Iterator[ConfiguredVariant]:
 def variants_of(key: str, service: Service, stack: Stack) -> Iterator[ConfiguredVariant]:
     """Yield the primary of a service and, if the service has one, its canary."""
     at = Path("services", key)
-    yield ConfiguredVariant(key, PRIMARY, at, service, stack, service, tuple(_roles(at, service)))
+    yield ConfiguredVariant(key, PRIMARY, at, service, stack, service, tuple(roles.of(service, at)))
     if service.canary is not None:
         at /= "canary"
-        yield ConfiguredVariant(key, CANARY, at, service.canary, stack, service, tuple(_roles(at, service.canary)))
-
-
-def _roles(at: Path, spec: Variant) -> Iterator[RoleSpecAt]:
-    yield RoleSpecAt(labels.DECODE, at, spec, engine_kinds.of(spec, spec))
-    if spec.prefill is not None:
-        yield RoleSpecAt(labels.PREFILL, at / "prefill", spec.prefill, engine_kinds.of(spec, spec.prefill))
+        yield ConfiguredVariant(key, CANARY, at, service.canary, stack, service, tuple(roles.of(service.canary, at)))
 
 
 def max_replicas(role: Role) -> int:
@@ -393,13 +378,14 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
     image = context.images[role.name]
     version = None
     if not role.kind.vllm_tables:
-        layout = replace(layout, ports=1)
+        layout = replace(layout, ports=1, every_pod_serves=False)
     else:
         version = images.version(image, accelerator.vendor, context.release)
     engine_drains = api_server.drains(spec, layout, version)
     return RoleContext(
         variant=context,
         name=role.name,
+        stage=role.stage,
         path=role.path,
         role=spec,
         accelerator=accelerator,

@@ -1,7 +1,7 @@
 """Generated environment variables of engines."""
 
 from models.role import Role
-from models.service import Variant
+from models.service import DynamicLora, Variant
 from models.vocabulary import amount
 from planning.ground import lifecycle, resources
 from planning.ground.environment import EnvValue
@@ -24,6 +24,21 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCacheSettings) -> d
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
+    if spec.model.lora is not None and spec.model.lora.dynamic is not None:
+        env |= _dynamic_adapters(spec.model.lora.dynamic, role)
+    return env
+
+
+def _dynamic_adapters(dynamic: DynamicLora, role: Role) -> dict[str, EnvValue]:
+    """Return the variables with which an engine loads adapters while it runs.
+
+    The plugin of vLLM that reads a folder is on by default (vllm 0.30.0, vllm/plugins/lora_resolvers and
+    vllm/plugins/__init__.py). `lora_rules` has rejected a volume that has no path.
+    """
+    env = dict[str, EnvValue]({"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"})
+    volume = role.pod.volumes.get(dynamic.directory or "")
+    if volume is not None and volume.mount_path is not None:
+        env["VLLM_LORA_RESOLVER_CACHE_DIR"] = volume.mount_path
     return env
 
 

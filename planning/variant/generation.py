@@ -18,13 +18,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from models import flags
+from models.paths import Path
 from models.role import Role
 from models.service import Variant
 from models.stack import Stack
 from models.storage import Dedicated, Existing, Shared, Storage
-from planning.ground import environment, labels
+from planning.ground import environment
 from planning.releases import Release
-from planning.variant import images
+from planning.variant import images, roles
 
 _DIGITS = 5
 
@@ -36,10 +37,11 @@ def name_of(
 
     `images_of` are the images of the engines by name of the role. `block_size` is that of the KV cache.
 
-    The name is None if the variant has no prefill, because then no cache is transferred. The name is also None if both
-    roles have the rollout `Recreate`, because then all old pods end before new pods start.
+    The name is None if the variant has only one role, because then no cache is transferred. The name is also None if
+    all roles have the rollout `Recreate`, because then all old pods end before new pods start.
     """
-    if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
+    specs = list(roles.of(spec, Path()))
+    if len(specs) == 1 or all(role.spec.rollout.type == "Recreate" for role in specs):
         return None
     text = json.dumps(identity(spec, stack, release, images_of, block_size), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
@@ -52,9 +54,6 @@ def identity(
 
     Each role has its own settings, below the name of the role. Pods of one role and one generation have equal settings.
     """
-    roles: dict[str, Role] = {labels.DECODE: spec}
-    if spec.prefill is not None:
-        roles[labels.PREFILL] = spec.prefill
     model = spec.model
     return {
         "model": {
@@ -65,7 +64,9 @@ def identity(
         },
         "blockSize": block_size,
         "connector": spec.kv_cache.connector,
-        **{name: _role_identity(spec, role, release, images_of[name]) for name, role in roles.items()},
+        **{
+            role.name: _role_identity(spec, role.spec, release, images_of[role.name]) for role in roles.of(spec, Path())
+        },
     }
 
 

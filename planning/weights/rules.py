@@ -9,6 +9,7 @@ from typing import cast
 from models.paths import Path
 from models.problems import Problem
 from models.role import RollingUpdate
+from models.secrets import TokenSecret
 from models.service import Adapter, Model
 from models.source import scheme, served_name
 from models.stack import Stack
@@ -122,8 +123,16 @@ def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
         if users:
             problem = replace(problem, remedy=f"move it to lora.adapters.{users[0]}")
         yield problem
+    yield from _key_problems(path, model.source, model.secrets)
     if model.ignore_patterns is not None and scheme(model.source) != "hf":
         yield _ineffective(path / "ignorePatterns", model.source, {"hf"})
+
+
+def _key_problems(path: Path, source: str, secrets: Sequence[str | TokenSecret]) -> Iterator[Problem]:
+    """Reject the key of a token for a source that is opened without a token."""
+    for index, secret in enumerate(secrets):
+        if isinstance(secret, TokenSecret) and scheme(source) in _ACCESS["secrets"] - {"hf"}:
+            yield _ineffective(Path(*path, "secrets", index, "key"), source, {"hf"})
 
 
 def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> Iterator[Problem]:
@@ -142,6 +151,7 @@ def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> It
     for field, supported in _ACCESS.items():
         if getattr(adapter, field) and scheme(adapter.source) not in supported:
             yield _ineffective(path / field, adapter.source, supported)
+    yield from _key_problems(path, adapter.source, adapter.secrets or ())
 
 
 def _check_duplicate_fills(
@@ -232,6 +242,7 @@ def _missing_size(path: Path, source: str, why: str) -> Problem:
 def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release) -> Iterator[Problem]:
     """Check the settings of a fill against its source and the generated variables of its Job."""
     kind = scheme(request.model.source)
+    yield from _key_problems(path, request.model.source, request.fill.secrets)
     for field, value, supported in (
         ("endpoint", request.fill.endpoint, ("hf", "s3")),
         ("region", request.fill.region, ("s3",)),

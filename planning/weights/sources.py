@@ -1,10 +1,11 @@
 """Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.origins import Name
 from models.paths import Path
+from models.secrets import TokenSecret, secret_name
 from models.service import Adapter, KeyVerification, Model, Verification
 from models.source import hub, place, scheme
 from models.stack import Images
@@ -27,6 +28,8 @@ _ENDPOINTS = {
 _TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
 """Address of the transparency log by which cosign verifies signatures."""
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
+_TOKEN = "HF_TOKEN"  # noqa: S105, the name of a variable
+"""Variable with the token of a hub, and the key of the token in a Secret that names no other key."""
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _RETRY = 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done'
 """Script that repeats the command in its arguments until the command succeeds, or until the pod ends."""
@@ -112,6 +115,8 @@ class SourceAccess:
     endpoint: str | None
     """URL of the server; None for the default server of the scheme, such as huggingface.co."""
     region: str | None
+    token_key: str = _TOKEN
+    """Key of the Secret that has the token of a hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +213,18 @@ def _container(model: Model) -> str:
 
 def _model_access(model: Model, secrets_at: Path) -> SourceAccess:
     """Return the settings with which the source of a model is opened."""
-    return SourceAccess(_first(model.secrets, secrets_at), model.endpoint, model.region)
+    return _access(model.secrets, secrets_at, model.endpoint, model.region)
 
 
-def _first(secrets: Sequence[str], at: Path) -> Name | None:
-    """Return the first of the Secrets in the list at a path; None if there is none."""
-    return next((Name(secret, at / index) for index, secret in enumerate(secrets)), None)
+def _access(secrets: Sequence[str | TokenSecret], at: Path, endpoint: str | None, region: str | None) -> SourceAccess:
+    """Return the settings with which a source is opened. The Secret is the first in the list at a path."""
+    match tuple(secrets):
+        case (TokenSecret(name=name, key=key), *_):
+            return SourceAccess(Name(name, Path(*at, 0, "name")), endpoint, region, key)
+        case (str(name), *_):
+            return SourceAccess(Name(name, at / 0), endpoint, region)
+        case _:
+            return SourceAccess(None, endpoint, region)
 
 
 def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> SourceAccess:
@@ -225,17 +236,13 @@ def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> Sourc
     only if it also uses the model's server.
     """
     secrets_at = Path(*at, "lora", "adapters", name, "secrets")
-    explicit = SourceAccess(_first(adapter.secrets or (), secrets_at), adapter.endpoint, adapter.region)
+    explicit = _access(adapter.secrets or (), secrets_at, adapter.endpoint, adapter.region)
     if scheme(adapter.source) != scheme(model.source):
         return explicit
     if adapter.endpoint not in {None, model.endpoint}:
         return explicit
-    inherited = _model_access(model, at / "secrets")
-    return SourceAccess(
-        secret=inherited.secret if adapter.secrets is None else explicit.secret,
-        endpoint=model.endpoint,
-        region=adapter.region or model.region,
-    )
+    holder = _model_access(model, at / "secrets") if adapter.secrets is None else explicit
+    return replace(holder, endpoint=model.endpoint, region=adapter.region or model.region)
 
 
 def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
@@ -285,7 +292,7 @@ def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
 def _docker_config_volume(adapter: str, access: SourceAccess, model: Model) -> str:
     """Return the volume of the credentials for an adapter: the model's, unless the adapter has another Secret."""
     of_adapter = () if access.secret is None else (access.secret.text,)
-    is_shared = of_adapter == tuple(model.secrets[:1])
+    is_shared = of_adapter == tuple(map(secret_name, model.secrets[:1]))
     if is_shared:
         return _DOCKER_CONFIG_VOLUME
     return shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
@@ -433,7 +440,7 @@ def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     access = item.access
     secret = access.secret
     if scheme(item.source) == "hf":
-        token = {} if secret is None else {"HF_TOKEN": _key(secret, "HF_TOKEN")}
+        token = {} if secret is None else {_TOKEN: _key(secret, access.token_key)}
         endpoint = {} if access.endpoint is None else {"HF_ENDPOINT": access.endpoint}
         ignored = {ignored_files.variable(): ignored_files.text(item.ignored)} if item.ignored else {}
         return {"HF_HUB_DISABLE_TELEMETRY": "1", **ignored, **endpoint, **token}

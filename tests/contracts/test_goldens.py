@@ -11,6 +11,9 @@ from planning.releases import channel, offered_channels
 from tests.support import commands
 from tests.support.stacks import SHIPPED, rendered, tree
 
+OTHERS = sorted(Path("tests/contracts/stacks").glob("*.yaml"))
+"""Stacks with words that no shipped stack has."""
+
 
 @cache
 def rendering(path):
@@ -22,12 +25,32 @@ def test_a_shipped_stack_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens") / path.name.replace("Pulumi.", ""), rendering(path))
 
 
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_a_stack_with_other_words_renders_to_its_golden(path, golden):
+    golden(Path("tests/contracts/goldens/words") / path.name, rendering(path))
+
+
 @pytest.mark.parametrize("name", offered_channels())
 def test_each_channel_renders_to_its_golden(name, golden):
     service = {} if channel(name).sidecar is None else {"prefill": {}}
     manifests = rendered(tree(qwen=service) | {"release": name})
     documents = "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
     golden(Path("tests/contracts/goldens/channels") / f"{name}.yaml", documents)
+
+
+@pytest.mark.parametrize("load_balancing", ["external", "hybrid"])
+def test_each_way_to_serve_with_every_pod_renders_to_its_golden(load_balancing, golden):
+    service = {
+        "accelerator": "nvidia-h200",
+        "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
+        "parallelism": {"data": 16, "dataLocal": 8, "expert": True, "loadBalancing": load_balancing},
+        "prefill": {},
+    }
+    settings = {"networkPolicies": {}, "observability": {"metrics": {"type": "prometheus-operator"}}}
+    documents = "".join(
+        f"---\n{yaml_text.with_blocks(manifest)}" for manifest in rendered(tree(qwen=service) | settings)
+    )
+    golden(Path("tests/contracts/goldens/groups") / f"{load_balancing}.yaml", documents)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -112,7 +112,7 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
         metadata = pods.template["metadata"]
         yield from same(f"{pods.name} labels", metadata["labels"], expected)
         annotations = world.variant.annotations | pods.role.say("pod", "annotations", default={})
-        annotations |= _of_the_claim(world, pods)
+        annotations |= _of_the_claims(world, pods)
         if pods.serves and len(world.variant.ports) > 1:
             annotations["llm-d.ai/active-ports"] = ",".join(map(str, pods.role.pool_ports))
         yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
@@ -124,12 +124,21 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
     yield from same("picker labels", labels, expected)
 
 
-def _of_the_claim(world: World, pods: Pods) -> dict[str, str]:
-    """Return what rolls pods whose claim changes: the claim that a pod has stays as it was made."""
-    if pods.role.claim is None:
-        return {}
-    spec = world.get("ResourceClaimTemplate", pods.role.workload)["spec"]
-    return {"checksum/claim": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()}
+def _of_the_claims(world: World, pods: Pods) -> dict[str, str]:
+    """Return what rolls pods whose claims change: the claims that a pod has stay as they were made."""
+    role = pods.role
+    specs = {name: world.get("ResourceClaimTemplate", name)["spec"] for name in role.claim_templates}
+    hashes = dict[str, str]()
+    if role.workload in specs:
+        hashes["checksum/claim"] = _hash(specs.pop(role.workload))
+    if specs:
+        names = {template: name for name, template in role.claims.items()}
+        hashes["checksum/claims"] = _hash({names[template]: spec for template, spec in specs.items()})
+    return hashes
+
+
+def _hash(tree: object) -> str:
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
 
 
 def evictions_are_limited_where_there_is_more_than_one_replica(world: World) -> Iterator[str]:

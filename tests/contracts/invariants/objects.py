@@ -51,12 +51,12 @@ def _of_a_variant(variant: Variant) -> Iterator[tuple[Place, str]]:
     place = variant.namespace
     for role in variant.roles:
         kinds = ["LeaderWorkerSet" if role.pods > 1 else "Deployment"]
-        kinds += ["ResourceClaimTemplate"] if role.claim is not None else []
         if role.max_replicas > 1 and role.say("disruptionBudget", "enabled", default=True):
             kinds.append("PodDisruptionBudget")
         if role.scaling is not None:
             kinds.append("ScaledObject" if role.scaling["type"] == "keda" else "HorizontalPodAutoscaler")
         yield from (((kind, role.workload, place), "model-server") for kind in kinds)
+        yield from ((("ResourceClaimTemplate", name, place), "model-server") for name in role.claim_templates)
     rights = ("ServiceAccount", "Role", "RoleBinding")
     if variant.disaggregated:
         sidecar_kinds = rights[1:] if variant.say("pod", "serviceAccountName") else rights

@@ -83,8 +83,7 @@ def _spread(world: World, role: Role) -> list[Any]:
 
 
 def _claims(role: Role) -> list[dict[str, str]]:
-    claim = {"name": "accelerators", "resourceClaimTemplateName": role.workload}
-    return [claim] if role.claim is not None else []
+    return [{"name": name, "resourceClaimTemplateName": template} for name, template in role.claims.items()]
 
 
 def containers_have_no_privileges(world: World) -> Iterator[str]:
@@ -109,26 +108,15 @@ def the_engine_has_its_devices_and_resources_for_each_of_them(world: World) -> I
             requests["memory"] = limits["memory"] = limits["memory"] if smaller else requests["memory"]
         devices = {role.resource: str(role.chips)} if role.resource else {}
         expected: dict[str, Any] = {"requests": requests | devices, "limits": limits | devices}
-        if role.claim is not None:
-            expected["claims"] = [{"name": "accelerators"}]
+        if role.claims:
+            expected["claims"] = [{"name": name} for name in role.claims]
         yield from same(f"{pods.name} resources", pods.engine["resources"], expected)
 
 
-def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Iterator[str]:
+def devices_are_claimed_as_said(world: World) -> Iterator[str]:
     for role in world.variant.roles:
-        place = ("ResourceClaimTemplate", role.workload, world.variant.namespace)
-        yield from same(f"{role.workload} has a claim", place in world.index, role.claim is not None)
-        if role.claim is None:
-            continue
-        exactly = {
-            "deviceClassName": role.claim["deviceClassName"],
-            "allocationMode": "ExactCount",
-            "count": role.chips,
-        }
-        selectors = [{"cel": {"expression": expression}} for expression in role.claim.get("selectors", [])]
-        exactly |= {"selectors": selectors} if selectors else {}
-        devices = {"requests": [{"name": "devices", "exactly": exactly}]}
-        yield from same(f"{role.workload} claim", world.index[place]["spec"], {"spec": {"devices": devices}})
+        for name, spec in role.claim_templates.items():
+            yield from same(f"{name} claim", world.get("ResourceClaimTemplate", name)["spec"], spec)
 
 
 def shared_memory_is_sized_by_devices(world: World) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from typing import Any
@@ -265,6 +265,10 @@ class Role:
         return range(self.local if self.say("parallelism", "loadBalancing") == "external" else 1)
 
     @cached_property
+    def all_serve(self) -> bool:
+        return self.say("parallelism", "loadBalancing", default="internal") != "internal" and self.local < self.data
+
+    @cached_property
     def engine_ports(self) -> list[int]:
         return [self.listens + rank for rank in self.ranks]
 
@@ -311,7 +315,7 @@ class Role:
 
     @cached_property
     def tolerations(self) -> list[Any]:
-        taint = RESOURCES[self.vendor]
+        taint = RESOURCES.get(self.vendor)
         defaults = [{"key": taint, "operator": "Exists", "effect": "NoSchedule"}] if taint else []
         every = self._own_class.get("tolerations", defaults) + self.say("pod", "tolerations", default=[])
         return [{"operator": "Equal", **toleration} for toleration in every]
@@ -323,10 +327,42 @@ class Role:
         return allocation if allocation.get("type") == "resource-claim" else None
 
     @cached_property
+    def claims(self) -> dict[str, str]:
+        """Return the claims of a pod: for each name, the template from which the claim is made."""
+        claims = dict[str, str]()
+        if self.claim is not None:
+            template = self.claim.get("template", self.workload)
+            names = ["accelerators"]
+            if self.claim.get("perDevice"):
+                names = [f"accelerators-{number}" for number in range(self.chips)]
+            claims |= dict.fromkeys(names, template)
+        for name, claim in sorted(self.say("pod", "claims", default={}).items()):
+            claims[name] = claim.get("template", f"{self.workload}-{name}")
+        return claims
+
+    @cached_property
+    def claim_templates(self) -> dict[str, Mapping[str, Any]]:
+        """Return the specs of the templates of claims that are created, by name of the template."""
+        specs = dict[str, Mapping[str, Any]]()
+        if self.claim is not None and "template" not in self.claim:
+            specs[self.workload] = _claim_spec(self._device_requests, self.claim.get("constraints", []))
+        for name, claim in self.say("pod", "claims", default={}).items():
+            if "template" not in claim:
+                specs[f"{self.workload}-{name}"] = _claim_spec([claim | {"name": name}], [])
+        return specs
+
+    @cached_property
+    def _device_requests(self) -> list[dict[str, Any]]:
+        """Return the requests of the claim on devices; the first one has as many devices as the pod has claims not."""
+        claim = self.claim or {}
+        first, *others = claim.get("requests", [{"name": "devices", **claim}])
+        return [first | {"count": 1 if claim.get("perDevice") else self.chips}, *others]
+
+    @cached_property
     def resource(self) -> str | None:
         if self.claim is not None:
             return None
-        return look(self._own_class, ("allocation", "resourceName"), RESOURCES[self.vendor])
+        return look(self._own_class, ("allocation", "resourceName"), RESOURCES.get(self.vendor))
 
     @cached_property
     def pipeline(self) -> int:
@@ -349,7 +385,7 @@ class Role:
     def stages(self) -> int:
         """Return the pipeline stages of one pod: as many as fit a node; one where nodes are unknown."""
         node = self._class[2]
-        if RESOURCES[self.vendor] is None:
+        if self.vendor == "cpu":
             return self.pipeline
         room = 1 if node is None else node // (self.tensor * self.local)
         return max(number for number in range(1, max(room, 1) + 1) if self.pipeline % number == 0)
@@ -361,7 +397,7 @@ class Role:
     @cached_property
     def devices(self) -> int:
         """Return the devices of one pod."""
-        return 0 if RESOURCES[self.vendor] is None else self.tensor * self.local * self.stages
+        return 0 if self.vendor == "cpu" else self.tensor * self.local * self.stages
 
     @cached_property
     def chips(self) -> int:
@@ -380,7 +416,8 @@ class Role:
     @cached_property
     def drains_itself(self) -> bool:
         """Tell whether vLLM waits for its requests, as only its single API server does; there is one for each copy."""
-        return not self.custom and self.variant.release in DRAINING and (self.data == 1 or len(self.ranks) > 1)
+        single = self.data == 1 or len(self.ranks) > 1
+        return not self.custom and self.variant.release in DRAINING and single and not self.all_serve
 
     @cached_property
     def startup(self) -> int:
@@ -412,3 +449,21 @@ def variants(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = (
 def _variants(text: str, pools: frozenset[tuple[str, str]]) -> tuple[Variant, ...]:
     stack = json.loads(text)
     return tuple(variant for key in stack["services"] for variant in Variant(stack, key, pools=pools).variants)
+
+
+def _claim_spec(requests: Sequence[Mapping[str, Any]], constraints: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    devices: dict[str, Any] = {"requests": [_claim_request(request) for request in requests]}
+    if constraints:
+        devices["constraints"] = [dict(constraint) for constraint in constraints]
+    return {"spec": {"devices": devices}}
+
+
+def _claim_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    selectors = [{"cel": {"expression": expression}} for expression in request.get("selectors", [])]
+    exactly = {
+        "deviceClassName": request["deviceClassName"],
+        "allocationMode": "ExactCount",
+        "count": request.get("count", 1),
+        **({"selectors": selectors} if selectors else {}),
+    }
+    return {"name": request["name"], "exactly": exactly}

@@ -345,7 +345,7 @@ def test_each_role_and_each_variant_is_computed():
     found = [each.partition(": ")[0] for each in messages(stack(**prefill, **canary))]
     assert {*found} == {"services.qwen.accelerator", "services.qwen.canary.prefill.accelerator"}
     primary = plan(stack("skip", **prefill, **canary)).services[0]
-    assert primary.primary.prefill.fit.usable < primary.primary.decode.fit.usable
+    assert primary.primary.roles["prefill"].fit.usable < primary.primary.decode.fit.usable
     assert primary.canary.decode.fit.weights < primary.primary.decode.fit.weights
 
 

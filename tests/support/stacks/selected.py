@@ -3,13 +3,14 @@
 from typing import Any
 
 from tests.support.stacks import tree
-from tests.support.stacks.fragments import ENV, LAYERED, MIXTURE, POD
+from tests.support.stacks.fragments import CLAIMS, ENV, LAYERED, MIXTURE, POD
 from tests.support.stacks.profiles import profile
+from tests.support.stacks.varied_weights import TOKEN
 
 MODEL = "Qwen/Qwen3-32B"
 """A model that is shipped as well."""
 ADAPTERS = {
-    "sql": {"source": "hf://org/sql"},
+    "sql": {"source": "hf://org/sql", "secrets": TOKEN},
     "legal": {"source": "kit://registry.example/legal:v1", "secrets": ["legal"]},
     "chat": {"source": "s3://bucket/chat", "endpoint": "http://minio:9000"},
 }
@@ -30,7 +31,7 @@ def _selecting(*roles: str, on: tuple[str, int] = ("nvidia-h100-80gb", 2), **ser
 
 
 SELECTED = {
-    "selecting": _selecting(engine={"env": ENV}, pod=POD),
+    "selecting": _selecting(engine={"env": ENV}, pod=POD | {"claims": CLAIMS}),
     "selecting-apart": _selecting("prefill"),
     "selecting-twice": _selecting("canary", "prefill"),
     "selecting-copies": _selecting(
@@ -54,6 +55,7 @@ SELECTED = {
         }
     ),
     "selecting-s3": _selecting(model={"source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}),
+    "selecting-hub": _selecting(model={"source": "hf://org/m", "secrets": TOKEN}),
     "selecting-kit": _selecting(
         model={
             "source": "kit://registry.example/m:v1",

@@ -1,0 +1,92 @@
+"""Mistakes in what users add to serving pods, at the paths as they wrote them."""
+
+import pytest
+
+from models.problems import ConfigError
+from tests.support.stacks import plan, tree
+
+AT = "services.qwen.pod"
+IMAGE = {"image": "r.example/tool:v1"}
+
+
+def problems(**pod):
+    """Return the errors of a stack, or else its warnings."""
+    try:
+        return [str(problem) for problem in plan(tree(qwen={"pod": pod})).warnings]
+    except ConfigError as error:
+        return [str(problem) for problem in error.problems]
+
+
+@pytest.mark.parametrize(
+    ("pod", "message"),
+    [
+        (
+            {"volumes": {"a": {"type": "empty-dir", "mountPath": "/models/a"}}},
+            "volumes.a.mountPath: is the folder of the weights, or below it (/models/a); choose another path",
+        ),
+        (
+            {"volumes": {name: {"type": "empty-dir", "mountPath": "/x"} for name in ("a", "b")}},
+            "volumes.b.mountPath: is the path of volume a as well (/x); choose another path",
+        ),
+        (
+            {"containers": {"tool": {**IMAGE, "mounts": {"gone": "/x"}}}},
+            (
+                "containers.tool.mounts.gone: is no volume of these pods (gone); "
+                "name one of pod.volumes (pod.volumes has none)"
+            ),
+        ),
+        (
+            {"containers": {"tool": IMAGE}, "initContainers": {"tool": IMAGE}},
+            "containers.tool: has the name of one of initContainers (tool); choose another name",
+        ),
+        (
+            {"containers": {"tool": {**IMAGE, "ports": [8000]}}},
+            "containers.tool.ports[0]: is taken by the requests of clients (8000; engine.port); choose another port",
+        ),
+        (
+            {"containers": {"tool": {**IMAGE, "runAsUser": 7, "privileges": {"reason": "x", "root": True}}}},
+            (
+                "containers.tool.runAsUser: is the user of a container that runs as root (7); "
+                "remove it, or remove privileges.root"
+            ),
+        ),
+        (
+            {"volumes": {"a": {"type": "config-map", "mountPath": "/a", "files": {"f": "x" * (2**20 + 1)}}}},
+            (
+                "volumes.a.files: makes 1048577 bytes of files for this role, and a ConfigMap holds 1048576; "
+                "use a claim or an image for large files"
+            ),
+        ),
+        (
+            {"volumes": {"a": {"type": "config-map"}}},
+            "volumes.a: needs the name of a ConfigMap, or files, and not both; write one of them",
+        ),
+    ],
+)
+def test_a_mistake_is_refused_at_its_path(pod, message):
+    assert f"{AT}.{message}" in problems(**pod)
+
+
+@pytest.mark.parametrize(
+    ("pod", "message"),
+    [
+        (
+            {"volumes": {"a": {"type": "empty-dir"}}},
+            "volumes.a: is mounted nowhere; write mountPath, or name it in mounts of a container",
+        ),
+        (
+            {"privileges": {"reason": "x", "capabilities": ["IPC_LOCK"]}},
+            (
+                "privileges.capabilities: has no effect on processes of a user other than root (IPC_LOCK); "
+                "set root: true, or remove it"
+            ),
+        ),
+    ],
+)
+def test_what_has_no_effect_is_warned_of(pod, message):
+    assert f"{AT}.{message}" in problems(**pod)
+
+
+def test_capabilities_of_root_are_not_warned_of():
+    pod = {"privileges": {"reason": "x", "capabilities": ["IPC_LOCK"], "root": True}}
+    assert not any("no effect on processes" in line for line in problems(**pod))
