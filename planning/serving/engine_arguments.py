@@ -5,14 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from models import flags
-from models.service import Lora
+from models.service import Lora, Variant
 from models.source import served_name
 from models.vocabulary import amount
-from planning.ground import environment, lifecycle, stages
+from planning.ground import environment, lifecycle, loading, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
 from planning.hardware.devices import Layout
+from planning.serving import loaders
 from planning.variant import api_server
 from planning.variant.context import RoleContext
+from planning.weights import engine_access
 
 KV_EVENTS = "--kv-events-config"
 FIELD_OF = {
@@ -148,10 +150,17 @@ def certificate(context: RoleContext) -> str | None:
     return sidecar.tls.certificate
 
 
+def model_name(spec: Variant) -> str:
+    """Return the model as the engine's command names it: the folder of its weights, or its source."""
+    if loading.of(spec).is_by_engine:
+        return engine_access.name(spec.model)
+    return spec.storage.mount_path
+
+
 def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     """Yield vLLM's generated arguments: the model's folder, then the flags."""
     spec = context.variant.spec
-    yield spec.storage.mount_path
+    yield model_name(spec)
     for flag, value in _flag_values(context):
         if value is not None:
             yield f"--{flag}={value}"
@@ -200,6 +209,9 @@ def _flag_values(context: RoleContext) -> Iterator[tuple[str, object]]:
     if layout.ports > 1:
         yield "data-parallel-size-local", layout.data_local
     yield "data-parallel-supervisor-port", context.supervisor_port
+    if loading.of(spec).is_by_engine:
+        yield "revision", engine_access.revision(spec.model)
+    yield "load-format", loaders.load_format(context)
     yield "max-model-len", spec.model.max_model_len
     yield "max-num-seqs", role.engine.max_num_seqs
     if layout.devices_per_pod:
@@ -256,7 +268,12 @@ def _multi_pod_arguments(context: RoleContext, leader: str) -> Iterator[str]:
     yield f"--nnodes={context.layout.pods_per_replica}"
     yield _NODE_RANK
     yield f"--master-addr=$({leader})"
-    yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
+    yield f"{_JOINING_TIMEOUT}={_joining_seconds(context)}"
+
+
+def _joining_seconds(context: RoleContext) -> int:
+    spec = context.variant.spec
+    return lifecycle.joining_seconds(context.role.health, spec.model.size, loading.of(spec))
 
 
 def _serving_group_arguments(context: RoleContext) -> Iterator[str]:
@@ -279,7 +296,7 @@ def _serving_group_arguments(context: RoleContext) -> Iterator[str]:
         return
     yield _NODE_RANK
     yield f"--data-parallel-address=$({_LEADER_ADDRESS})"
-    yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
+    yield f"{_JOINING_TIMEOUT}={_joining_seconds(context)}"
 
 
 def _one_port_arguments(layout: Layout) -> Iterator[str]:
