@@ -282,7 +282,7 @@ def _serving_group_arguments(context: RoleContext) -> Iterator[str]:
     All pods have the same arguments. vLLM computes the number of a pod's first copy from the number of the pod, so no
     shell has to. With a port for each copy, the supervisor of the copies does so (vllm 0.22.0 to 0.33.0,
     `infer_multi_port_external_lb_start_rank` in dp_supervisor.py). Its engines must not know the number of pods: with
-    `--nnodes`, each of them would take the number of the pod's first copy (vllm 0.22.0 to 0.26.0,
+    `--nnodes`, each of them would take the number of the pod's first copy (vllm 0.22.0 to 0.30.0,
     `create_engine_config` in vllm/engine/arg_utils.py). With one port for each pod, the engine itself computes the
     number, and needs `--nnodes` (vllm 0.21.0 to 0.33.0, the same function).
 
