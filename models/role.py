@@ -35,6 +35,16 @@ from models.vocabulary import (
 from models.volumes import Volume
 
 
+class Load(Spec):
+    """The loader of vLLM (`--load-format`)."""
+
+    type: Literal["default", "runai-streamer", "fastsafetensors"] = "default"
+    """default: vLLM's choice, and for object storage with storage.type engine the streamer; runai-streamer: reads
+    many tensors at once, from object storage or from a folder; fastsafetensors: reads files straight into the memory of
+    devices of NVIDIA and AMD, from a folder or a hub. The image needs the package of the loader. For others, such as
+    modelexpress, write `--load-format` in args."""
+
+
 class Engine(Spec):
     """The container of the inference server."""
 
@@ -48,6 +58,8 @@ class Engine(Spec):
     """Pull policy of the engine's image; absent: the default of Kubernetes."""
     port: Port = 8000
     """Port of the pods. The pool and the Service send requests to this port."""
+    load: Load = Load.default()
+    """How vLLM loads the weights to the devices."""
     max_num_seqs: Count | None = Field(default=None, examples=[256])
     """Maximum number of sequences in a batch (`--max-num-seqs`); absent: the engine's default."""
     gpu_memory_utilization: Share = 0.9

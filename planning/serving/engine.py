@@ -7,15 +7,21 @@ from models import flags
 from models.accelerators import ExtendedResource
 from models.flags import Flag
 from models.problems import Problem
-from planning.ground import environment, lifecycle, resources
+from planning.ground import environment, lifecycle, loading, resources
 from planning.ground.environment import EnvValue, Variable
 from planning.ground.lifecycle import Probes
+from planning.ground.loading import Loading
 from planning.releases import engine_versions, tracing
-from planning.serving import engine_arguments
+from planning.serving import engine_arguments, loaders
 from planning.serving.context import EngineContext
 from planning.variant import api_server
 from planning.variant.context import RoleContext
+from planning.weights import engine_access, sources
+from planning.weights.engine_access import EngineAccess
 
+_DISK = "ephemeral-storage"
+_HEADROOM = 10
+"""Additional space for weights on the disk of a node, in percent, because files take whole blocks."""
 _GROUP_VARIABLES = {
     "LWS_GROUP_SIZE": "the number of pods",
     "LWS_LEADER_ADDRESS": "the leader's host name",
@@ -55,6 +61,8 @@ class EnginePlan:
     """Ports on which the engine publishes KV cache events; empty if the engine publishes no events."""
     metrics_path: str
     """Path of the engine's metrics."""
+    source_urls: tuple[str, ...] = ()
+    """URLs of the servers from which the engine gets its weights itself; empty if it loads from a folder."""
 
 
 def plan(engine: EngineContext) -> EnginePlan:
@@ -66,6 +74,8 @@ def plan(engine: EngineContext) -> EnginePlan:
     if context.image is None:
         raise ValueError("this class has no engine image")
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
+    access = _access(context)
+    explicit = environment.values(role.engine.env)
     devices = dict[str, str]()
     if isinstance(context.accelerator.allocation, ExtendedResource):
         devices = {context.accelerator.allocation.resource_name: str(layout.chips_per_pod)}
@@ -77,19 +87,57 @@ def plan(engine: EngineContext) -> EnginePlan:
         arguments=_merge_arguments(engine.arguments, role.engine.args),
         worker_arguments=_worker_arguments(engine),
         env=environment.container_variables(
-            _environment(context), environment.values(role.engine.env), context.path / "engine" / "env"
+            {**_environment(context), **access.env},
+            explicit,
+            context.path / "engine" / "env",
+            access.secret_at,
         ),
         ports=context.engine_ports,
         probe_port=context.supervisor_port or context.engine_port,
         probes=lifecycle.probes(
-            role.health, spec.model.size, api_server.ready_path(role, layout), spans_pods=layout.pods_per_replica > 1
+            role.health,
+            spec.model.size,
+            api_server.ready_path(role, layout),
+            spans_pods=layout.pods_per_replica > 1,
+            loading=loading.of(spec),
         ),
-        requests={**requests, **devices},
+        requests={**requests, **_disk(context, {**requests, **limits}), **devices},
         limits={**limits, **devices},
         certificate=engine_arguments.certificate(context),
         events_ports=_events_ports(engine),
         metrics_path=_metrics_path(context),
+        source_urls=_source_urls(context, {**access.env, **explicit}),
     )
+
+
+def _access(context: RoleContext) -> EngineAccess:
+    """Return the variables with which the engine opens the source of its model; none if it loads from a folder."""
+    spec = context.variant.spec
+    if not loading.of(spec).is_by_engine:
+        return engine_access.NONE
+    identity = context.role.pod.service_account_name is not None
+    return engine_access.of_model(spec.model, context.variant.path / "model", identity=identity)
+
+
+def _source_urls(context: RoleContext, env: Mapping[str, EnvValue]) -> tuple[str, ...]:
+    """Return the URLs of the servers from which the engine gets its weights, by its variables."""
+    spec = context.variant.spec
+    if not loading.of(spec).is_by_engine:
+        return ()
+    return tuple(sources.urls(spec.model.source, spec.model, env))
+
+
+def _disk(context: RoleContext, explicit: Mapping[str, str]) -> dict[str, str]:
+    """Return the request for the disk space of the weights that an engine fetches into its home.
+
+    Empty if their size is unknown, or if the requests or limits in `explicit` have that space.
+    """
+    spec = context.variant.spec
+    size = spec.model.size
+    if loading.of(spec) is not Loading.FETCHED or size is None or _DISK in explicit:
+        return {}
+    space = resources.volume({"model": size}, _HEADROOM)
+    return {} if space is None else {_DISK: space}
 
 
 def _command(context: RoleContext) -> tuple[str, ...]:
@@ -156,6 +204,7 @@ def judge(context: RoleContext) -> Iterator[Problem]:
 
     Messages contain no values, because a value may be a credential.
     """
+    yield from loaders.judge(context)
     engine = context.role.engine
     if not engine.args and not engine.env and not engine.command:
         return
@@ -168,7 +217,7 @@ def judge(context: RoleContext) -> Iterator[Problem]:
             if flag.switch in decided:
                 what = f"repeats a field ({_flag_name(context, flag)})"
                 yield Problem(at / flag.index, what, _remedy(decided[flag.switch]))
-    available = {**context.environment}
+    available = {**context.environment, **_access(context).env}
     if context.layout.pods_per_replica > 1:
         available |= _GROUP_VARIABLES
     explicit = environment.values(engine.env)

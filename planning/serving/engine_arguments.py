@@ -5,14 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from models import flags
-from models.service import Lora
+from models.service import Lora, Variant
 from models.source import served_name
 from models.vocabulary import amount
-from planning.ground import environment, lifecycle, stages
+from planning.ground import environment, lifecycle, loading, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
 from planning.hardware.devices import Layout
+from planning.serving import loaders
 from planning.variant import api_server
 from planning.variant.context import RoleContext
+from planning.weights import engine_access
 
 KV_EVENTS = "--kv-events-config"
 _LEADER_ADDRESS, _OWN_ADDRESS = "LWS_LEADER_ADDRESS", "POD_IP"
@@ -103,14 +105,21 @@ def certificate(context: RoleContext) -> str | None:
     return sidecar.tls.certificate
 
 
+def model_name(spec: Variant) -> str:
+    """Return the model as the engine's command names it: the folder of its weights, or its source."""
+    if loading.of(spec).is_by_engine:
+        return engine_access.name(spec.model)
+    return spec.storage.mount_path
+
+
 def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     """Yield the generated arguments: the model's folder, then the flags."""
     spec = context.variant.spec
     kind = context.kind
     if kind.model is None:
-        yield spec.storage.mount_path
+        yield model_name(spec)
     else:
-        yield f"{kind.model}={spec.storage.mount_path}"
+        yield f"{kind.model}={model_name(spec)}"
     for field, value in _field_values(context):
         if value is not None and field in kind.flags:
             yield f"{kind.flags[field]}={value}"
@@ -166,6 +175,9 @@ def _field_values(context: RoleContext) -> Iterator[tuple[str, object]]:
     if layout.ports > 1:
         yield "parallelism.dataLocal", layout.data_local
     yield "parallelism.loadBalancing", context.supervisor_port
+    if loading.of(spec).is_by_engine:
+        yield "model.revision", engine_access.revision(spec.model)
+    yield "engine.load", loaders.load_format(context)
     yield "model.maxModelLen", spec.model.max_model_len
     yield "engine.maxNumSeqs", role.engine.max_num_seqs
     yield "engine.gpuMemoryUtilization", _memory_share(context)
@@ -242,9 +254,14 @@ def _multi_pod_arguments(context: RoleContext, leader: str) -> Iterator[str]:
         "pods": layout.pods_per_replica,
         "leader": f"$({leader})",
         "port": group.port,
-        "seconds": lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size),
+        "seconds": _joining_seconds(context),
     }
     yield from (flag.format_map(values) for flag in group.flags)
+
+
+def _joining_seconds(context: RoleContext) -> int:
+    spec = context.variant.spec
+    return lifecycle.joining_seconds(context.role.health, spec.model.size, loading.of(spec))
 
 
 def _serving_group_arguments(context: RoleContext) -> Iterator[str]:
@@ -267,7 +284,7 @@ def _serving_group_arguments(context: RoleContext) -> Iterator[str]:
         return
     yield _NODE_RANK
     yield f"--data-parallel-address=$({_LEADER_ADDRESS})"
-    yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
+    yield f"{_JOINING_TIMEOUT}={_joining_seconds(context)}"
 
 
 def _one_port_arguments(layout: Layout) -> Iterator[str]:

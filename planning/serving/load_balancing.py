@@ -23,7 +23,7 @@ pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:
-    """Check a role with `loadBalancing: external` or `hybrid`. Others, and engines other than vLLM, have no problems."""
+    """Check a role with `loadBalancing: external` or `hybrid`. Others, and engines other than vLLM, have none."""
     load_balancing = context.role.parallelism.load_balancing
     if load_balancing == "internal" or not context.kind.vllm_tables:
         return

@@ -12,7 +12,8 @@ from models.source import scheme
 from models.storage import Ephemeral
 from models.vocabulary import amount
 from planning import hardware
-from planning.ground import patch, resources
+from planning.ground import loading, patch, resources
+from planning.ground.loading import Loading
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
@@ -288,7 +289,8 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
 def _check_repeated_fetches(variant: VariantContext, roles: Iterable[RoleContext]) -> Iterator[Problem]:
     """Warn of a replica whose pods all fetch the same weights."""
     spec = variant.spec
-    if not isinstance(spec.storage, Ephemeral) or claims.is_used_in_place(spec.model.source):
+    is_fetched = isinstance(spec.storage, Ephemeral) and not claims.is_used_in_place(spec.model.source)
+    if not is_fetched and loading.of(spec) is not Loading.FETCHED:
         return
     counts = [role.layout.pods_per_replica for role in roles if role.layout.pods_per_replica > 1]
     if counts:

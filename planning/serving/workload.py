@@ -8,11 +8,12 @@ from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
 from planning.fit.memory import Fit
-from planning.ground import labels, lifecycle
+from planning.ground import labels, lifecycle, loading
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
+from planning.ground.loading import Loading
 from planning.ground.stages import RequestStage
 from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
@@ -90,6 +91,8 @@ class Workload:
     additions: PodAdditions
     """Further volumes, containers and privileges of the pods."""
     claims: PodClaims
+    loading: Loading
+    """Way in which the engine gets its weights."""
     shared_memory: str
     """Size of /dev/shm."""
     drain: Drain
@@ -138,7 +141,9 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     variant = context.variant
     role = context.role
     model_size = variant.spec.model.size
-    deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
+    deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(
+        role.health, model_size, loading.of(variant.spec)
+    )
     autoscaler = autoscaling.plan(context)
     weights = _weights(context, location)
     engine_plan = engine.plan(serving)
@@ -166,6 +171,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         pod_settings=_pod_settings(context, account),
         additions=additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload),
         claims=pod_claims.plan(context),
+        loading=loading.of(variant.spec),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
         cold_start=cold_start.plan(context, weights, requests),

@@ -3,7 +3,7 @@
 from models.role import Role
 from models.service import DynamicLora, Variant
 from models.vocabulary import amount
-from planning.ground import lifecycle, resources
+from planning.ground import lifecycle, loading, resources
 from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
 from planning.releases.engine_kinds import EngineKind
@@ -18,8 +18,8 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCacheSettings) -> d
     spans_pods = layout.pods_per_replica > 1
     # torch looks up the name of the user: first in USER, then in the image's passwd file, which lacks the user id.
     env = dict[str, EnvValue]({"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"})
-    loading = lifecycle.loading_seconds(role.health, spec.model.size, spans_pods=spans_pods)
-    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(loading)
+    startup = lifecycle.loading_seconds(role.health, spec.model.size, spans_pods=spans_pods, loading=loading.of(spec))
+    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(startup)
     if spec.prefill is not None or cache.events is not None or spans_pods:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
