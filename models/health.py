@@ -57,7 +57,7 @@ class Health(Spec):
     """Number of failed probes in a row after which a pod is not ready (readiness) or its engine restarts (liveness)."""
     startup_timeout: Duration | None = Field(default=None, examples=["45m"])
     """Time from the start of the container within which the model must be loaded; absent: 10m plus 1s for each 64Mi of
-    weights, or 30m if their size is unknown."""
+    weights, or 30m if their size is unknown. With storage.type engine, it includes the fetch: 1s for each 32Mi."""
     startup: EngineProbe = EngineProbe.default()
     """Settings of the startup probe alone. startupTimeout decides its number of failures."""
     readiness: RepeatedProbe = RepeatedProbe.default()

@@ -33,6 +33,7 @@ class Metrics(Spec):
     picker: bool = True
     """Scrape the endpoint picker."""
     path: AbsolutePath = "/metrics"
-    """Path of the engines' metrics; the picker's are always at /metrics."""
+    """Path of the engines' metrics; the picker's are always at /metrics. For engine.type trtllm-serve, the default is
+    /prometheus/metrics."""
     interval: Interval = "30s"
     """Time between two scrapes, at least 1s."""

@@ -38,6 +38,10 @@ _SourceSecret = Annotated[
 ]
 SourceSecrets = Annotated[Items[_SourceSecret], Entries(0, 1, _MERGED)]
 """The Secret with the credentials for a source, as a list of at most one entry."""
+FillSecrets = Annotated[
+    Items[_SourceSecret], Entries(0, 1, "write only the Secret with the credentials for the source")
+]
+"""The Secret with the credentials for the source of a Job, as a list of at most one entry."""
 
 
 def secret_name(secret: str | TokenSecret) -> str:

@@ -9,7 +9,7 @@ from models.base import Spec
 from models.containers import Resources
 from models.env import EnvName, EnvValue
 from models.pins import PinnedSource
-from models.secrets import SourceSecrets
+from models.secrets import FillSecrets
 from models.source import FilePattern, ModelSource, served_name
 from models.trees import at, mapping
 from models.vocabulary import (
@@ -41,7 +41,7 @@ class Fill(Spec):
     A change of these settings affects only later fills: the fill of a new source, or the retry of a failed fill.
     """
 
-    secrets: SourceSecrets = Field(default=(), examples=[["s3-reader"]])
+    secrets: FillSecrets = Field(default=(), examples=[["s3-reader"]])
     """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the URL of AWS or of huggingface.co."""
@@ -121,7 +121,21 @@ class Existing(Spec):
     """Mount path of the weights, read-only for the engine."""
 
 
-Storage = Annotated[Ephemeral | Shared | Dedicated | Existing, Field(discriminator="type")]
+class EngineLoaded(Spec):
+    """The engine opens the source itself: no container fetches the weights, and no volume holds them."""
+
+    type: Literal["engine"]
+    """The engine opens the source itself: no container fetches the weights, and no volume holds them. Only for hf://,
+    which the engine fetches into its home, and for s3://, which it streams to the devices. The credentials of
+    model.secrets become variables of the engine."""
+
+    @property
+    def mount_path(self) -> str:
+        """Return the folder of weights that a pod mounts all the same, such as those of a claim."""
+        return MODEL_MOUNT
+
+
+Storage = Annotated[Ephemeral | Shared | Dedicated | Existing | EngineLoaded, Field(discriminator="type")]
 
 
 class Cache(PinnedSource):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from models.health import EngineProbe, Health, RepeatedProbe
 from models.role import Recreate, RollingUpdate
 from models.vocabulary import amount, seconds
+from planning.ground.loading import Loading
 
 _MIN_STARTUP, _UNKNOWN_STARTUP = 600, 1800
 """Minimum startup time, and the startup time if the size of the weights is unknown."""
@@ -63,30 +64,38 @@ class Drain:
     """Time from the pod's deletion to the kill (`terminationGracePeriodSeconds`)."""
 
 
-def startup_seconds(health: Health, size: str | None) -> int:
-    """Return the time from a container's start until the model must be loaded; `size` is the size of the weights."""
+def startup_seconds(health: Health, size: str | None, loading: Loading = Loading.FOLDER) -> int:
+    """Return the time from a container's start until the model must be loaded; `size` is the size of the weights.
+
+    `loading` says whether the engine fetches the weights in this time, too. Streamed weights are loaded as they arrive.
+    """
     if health.startup_timeout is not None:
         return seconds(health.startup_timeout)
     if size is None:
         return _UNKNOWN_STARTUP
-    return _MIN_STARTUP + int(amount(size)) // _LOAD_RATE
+    startup = _MIN_STARTUP
+    if loading.is_by_engine:
+        startup += int(amount(size)) // _FETCH_RATE
+    if loading is not Loading.STREAMED:
+        startup += int(amount(size)) // _LOAD_RATE
+    return startup
 
 
-def loading_seconds(health: Health, size: str | None, *, spans_pods: bool) -> int:
+def loading_seconds(health: Health, size: str | None, *, spans_pods: bool, loading: Loading = Loading.FOLDER) -> int:
     """Return the time from an engine's start until its model must be loaded.
 
     If a replica spans pods, its first engine waits until the other pods have fetched the weights and have started, too.
     An explicit startup timeout includes this wait.
     """
-    startup = startup_seconds(health, size)
+    startup = startup_seconds(health, size, loading)
     if spans_pods and health.startup_timeout is None:
         return startup + fetch_seconds(size)
     return startup
 
 
-def joining_seconds(health: Health, size: str | None) -> int:
+def joining_seconds(health: Health, size: str | None, loading: Loading = Loading.FOLDER) -> int:
     """Return the time that an engine waits for the engines of the replica's other pods."""
-    return fetch_seconds(size) + startup_seconds(health, size)
+    return fetch_seconds(size) + startup_seconds(health, size, loading)
 
 
 def fetch_seconds(size: str | None) -> int:
@@ -108,15 +117,22 @@ def fastest_load_seconds(size: str | None) -> int:
     return int(amount(size)) // LOCAL_LOAD_RATE
 
 
-def probes(health: Health, size: str | None, ready_path: str, *, spans_pods: bool = False) -> Probes:
+def probes(
+    health: Health,
+    size: str | None,
+    ready_path: str,
+    *,
+    spans_pods: bool = False,
+    loading: Loading = Loading.FOLDER,
+) -> Probes:
     """Return the probes of an engine that loads weights of the given size. The engine is ready if `ready_path` answers.
 
     `spans_pods` says whether a replica spans several pods.
     """
-    loading = loading_seconds(health, size, spans_pods=spans_pods)
+    startup = loading_seconds(health, size, spans_pods=spans_pods, loading=loading)
     interval = seconds(health.startup.interval or health.interval)
     return Probes(
-        startup=_probe(health, health.startup, ready_path, -(-loading // interval)),
+        startup=_probe(health, health.startup, ready_path, -(-startup // interval)),
         readiness=_probe(health, health.readiness, ready_path, _failures(health, health.readiness)),
         liveness=_probe(health, health.liveness, health.liveness_path, _failures(health, health.liveness)),
     )

@@ -322,7 +322,8 @@ def _role_egress(peers: _Peers, role: _Role, pods: Pods) -> Iterator[Edge]:
         yield api_server(pods, stack)
     if tracing is not None and workload.engine.name == "vllm":
         yield from url_edges(pods, [tracing.endpoint], stack)
-    yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.urls], stack)
+    fetched = [url for fetch in workload.weights.fetches for url in fetch.urls]
+    yield from fetch_edges(pods, [*fetched, *workload.engine.source_urls], stack)
 
 
 def _picker_egress(peers: _Peers) -> Iterator[Edge]:

@@ -123,6 +123,6 @@ def _verdict(spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> 
 
 def facts_of(spec: Variant, release: Release, cache: KvCacheSettings) -> VariantFacts:
     """Return the facts of a variant with which the configuration of its picker must agree."""
-    is_vllm = not any(role.is_custom for role in roles.of(spec, Path()))
+    is_vllm = all(role.kind.vllm_tables for role in roles.of(spec, Path()))
     encodes = spec.encode is not None and release.picker.encode is not None
     return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=is_vllm, encodes=encodes)

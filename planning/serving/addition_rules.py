@@ -8,7 +8,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Pod
 from models.volumes import ConfigMapVolume, Volume
-from planning.ground import environment
+from planning.ground import environment, loading
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME
 from planning.variant.context import RoleContext
 
@@ -39,8 +39,11 @@ def judge(context: RoleContext) -> Iterator[Problem]:
 
 def _generated_folders(context: RoleContext) -> dict[str, str]:
     """Return the folders of generated mounts in the engine container, each with its noun."""
+    weights = dict[str, str]()
+    if not loading.of(context.variant.spec).is_by_engine:
+        weights[context.variant.spec.storage.mount_path] = "the weights"
     return {
-        context.variant.spec.storage.mount_path: "the weights",
+        **weights,
         ADAPTERS_MOUNT: "the adapters",
         CERTIFICATES: "the certificate",
         ENGINE_HOME: "the home of the engine",

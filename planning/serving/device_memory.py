@@ -14,8 +14,8 @@ _CPU_SPACE = "VLLM_CPU_KVCACHE_SPACE"
 
 def fit(context: RoleContext) -> Fit | Unknown:
     """Return the memory that a role needs on each device, or why that memory is unknown."""
-    if context.is_custom:
-        return Unknown("the memory of a custom engine is unknown")
+    if not context.kind.vllm_tables:
+        return Unknown(f"the memory of {context.kind.title} is unknown")
     if context.stage is stages.ENCODE:
         return Unknown("the memory of encoders is unknown: encode pods load a part of the model")
     devices = _devices(context)

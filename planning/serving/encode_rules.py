@@ -21,11 +21,11 @@ def judge_variant(variant: VariantContext) -> Iterator[Problem]:
         what = f"is not known to {release.name}"
         yield Problem(path, what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if any(role.is_custom for role in variant.roles):
-        remedy = "remove it, or remove engine.type: custom"
+    if not all(role.kind.vllm_tables for role in variant.roles):
+        remedy = "remove it, or remove engine.type"
         if scheme(spec.model.source) == "image":
             remedy = "remove it, or take the weights from another source"
-        yield Problem(path, "needs vllm in every role, but a role has a custom engine", remedy)
+        yield Problem(path, "needs vllm in every role, but a role has another engine", remedy)
     if spec.encode.engine.port != spec.engine.port:
         ports = f"{spec.encode.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
@@ -43,7 +43,7 @@ def judge_roles(roles: Iterable[RoleContext]) -> Iterator[Problem]:
     for role in roles:
         cache = role.encoder_cache
         version = role.engine_version
-        if cache is None or version is None or not _knows_encode(role.variant.release):
+        if cache is None or version is None or not role.kind.vllm_tables or not _knows_encode(role.variant.release):
             continue
         at = role.variant.path / "encode" / "encoderCache"
         since = encoder_caches.connector(cache.connector).since

@@ -97,7 +97,7 @@ def _transfer(context: RoleContext) -> Iterator[_Listener]:
     spec = context.variant.spec
     handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
     transfers = spec.prefill is not None and context.stage.exchanges_kv_cache
-    if not transfers or handshake is None or context.is_custom:
+    if not transfers or handshake is None or not context.kind.vllm_tables:
         return
     text = context.role.engine.env.get(handshake.variable, "")
     is_explicit = isinstance(text, str) and text.isdecimal()

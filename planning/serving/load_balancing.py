@@ -23,9 +23,9 @@ pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:
-    """Check a role with `loadBalancing: external` or `hybrid`. Other roles and custom engines have no problems here."""
+    """Check a role with `loadBalancing: external` or `hybrid`. Others, and engines other than vLLM, have none."""
     load_balancing = context.role.parallelism.load_balancing
-    if load_balancing == "internal" or context.is_custom:
+    if load_balancing == "internal" or not context.kind.vllm_tables:
         return
     layout = context.layout
     parallelism = context.path / "parallelism"

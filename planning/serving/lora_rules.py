@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 
 from models.problems import Problem, warning
+from planning.ground import loading
+from planning.ground.loading import Loading
+from planning.serving import engine_arguments
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
@@ -10,7 +13,7 @@ from planning.variant.context import RoleContext
 def judge(context: RoleContext) -> Iterator[Problem]:
     """Check `model.lora.dynamic` for one role."""
     lora = context.variant.spec.model.lora
-    if lora is None or lora.dynamic is None or context.is_custom:
+    if lora is None or lora.dynamic is None or not context.kind.vllm_tables:
         return
     at = context.variant.path / "model" / "lora" / "dynamic"
     if lora.dynamic.directory is not None:
@@ -42,7 +45,9 @@ def _directory(context: RoleContext, name: str) -> Iterator[Problem]:
     elif volume.mount_path is None:
         yield Problem(at, f"is a volume that the engine does not mount ({name})", f"set {pod / name}.mountPath", (pod,))
     else:
-        folder = context.variant.spec.storage.mount_path
-        what = f"loads only adapters whose adapter_config.json has base_model_name_or_path: {folder}"
+        name_of_model = engine_arguments.model_name(context.variant.spec)
+        what = f"loads only adapters whose adapter_config.json has base_model_name_or_path: {name_of_model}"
+        if loading.of(context.variant.spec) is Loading.STREAMED:
+            what = "loads no adapters, because an engine that streams its model has a temporary folder as its name"
         remedy = "write this path into the adapters, or load them by requests for /v1/load_lora_adapter"
         yield warning(at, what, remedy)

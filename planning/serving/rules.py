@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
 from models import flags, trees
-from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Recreate
@@ -13,7 +12,8 @@ from models.source import scheme
 from models.storage import Ephemeral
 from models.vocabulary import amount
 from planning import hardware
-from planning.ground import patch, resources
+from planning.ground import loading, patch, resources
+from planning.ground.loading import Loading
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
@@ -24,6 +24,7 @@ from planning.serving import (
     autoscaling,
     encode_rules,
     engine,
+    kind_rules,
     listeners,
     load_balancing,
     lora_rules,
@@ -76,8 +77,8 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from engine.judge(context)
     yield from version_rules.judge(serving)
     yield from series_rules.judge(serving)
-    if context.is_custom:
-        yield from _check_custom(context)
+    if not context.kind.vllm_tables:
+        yield from kind_rules.judge(context)
     yield from load_balancing.judge(context)
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
@@ -155,7 +156,7 @@ def _check_engine_label(context: RoleContext) -> Iterator[Problem]:
     """Warn of pods whose metrics a picker reads by the names of vLLM, although their engine is another one."""
     label = context.variant.release.picker.engine_label
     has_picker = context.variant.spec.endpoint_picker.enabled
-    if label is None or not has_picker or not context.is_custom or label in context.role.pod.labels:
+    if label is None or not has_picker or context.kind.is_generated or label in context.role.pod.labels:
         return
     what = "serves metrics that the picker reads by the names of vLLM, because its pods do not say their engine"
     remedy = f"add {label} to pod.labels, such as sglang or trtllm-serve; or vllm if the engine has vLLM's names"
@@ -176,7 +177,7 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
     """
     size = variant.spec.kv_cache.block_size
-    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or variant.is_custom:
+    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or not variant.kind.vllm_tables:
         return
     at = variant.path / "kvCache" / "blockSize"
     next_size = -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
@@ -187,44 +188,13 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
 def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
     """Check a role whose replicas span pods."""
     at = context.path / "parallelism"
-    if context.is_custom:
-        yield Problem(at, "spans several pods, but a custom engine gets no flags for that", "keep a replica in one pod")
+    if context.kind.group is None:
+        what = f"spans several pods, but {context.kind.title} gets no flags for that"
+        yield Problem(at, what, "keep a replica in one pod")
     if isinstance(context.role.rollout, Recreate):
         what = "does not work for replicas of several pods (Recreate)"
         remedy = "use type: RollingUpdate; the pods of a replica are always replaced together"
         yield Problem(context.path / "rollout" / "type", what, remedy)
-
-
-def _check_custom(context: RoleContext) -> Iterator[Problem]:
-    """Reject settings that reach an engine only by generated flags, which a custom engine does not get."""
-    spec = context.variant.spec
-    top = context.variant.path
-    role = context.role
-    path = context.path
-    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
-    fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
-    if context.stage.is_destination:
-        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
-        without_effect = set(type(spec.kv_cache).model_fields)
-        if context.variant.kv_cache.has_reader:
-            without_effect.remove("block_size")
-        fields += _explicit_fields(top / "kvCache", spec.kv_cache, *without_effect)
-    remedy = "write the engine's own flag in engine.args"
-    for at in fields:
-        yield Problem(at, "has no effect on a custom engine", f"remove it, and {remedy}", explicit_only=True)
-    for at in _explicit_fields(
-        path / "parallelism", role.parallelism, "pipeline", "data", "data_local", "load_balancing"
-    ):
-        devices = "remove it, set parallelism.tensor to the number of devices"
-        yield Problem(at, "does not reach a custom engine", f"{devices}, and {remedy}", explicit_only=True)
-
-
-def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
-    """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
-    for name in sorted(spec.explicit_fields.intersection(names)):
-        field = type(spec).model_fields[name]
-        if getattr(spec, name) != field.default:
-            yield at / (field.alias or name)
 
 
 def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: AcceleratorClass) -> Iterator[Problem]:
@@ -234,13 +204,13 @@ def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: Acceler
     if is_in_image and engine_spec.image is not None:
         what = "is a second image: the image that holds the weights runs the engine, too"
         yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
-    elif role.is_custom and not is_in_image and engine_spec.image is None:
-        yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
+    elif not role.kind.vllm_tables and not is_in_image and engine_spec.image is None:
+        yield Problem(at, f"is missing, and {role.kind.title} has no default image", "add the engine's image")
     elif variant.images[role.name] is None:
         what = f"is missing, and {variant.release.name} has no image for {accelerator.vendor}"
         yield Problem(at, what, "add the engine's image", depends_on=(role.path / "accelerator",))
-    if is_in_image and engine_spec.type == "vllm":
-        what = "vllm cannot know the place of the weights in an image (source image://)"
+    if is_in_image and role.kind.is_generated:
+        what = f"{role.kind.name} cannot know the place of the weights in an image (source image://)"
         yield Problem(role.path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
 
 
@@ -260,7 +230,7 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
         what = f"is not known to {variant.release.name}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if any(role.is_custom for role in variant.roles):
+    if not all(role.kind.vllm_tables for role in variant.roles):
         remedy = "remove it, or remove engine.type: custom"
         if scheme(spec.model.source) == "image":
             remedy = "remove it, or take the weights from another source"
@@ -345,7 +315,8 @@ def _check_sidecar(variant: VariantContext, sidecar: Sidecar) -> Iterator[Proble
 def _check_repeated_fetches(variant: VariantContext, roles: Iterable[RoleContext]) -> Iterator[Problem]:
     """Warn of a replica whose pods all fetch the same weights."""
     spec = variant.spec
-    if not isinstance(spec.storage, Ephemeral) or claims.is_used_in_place(spec.model.source):
+    is_fetched = isinstance(spec.storage, Ephemeral) and not claims.is_used_in_place(spec.model.source)
+    if not is_fetched and loading.of(spec) is not Loading.FETCHED:
         return
     counts = [role.layout.pods_per_replica for role in roles if role.layout.pods_per_replica > 1]
     if counts:

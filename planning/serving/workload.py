@@ -8,11 +8,12 @@ from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
 from planning.fit.memory import Fit
-from planning.ground import labels, lifecycle
+from planning.ground import labels, lifecycle, loading
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, ROLLED_OUT, Wait
 from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
+from planning.ground.loading import Loading
 from planning.ground.stages import RequestStage
 from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
@@ -92,6 +93,8 @@ class Workload:
     additions: PodAdditions
     """Further volumes, containers and privileges of the pods."""
     claims: PodClaims
+    loading: Loading
+    """Way in which the engine gets its weights."""
     shared_memory: str
     """Size of /dev/shm."""
     drain: Drain
@@ -140,7 +143,9 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     variant = context.variant
     role = context.role
     model_size = variant.spec.model.size
-    deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
+    deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(
+        role.health, model_size, loading.of(variant.spec)
+    )
     autoscaler = autoscaling.plan(context)
     weights = _weights(context, location)
     engine_plan = engine.plan(serving)
@@ -169,6 +174,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         pod_settings=_pod_settings(context, account),
         additions=additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload),
         claims=pod_claims.plan(context),
+        loading=loading.of(variant.spec),
         shared_memory=shared_memory.size(context),
         drain=context.drain,
         cold_start=cold_start.plan(context, weights, requests),
@@ -214,7 +220,7 @@ def _weights(context: RoleContext, location: Location) -> Weights:
         variant.release,
         identity=context.role.pod.service_account_name is not None,
         retries=context.layout.pods_per_replica > 1,
-        fetches_all=context.is_custom,
+        fetches_all=not context.kind.vllm_tables,
     )
     return sources.plan(source, location)
 
@@ -230,9 +236,17 @@ def _pod_settings(context: RoleContext, workload_account: str | None) -> PodSett
         service_account=account,
         makes_account=account is not None and account == workload_account,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
-        labels=context.place.labels,
+        labels={**_engine_label(context), **context.place.labels},
         annotations=pod.annotations,
         run_as_user=pod.run_as_user,
         fs_group=pod.fs_group,
         supplemental_groups=pod.supplemental_groups,
     )
+
+
+def _engine_label(context: RoleContext) -> dict[str, str]:
+    """Return the label by which the picker chooses the names of metrics; empty if it needs none, or knows none."""
+    label = context.variant.release.picker.engine_label
+    if label is None or context.kind.label is None:
+        return {}
+    return {label: context.kind.label}

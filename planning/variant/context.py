@@ -23,6 +23,7 @@ from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout, Spread
 from planning.releases import Release, channel
+from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
 from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache, roles
 from planning.variant.canary import Share
@@ -72,9 +73,9 @@ class ConfiguredVariant:
         return VariantId(self.key, self.variant_name)
 
     @property
-    def is_custom(self) -> bool:
-        """Tell whether the decode role has a custom engine."""
-        return self.roles[0].is_custom
+    def kind(self) -> EngineKind:
+        """Return the kind of engine of the decode role."""
+        return self.roles[0].kind
 
     @property
     def namespace(self) -> str:
@@ -163,7 +164,7 @@ class RoleContext:
     image: str | None
     """Image of the engine; None if the channel has no image for the accelerator."""
     engine_version: EngineVersion | None
-    """Version of vLLM; None for a custom engine, or if the channel has no image for the accelerator."""
+    """Version of vLLM; None for another engine, or if the channel has no image for the accelerator."""
     drain: Drain
     environment: Mapping[str, EnvValue]
     """Generated environment variables of the engine, except those for tracing."""
@@ -189,9 +190,9 @@ class RoleContext:
         return self.place.spec
 
     @property
-    def is_custom(self) -> bool:
-        """Tell whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
-        return self.place.is_custom
+    def kind(self) -> EngineKind:
+        """Return the kind of the engine, by `engine.type`."""
+        return self.place.kind
 
     @property
     def cpu_offload(self) -> str | None:
@@ -411,7 +412,7 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
     layout = devices.layout(spread, spec.parallelism, spec.accelerator_memory, accelerator)
     image = context.images[role.name]
     version = None
-    if role.is_custom:
+    if not role.kind.vllm_tables:
         layout = replace(layout, ports=1, every_pod_serves=False)
     else:
         version = images.version(image, accelerator.vendor, context.release)
@@ -433,8 +434,8 @@ def _environment(
 ) -> dict[str, EnvValue]:
     """Return the generated variables of an engine, except those for tracing."""
     environment = dict[str, EnvValue]({"HOME": ENGINE_HOME})
-    if role.is_custom:
-        return environment
+    if not role.kind.vllm_tables:
+        return environment | engine_environment.of_kind(role.kind, context.kv_cache)
     environment |= engine_environment.plan(context.spec, role, layout, context.kv_cache)
     environment |= engine_environment.connection(context.spec, _provider(context))
     if accelerator.vendor == "cpu":

@@ -3,9 +3,10 @@
 from models.role import Role
 from models.service import DynamicLora, Variant
 from models.vocabulary import amount
-from planning.ground import lifecycle, resources, stages
+from planning.ground import lifecycle, loading, resources, stages
 from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
+from planning.releases.engine_kinds import EngineKind
 from planning.variant import connections, roles
 from planning.variant.kv_cache import KvCacheSettings
 from planning.variant.roles import RoleSpecAt
@@ -18,8 +19,10 @@ def plan(spec: Variant, role: RoleSpecAt, layout: Layout, cache: KvCacheSettings
     spans_pods = layout.pods_per_replica > 1
     # torch looks up the name of the user: first in USER, then in the image's passwd file, which lacks the user id.
     env = dict[str, EnvValue]({"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"})
-    loading = lifecycle.loading_seconds(role.spec.health, spec.model.size, spans_pods=spans_pods)
-    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(loading)
+    startup = lifecycle.loading_seconds(
+        role.spec.health, spec.model.size, spans_pods=spans_pods, loading=loading.of(spec)
+    )
+    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(startup)
     transfers = spec.prefill is not None and role.stage.exchanges_kv_cache
     publishes = cache.events is not None and role.stage.exchanges_kv_cache
     if transfers or publishes or spans_pods or role.stage is stages.ENCODE:
@@ -43,6 +46,14 @@ def _dynamic_adapters(dynamic: DynamicLora, role: Role) -> dict[str, EnvValue]:
     volume = role.pod.volumes.get(dynamic.directory or "")
     if volume is not None and volume.mount_path is not None:
         env["VLLM_LORA_RESOLVER_CACHE_DIR"] = volume.mount_path
+    return env
+
+
+def of_kind(kind: EngineKind, cache: KvCacheSettings) -> dict[str, EnvValue]:
+    """Return the generated variables of an engine other than vLLM. The topic of cache events has the pod's IP."""
+    env = dict[str, EnvValue](kind.environment)
+    if kind.is_generated and cache.events is not None:
+        env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     return env
 
 

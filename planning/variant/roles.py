@@ -8,7 +8,8 @@ from models.role import Role
 from models.service import Prefill, PrefillSet, Variant
 from planning.ground import stages
 from planning.ground.stages import STAGES, RequestStage
-from planning.variant import images
+from planning.releases import engine_kinds
+from planning.releases.engine_kinds import EngineKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,8 @@ class RoleSpecAt:
     """Stage that the pods process. The destination processes each stage that has no pods of its own, too."""
     path: Path
     spec: Role
-    is_custom: bool
-    """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
+    kind: EngineKind
+    """Kind of the engine, by `engine.type`."""
 
     @property
     def name(self) -> str:
@@ -47,7 +48,7 @@ def further(spec: Variant) -> dict[str, Role]:
 
 def of(spec: Variant, at: Path) -> Iterator[RoleSpecAt]:
     """Yield the roles of a variant, the destination first. `at` is the path of the variant."""
-    yield RoleSpecAt("", stages.DECODE, at, spec, images.is_custom(spec, spec))
+    yield RoleSpecAt("", stages.DECODE, at, spec, engine_kinds.of(spec, spec))
     others = further(spec)
     for stage in STAGES.values():
         if stage.key not in others:
@@ -56,6 +57,6 @@ def of(spec: Variant, at: Path) -> Iterator[RoleSpecAt]:
         sets = role.sets if isinstance(role, Prefill) else {}
         for name in sorted(sets):
             path = Path(*at, stage.key, "sets", name)
-            yield RoleSpecAt(name, stage, path, sets[name], images.is_custom(spec, sets[name]))
+            yield RoleSpecAt(name, stage, path, sets[name], engine_kinds.of(spec, sets[name]))
         if not sets:
-            yield RoleSpecAt("", stage, at / stage.key, role, images.is_custom(spec, role))
+            yield RoleSpecAt("", stage, at / stage.key, role, engine_kinds.of(spec, role))

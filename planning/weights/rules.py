@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import cast
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.role import RollingUpdate
 from models.secrets import TokenSecret
 from models.service import Adapter, Model
 from models.source import scheme, served_name
 from models.stack import Stack
-from models.storage import MODEL_MOUNT, Cache, Dedicated, Ephemeral, Existing, Fill, Shared
+from models.storage import MODEL_MOUNT, Cache, Dedicated, EngineLoaded, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import LARGEST_PORT, amount
-from planning.ground import environment, flows, names
+from planning.ground import environment, flows, loading, names
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
@@ -278,11 +278,31 @@ def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     if claims.is_used_in_place(source) and "storage" in variant.spec.explicit_fields:
         reason = {"pvc": "is mounted as it is", "image": "holds the weights itself"}[scheme(source)]
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
+    yield from _check_engine_storage(variant)
     reserved = _reserved_folder(storage.mount_path)
     if reserved is not None:
         both = ", ".join(dict.fromkeys((storage.mount_path, reserved)))
         what = f"overlaps with another folder of the pod ({both})"
         yield Problem(at / "mountPath", what, f"choose another, such as {MODEL_MOUNT}")
+
+
+def _check_engine_storage(variant: VariantContext) -> Iterator[Problem]:
+    """Check a variant whose engine opens the source itself."""
+    model = variant.spec.model
+    if not isinstance(variant.spec.storage, EngineLoaded) or claims.is_used_in_place(model.source):
+        return
+    at = variant.path / "model"
+    if scheme(model.source) not in loading.LOADABLE:
+        what = f"is no source that engines open ({scheme(model.source)}://)"
+        schemes = " or ".join(f"{name}://" for name in loading.LOADABLE)
+        remedy = f"use another type, or a source of {schemes}"
+        yield Problem(variant.path / "storage" / "type", what, remedy, (at / "source",))
+    if model.ignore_patterns is not None:
+        what = "has no effect with storage.type engine"
+        yield Problem(at / "ignorePatterns", what, "remove it, and write --ignore-patterns in engine.args")
+    if model.pinned_listing is not None:
+        what = "is not compared with the lock, because the engine opens the source itself"
+        yield warning(at / "source", what, "use another storage.type if the files may change")
 
 
 def _reserved_folder(mount_path: str) -> str | None:

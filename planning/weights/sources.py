@@ -30,6 +30,7 @@ _TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
 _TOKEN = "HF_TOKEN"  # noqa: S105, the name of a variable
 """Variable with the token of a hub, and the key of the token in a Secret that names no other key."""
+_NO_TELEMETRY: Mapping[str, EnvValue] = {"HF_HUB_DISABLE_TELEMETRY": "1"}
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _RETRY = 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done'
 """Script that repeats the command in its arguments until the command succeeds, or until the pod ends."""
@@ -75,6 +76,8 @@ class Location:
     """Additional space of a pod's volume, in percent of the bytes to fetch, because files take whole blocks."""
     limit: str | None = None
     """Explicit size of the pod's volume; None if it is computed."""
+    is_opened_by_engine: bool = False
+    """Whether the engine opens the source of the model itself, so that nothing is fetched and mounted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ class WeightSource:
     @property
     def access(self) -> SourceAccess:
         """The settings with which the source of the model is opened."""
-        return _model_access(self.model, self.secrets_at or self.at / "secrets")
+        return model_access(self.model, self.secrets_at or self.at / "secrets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,7 @@ def _container(model: Model) -> str:
     return "model-download"
 
 
-def _model_access(model: Model, secrets_at: Path) -> SourceAccess:
+def model_access(model: Model, secrets_at: Path) -> SourceAccess:
     """Return the settings with which the source of a model is opened."""
     return _access(model.secrets, secrets_at, model.endpoint, model.region)
 
@@ -241,7 +244,7 @@ def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> Sourc
         return explicit
     if adapter.endpoint not in {None, model.endpoint}:
         return explicit
-    holder = _model_access(model, at / "secrets") if adapter.secrets is None else explicit
+    holder = model_access(model, at / "secrets") if adapter.secrets is None else explicit
     return replace(holder, endpoint=model.endpoint, region=adapter.region or model.region)
 
 
@@ -255,9 +258,15 @@ def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
 
 
 def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
+    if not location.is_opened_by_engine:
+        yield _model_item(source, location)
+    yield from _adapter_items(source)
+
+
+def _model_item(source: WeightSource, location: Location) -> _Item:
     model = source.model
     claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
-    yield _Item(
+    return _Item(
         source=model.pinned_source,
         size=model.size,
         container=_container(model),
@@ -269,6 +278,10 @@ def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
         claim=claim,
         listing=model.pinned_listing,
     )
+
+
+def _adapter_items(source: WeightSource) -> Iterator[_Item]:
+    model = source.model
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
         is_claim = scheme(adapter.source) == "pvc"
         container = shorten(f"adapter-{name}", LONGEST)
@@ -331,7 +344,7 @@ def _fetch(source: WeightSource, item: _Item, mount: str, explicit: Mapping[str,
         docker_config=secret if kit else None,
         docker_config_volume=item.docker_config_volume,
         public_key=_public_key(verify, source.at),
-        urls=tuple(_urls(item.source, model, {**generated, **explicit})),
+        urls=tuple(urls(item.source, model, {**generated, **explicit})),
     )
 
 
@@ -342,7 +355,7 @@ def _public_key(verify: Verification | None, at: Path) -> Name | None:
     return None
 
 
-def _urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
+def urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
     """Yield the URLs of the servers that a container connects to: source, transparency log and proxies."""
     kind = scheme(address)
     if kind == "kit":
@@ -438,18 +451,35 @@ def fetched_text(source: str) -> str:
 
 def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     access = item.access
-    secret = access.secret
     if scheme(item.source) == "hf":
-        token = {} if secret is None else {_TOKEN: _key(secret, access.token_key)}
-        endpoint = {} if access.endpoint is None else {"HF_ENDPOINT": access.endpoint}
         ignored = {ignored_files.variable(): ignored_files.text(item.ignored)} if item.ignored else {}
-        return {"HF_HUB_DISABLE_TELEMETRY": "1", **ignored, **endpoint, **token}
-    return {
-        **({"awsAnonymousCredential": "true"} if secret is None and not identity else {}),
-        **({} if access.endpoint is None else {"AWS_ENDPOINT_URL": access.endpoint}),
-        **({} if access.region is None else {"AWS_DEFAULT_REGION": literal(access.region)}),
-        **({} if secret is None else {key: _key(secret, key) for key in _AWS_KEYS}),
-    }
+        return {**_NO_TELEMETRY, **ignored, **hub_variables(access)}
+    anonymous: dict[str, EnvValue] = {}
+    if access.secret is None and not identity:
+        anonymous["awsAnonymousCredential"] = "true"
+    return {**anonymous, **bucket_variables(access)}
+
+
+def hub_variables(access: SourceAccess) -> dict[str, EnvValue]:
+    """Return the variables with which programs open a repository of a hub."""
+    variables = dict[str, EnvValue](_NO_TELEMETRY)
+    if access.endpoint is not None:
+        variables["HF_ENDPOINT"] = access.endpoint
+    if access.secret is not None:
+        variables[_TOKEN] = _key(access.secret, access.token_key)
+    return variables
+
+
+def bucket_variables(access: SourceAccess) -> dict[str, EnvValue]:
+    """Return the variables with which programs open an S3 bucket."""
+    variables = dict[str, EnvValue]()
+    if access.endpoint is not None:
+        variables["AWS_ENDPOINT_URL"] = access.endpoint
+    if access.region is not None:
+        variables["AWS_DEFAULT_REGION"] = literal(access.region)
+    if access.secret is not None:
+        variables |= {key: _key(access.secret, key) for key in _AWS_KEYS}
+    return variables
 
 
 def _key(secret: Name, key: str) -> EnvValue:

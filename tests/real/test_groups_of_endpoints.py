@@ -82,3 +82,27 @@ def test_the_controller_numbers_the_pods_of_the_only_template(path):
         position = [variable["name"] for variable in engine["env"]]
         assert position.index("LWS_LEADER_ADDRESS") < position.index("POD_IP")
         assert "--node-rank=$(LWS_WORKER_INDEX)" in engine["args"]
+
+
+def test_another_load_balancing_replaces_the_pods_and_not_the_workload(deploy_for_all, loopback_plane):
+    namespace = "switched"
+    settings = {"namespace": namespace, "namespaceOptions": {"create": True}, "release": "gie-1.3"}
+    deployed = deploy_for_all(tree(qwen=WHOLE) | settings, loopback_plane)
+    deployed.up()
+    members = {"qwen-decode-0", "qwen-decode-0-1"}
+    uids = dict[str, str]()
+    for service, endpoints_now in ((HALVES, members), (WHOLE, {"qwen-decode-0"})):
+        deployed.write(tree(qwen=service) | settings)
+        assert deployed.operate().done == {"qwen-decode": "update"}
+        pods = {name: pod for name, pod in deployed.named("pods", namespace).items() if name in members}
+        assert pods.keys() == members
+        selector = deployed.get("inferencepool", "qwen", namespace)["spec"]["selector"]["matchLabels"]
+        selected = {name for name, pod in pods.items() if selector.items() <= pod["metadata"]["labels"].items()}
+        assert selected == endpoints_now
+        templates = deployed.get("leaderworkerset", "qwen-decode", namespace)["spec"]["leaderWorkerTemplate"]
+        assert ("leaderTemplate" in templates) is (service is WHOLE)
+        new = {name: pod["metadata"]["uid"] for name, pod in pods.items()}
+        assert not new.items() & uids.items()
+        uids = new
+    deployed.assert_in_step()
+    deployed.destroy()

@@ -129,6 +129,14 @@ def test_a_claim_that_was_filled_before_the_lock_changes_in_nothing(source):
     assert applied(stack, filled)[1] == plain(stack)
 
 
+def test_a_prefix_that_the_engine_opens_is_not_compared_and_a_warning_says_so():
+    what = "services.qwen.model.source: is not compared with the lock, because the engine opens the source itself"
+    remedy = "use another storage.type if the files may change"
+    by_engine = told(serving(BUCKET, storage={"type": "engine"}), locked(pin(BUCKET)))
+    assert f"{what}; {remedy}" in by_engine
+    assert not any("not compared" in warning for warning in told(serving(BUCKET), locked(pin(BUCKET))))
+
+
 @pytest.mark.parametrize("storage", [{}, DEDICATED])
 def test_every_fetch_of_a_locked_prefix_compares_its_listing(storage):
     """The model by pods or by a Job, and an adapter by pods; an adapter of pods that ran before the lock does not."""
