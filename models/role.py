@@ -48,9 +48,10 @@ class Load(Spec):
 class Engine(Spec):
     """The container of the inference server."""
 
-    type: Literal["vllm", "custom"] | None = Field(default=None, examples=["custom"])
-    """vllm: arguments, environment and drain are generated; custom: the image's entrypoint runs as it is; absent:
-    custom if model.source begins with image://, else vllm."""
+    type: Literal["vllm", "sglang", "trtllm-serve", "custom"] | None = Field(default=None, examples=["custom"])
+    """vllm: arguments, environment and drain are generated; sglang, trtllm-serve: program and arguments are generated,
+    and engine.image is required; custom: the image's entrypoint runs as it is; absent: custom if model.source begins
+    with image://, else vllm."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/vllm-openai:v0.21.0"])
     """Image of the engine; absent: the release channel's image for the accelerator's vendor."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = Field(default=None, examples=["Always"])
@@ -62,7 +63,8 @@ class Engine(Spec):
     max_num_seqs: Count | None = Field(default=None, examples=[256])
     """Maximum number of sequences in a batch (`--max-num-seqs`); absent: the engine's default."""
     gpu_memory_utilization: Share = 0.9
-    """Share of a device's memory that the engine may use (`--gpu-memory-utilization`)."""
+    """Share of a device's memory that the engine may use (`--gpu-memory-utilization`). For another engine than vLLM, it
+    counts only if it is set (`--mem-fraction-static` of SGLang, `--free_gpu_memory_fraction` of TensorRT-LLM)."""
     command: Items[Argument] = Field(default=(), examples=[["sh", "-c", 'ulimit -l unlimited; exec vllm serve "$@"']])
     """Program of the engine with its first arguments, before the generated arguments and args. Absent: the generated
     program; for type custom, the entrypoint of the image. For type vllm it has to end with `vllm`, `serve`, or with a

@@ -32,11 +32,11 @@ def holds(role: RoleContext, advisory: Advisory) -> bool:
 
 
 def _answers_requests(role: RoleContext, _: Advisory) -> bool:
-    return not role.is_custom
+    return role.kind.vllm_tables
 
 
 def _generates_text(role: RoleContext, advisory: Advisory) -> bool:
-    return not role.is_custom and not _pools(role, advisory)
+    return role.kind.vllm_tables and not _pools(role, advisory)
 
 
 def _pools(role: RoleContext, _: Advisory) -> bool:

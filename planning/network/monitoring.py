@@ -96,7 +96,10 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
         labels=monitors.labels,
         roles={
             name: Scrape(
-                workload.engine_port_names, metrics.path, interval, tls=workload.engine.certificate is not None
+                workload.engine_port_names,
+                workload.engine.metrics_path,
+                interval,
+                tls=workload.engine.certificate is not None,
             )
             for name, workload in roles.items()
             if getattr(metrics, workload.stage.name)

@@ -77,7 +77,7 @@ def _base_model(variant: VariantContext) -> str | None:
     if not models:
         return None
     name = served_name(variant.spec.model.name, variant.spec.model.source)
-    if name is None or variant.is_custom:
+    if name is None or not variant.kind.serves_name:
         return models[0]
     return name
 

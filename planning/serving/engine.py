@@ -1,6 +1,6 @@
 """Container of the inference server: image, arguments, environment, ports and probes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models import flags
@@ -14,7 +14,6 @@ from planning.ground.loading import Loading
 from planning.releases import engine_versions, tracing
 from planning.serving import engine_arguments, loaders
 from planning.serving.context import EngineContext
-from planning.serving.engine_arguments import FIELD_OF
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 from planning.weights import engine_access, sources
@@ -31,14 +30,10 @@ _GROUP_VARIABLES = {
 """Variables that the LeaderWorkerSet controller adds to every container, with their meaning."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
+    "VLLM_EC_SIDE_CHANNEL_HOST": "it follows from encode.encoderCache",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
 }
 """Variables that must agree with other objects, each with the reason why a user may not set it."""
-
-
-_PROGRAM = ("vllm", "serve")
-_SCRIPT_END = 'exec vllm serve "$@"'
-"""End of a script that gets the engine's arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +60,8 @@ class EnginePlan:
     """Secret with the server certificate; None for plain HTTP."""
     events_ports: tuple[int, ...]
     """Ports on which the engine publishes KV cache events; empty if the engine publishes no events."""
+    metrics_path: str
+    """Path of the engine's metrics."""
     source_urls: tuple[str, ...] = ()
     """URLs of the servers from which the engine gets its weights itself; empty if it loads from a folder."""
 
@@ -77,17 +74,14 @@ def plan(engine: EngineContext) -> EnginePlan:
     layout = context.layout
     if context.image is None:
         raise ValueError("this class has no engine image")
-    requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
+    requests, limits = resources.engine(role.resources, layout.devices_per_pod, context.cpu_offload)
     access = _access(context)
     explicit = environment.values(role.engine.env)
     devices = dict[str, str]()
     if isinstance(context.accelerator.allocation, ExtendedResource):
         devices = {context.accelerator.allocation.resource_name: str(layout.chips_per_pod)}
-    name = "vllm"
-    if context.is_custom:
-        name = "engine"
     return EnginePlan(
-        name=name,
+        name=context.kind.container,
         image=context.image,
         pull_policy=role.engine.image_pull_policy,
         command=_command(context),
@@ -112,6 +106,7 @@ def plan(engine: EngineContext) -> EnginePlan:
         limits={**limits, **devices},
         certificate=engine_arguments.certificate(context),
         events_ports=_events_ports(engine),
+        metrics_path=_metrics_path(context),
         source_urls=_source_urls(context, {**access.env, **explicit}),
     )
 
@@ -152,13 +147,25 @@ def _command(context: RoleContext) -> tuple[str, ...]:
     A shell takes the first argument after its script as `$0` (POSIX, sh), which `$@` does not contain.
     """
     explicit = context.role.engine.command
-    if context.is_custom:
-        return explicit
+    program = tuple(context.kind.program)
     if not explicit:
-        return _PROGRAM
-    if explicit[-1].rstrip().endswith(_SCRIPT_END):
-        return (*explicit, _PROGRAM[0])
+        return program
+    if program and explicit[-1].rstrip().endswith(_script_end(program)):
+        return (*explicit, program[0])
     return explicit
+
+
+def _script_end(program: Sequence[str]) -> str:
+    """Return the end of a script that gets the engine's arguments."""
+    return f'exec {" ".join(program)} "$@"'
+
+
+def _metrics_path(context: RoleContext) -> str:
+    """Return the path of the engine's metrics: the user's, else that of the kind of engine."""
+    metrics = context.variant.spec.metrics
+    if "path" in metrics.explicit_fields:
+        return metrics.path
+    return context.kind.metrics_path
 
 
 def _events_ports(engine: EngineContext) -> tuple[int, ...]:
@@ -187,7 +194,7 @@ def _worker_arguments(engine: EngineContext) -> tuple[str, ...]:
 
 def _environment(context: RoleContext) -> dict[str, EnvValue]:
     """Return the generated environment of the engine, with the variables of tracing."""
-    if context.is_custom:
+    if not context.kind.vllm_tables:
         return dict(context.environment)
     traces = context.variant.stack.observability.tracing
     return {**context.environment, **tracing.environment(traces, f"{context.variant.names.base}-{context.name}")}
@@ -204,12 +211,13 @@ def judge(context: RoleContext) -> Iterator[Problem]:
         return
     yield from _check_command(context)
     at = context.path / "engine" / "args"
-    if not context.is_custom:
-        yield from flags.problems(at, engine.args, context.variant.release.engine.json_flags)
+    decided = context.kind.decided
+    if context.kind.is_generated:
+        yield from flags.problems(at, engine.args, _json_flags(context))
         for flag in flags.parse(engine.args):
-            if flag.switch in FIELD_OF:
-                what = f"repeats a field ({_flag_name(flag)})"
-                yield Problem(at / flag.index, what, _remedy(FIELD_OF[flag.switch]))
+            if flag.switch in decided:
+                what = f"repeats a field ({_flag_name(context, flag)})"
+                yield Problem(at / flag.index, what, _remedy(decided[flag.switch]))
     available = {**context.environment, **_access(context).env}
     if context.layout.pods_per_replica > 1:
         available |= _GROUP_VARIABLES
@@ -221,14 +229,24 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     yield from environment.dangling_in(at, engine.args, names)
 
 
+def _json_flags(context: RoleContext) -> Collection[str]:
+    """Return the flags whose value is JSON."""
+    if context.kind.vllm_tables:
+        return context.variant.release.engine.json_flags
+    return {context.kind.flags[field] for field in ("kvCache.events",) if field in context.kind.flags}
+
+
 def _check_command(context: RoleContext) -> Iterator[Problem]:
-    """Reject a program that does not pass the generated arguments to vLLM."""
+    """Reject a program that does not pass the generated arguments to the engine."""
     command = context.role.engine.command
-    if not command or context.is_custom:
+    program = tuple(context.kind.program)
+    if not command or not program:
         return
-    if command[-2:] != _PROGRAM and not command[-1].rstrip().endswith(_SCRIPT_END):
-        what = "does not run vLLM with the arguments that follow it"
-        remedy = f"end it with vllm, serve, or with a script that ends with {_SCRIPT_END}; or set engine.type: custom"
+    end = _script_end(program)
+    if command[-len(program) :] != program and not command[-1].rstrip().endswith(end):
+        what = f"does not run {context.kind.title} with the arguments that follow it"
+        words = ", ".join(program)
+        remedy = f"end it with {words}, or with a script that ends with {end}; or set engine.type: custom"
         yield Problem(context.path / "engine" / "command", what, remedy, (context.path / "engine" / "type",))
 
 
@@ -237,10 +255,10 @@ def reserved_variables(context: RoleContext) -> dict[str, str]:
     return {name: reason for name, reason in _RESERVED.items() if name in context.environment}
 
 
-def _flag_name(flag: Flag) -> str:
-    """Return the name of a flag for messages: a short flag as written, a long flag in the engine's spelling."""
+def _flag_name(context: RoleContext, flag: Flag) -> str:
+    """Return the name of a flag for messages: as written, but a long flag of vLLM in its own spelling."""
     name = flag.tokens[0].partition("=")[0]
-    if name.startswith("--"):
+    if name.startswith("--") and context.kind.vllm_tables:
         return flag.name
     return name
 

@@ -48,9 +48,9 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     """Reject loaders that cannot work, and flags that repeat what the configuration says elsewhere."""
     kind = context.role.engine.load.type
     at = context.path / "engine"
-    if context.is_custom:
+    if not context.kind.vllm_tables:
         if kind != "default":
-            what = f"does not reach a custom engine ({kind})"
+            what = f"does not reach {context.kind.title} ({kind})"
             yield Problem(at / "load", what, "remove it, and write the engine's own flag in engine.args")
         return
     yield from _repeated_flags(context)

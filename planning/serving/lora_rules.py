@@ -13,7 +13,7 @@ from planning.variant.context import RoleContext
 def judge(context: RoleContext) -> Iterator[Problem]:
     """Check `model.lora.dynamic` for one role."""
     lora = context.variant.spec.model.lora
-    if lora is None or lora.dynamic is None or context.is_custom:
+    if lora is None or lora.dynamic is None or not context.kind.vllm_tables:
         return
     at = context.variant.path / "model" / "lora" / "dynamic"
     if lora.dynamic.directory is not None:

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
 from models import flags, trees
-from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Recreate
-from models.service import Sidecar
+from models.service import Prefill, Sidecar
 from models.source import scheme
 from models.storage import Ephemeral
 from models.vocabulary import amount
@@ -23,7 +22,9 @@ from planning.releases import departures
 from planning.serving import (
     addition_rules,
     autoscaling,
+    encode_rules,
     engine,
+    kind_rules,
     listeners,
     load_balancing,
     lora_rules,
@@ -35,6 +36,7 @@ from planning.serving import (
 )
 from planning.serving.context import EngineContext
 from planning.serving.sidecar import SIDECAR_CONTAINER
+from planning.variant import roles
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -61,6 +63,7 @@ def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, 
             yield from _check_role(engines[identity])
     valid_roles = contexts.roles_of(variant)
     yield from load_balancing.judge_variant(variant, valid_roles)
+    yield from encode_rules.judge_roles(valid_roles.values())
     for role, other in combinations(valid_roles.values(), 2):
         if role.stage.is_destination and other.stage.exchanges_kv_cache:
             yield from _check_cache_exchange(role, other)
@@ -74,8 +77,8 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from engine.judge(context)
     yield from version_rules.judge(serving)
     yield from series_rules.judge(serving)
-    if context.is_custom:
-        yield from _check_custom(context)
+    if not context.kind.vllm_tables:
+        yield from kind_rules.judge(context)
     yield from load_balancing.judge(context)
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)
@@ -117,7 +120,7 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
 
     The default limit follows from the number of devices, which may be larger than any that exists.
     """
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     written = context.role.resources
     requests, limits = resources.engine(written, context.layout.devices_per_pod, offload)
     defaults = {
@@ -153,7 +156,7 @@ def _check_engine_label(context: RoleContext) -> Iterator[Problem]:
     """Warn of pods whose metrics a picker reads by the names of vLLM, although their engine is another one."""
     label = context.variant.release.picker.engine_label
     has_picker = context.variant.spec.endpoint_picker.enabled
-    if label is None or not has_picker or not context.is_custom or label in context.role.pod.labels:
+    if label is None or not has_picker or context.kind.is_generated or label in context.role.pod.labels:
         return
     what = "serves metrics that the picker reads by the names of vLLM, because its pods do not say their engine"
     remedy = f"add {label} to pod.labels, such as sglang or trtllm-serve; or vllm if the engine has vLLM's names"
@@ -162,7 +165,7 @@ def _check_engine_label(context: RoleContext) -> Iterator[Problem]:
 
 def _memory_limit(context: RoleContext) -> str:
     """Return the memory limit of the engine's container."""
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     _, limits = resources.engine(context.role.resources, context.layout.devices_per_pod, offload)
     return limits["memory"]
 
@@ -174,7 +177,7 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
     """
     size = variant.spec.kv_cache.block_size
-    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or variant.is_custom:
+    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or not variant.kind.vllm_tables:
         return
     at = variant.path / "kvCache" / "blockSize"
     next_size = -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
@@ -185,44 +188,13 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
 def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
     """Check a role whose replicas span pods."""
     at = context.path / "parallelism"
-    if context.is_custom:
-        yield Problem(at, "spans several pods, but a custom engine gets no flags for that", "keep a replica in one pod")
+    if context.kind.group is None:
+        what = f"spans several pods, but {context.kind.title} gets no flags for that"
+        yield Problem(at, what, "keep a replica in one pod")
     if isinstance(context.role.rollout, Recreate):
         what = "does not work for replicas of several pods (Recreate)"
         remedy = "use type: RollingUpdate; the pods of a replica are always replaced together"
         yield Problem(context.path / "rollout" / "type", what, remedy)
-
-
-def _check_custom(context: RoleContext) -> Iterator[Problem]:
-    """Reject settings that reach an engine only by generated flags, which a custom engine does not get."""
-    spec = context.variant.spec
-    top = context.variant.path
-    role = context.role
-    path = context.path
-    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
-    fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
-    if context.stage.is_destination:
-        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
-        without_effect = set(type(spec.kv_cache).model_fields)
-        if context.variant.kv_cache.has_reader:
-            without_effect.remove("block_size")
-        fields += _explicit_fields(top / "kvCache", spec.kv_cache, *without_effect)
-    remedy = "write the engine's own flag in engine.args"
-    for at in fields:
-        yield Problem(at, "has no effect on a custom engine", f"remove it, and {remedy}", explicit_only=True)
-    for at in _explicit_fields(
-        path / "parallelism", role.parallelism, "pipeline", "data", "data_local", "load_balancing"
-    ):
-        devices = "remove it, set parallelism.tensor to the number of devices"
-        yield Problem(at, "does not reach a custom engine", f"{devices}, and {remedy}", explicit_only=True)
-
-
-def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
-    """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
-    for name in sorted(spec.explicit_fields.intersection(names)):
-        field = type(spec).model_fields[name]
-        if getattr(spec, name) != field.default:
-            yield at / (field.alias or name)
 
 
 def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: AcceleratorClass) -> Iterator[Problem]:
@@ -232,13 +204,13 @@ def _check_image(variant: VariantContext, role: RoleSpecAt, accelerator: Acceler
     if is_in_image and engine_spec.image is not None:
         what = "is a second image: the image that holds the weights runs the engine, too"
         yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
-    elif role.is_custom and not is_in_image and engine_spec.image is None:
-        yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
+    elif not role.kind.vllm_tables and not is_in_image and engine_spec.image is None:
+        yield Problem(at, f"is missing, and {role.kind.title} has no default image", "add the engine's image")
     elif variant.images[role.name] is None:
         what = f"is missing, and {variant.release.name} has no image for {accelerator.vendor}"
         yield Problem(at, what, "add the engine's image", depends_on=(role.path / "accelerator",))
-    if is_in_image and engine_spec.type == "vllm":
-        what = "vllm cannot know the place of the weights in an image (source image://)"
+    if is_in_image and role.kind.is_generated:
+        what = f"{role.kind.name} cannot know the place of the weights in an image (source image://)"
         yield Problem(role.path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
 
 
@@ -246,20 +218,24 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
     spec = variant.spec
     path = variant.path
+    if not roles.further(spec) and spec.sidecar is not None:
+        what = "has nothing to route to (no prefill)"
+        yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
+    yield from encode_rules.judge_variant(variant)
+    if spec.encode is not None and spec.prefill is None:
+        yield from _check_sidecar(variant, spec.sidecar or Sidecar())
     if spec.prefill is None:
-        if spec.sidecar is not None:
-            what = "has nothing to route to (no prefill)"
-            yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.release.name}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if any(role.is_custom for role in variant.roles):
+    if not all(role.kind.vllm_tables for role in variant.roles):
         remedy = "remove it, or remove engine.type: custom"
         if scheme(spec.model.source) == "image":
             remedy = "remove it, or take the weights from another source"
         yield Problem(path / "prefill", "needs vllm in both roles, but a role has a custom engine", remedy)
+    yield from _check_sets(path / "prefill", spec.prefill)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
@@ -305,6 +281,25 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
     if spec.kv_cache.cpu_offload is not None:
         what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"
         yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")
+    yield from _check_sidecar(variant, sidecar)
+
+
+def _check_sets(at: Path, prefill: Prefill) -> Iterator[Problem]:
+    """Reject keys of prefill that have no effect because each set has its own."""
+    for name in ("replicas", "autoscaling", "patch"):
+        if prefill.sets and name in prefill.explicit_fields:
+            what = "has no effect, because each set of prefill has its own"
+            yield Problem(at / name, what, f"write it in the sets ({', '.join(sorted(prefill.sets))})", (at / "sets",))
+    for name, pods in sorted(prefill.sets.items()):
+        if pods.engine.port != prefill.engine.port:
+            what = f"differs from that of prefill ({pods.engine.port}, {prefill.engine.port})"
+            yield Problem(at / "sets" / name / "engine" / "port", what, "remove it")
+
+
+def _check_sidecar(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
+    """Check the port and the certificate of the sidecar."""
+    spec = variant.spec
+    path = variant.path
     if sidecar.engine_port == spec.engine.port:
         what = f"is the service's own port ({sidecar.engine_port}), which the sidecar listens on"
         yield Problem(path / "sidecar" / "enginePort", what, "choose another, such as 8200")

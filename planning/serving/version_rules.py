@@ -23,7 +23,7 @@ _FURTHER_FIELDS = {
     "--kv-events-config": "kvCache.events",
     "--kv-transfer-config": "kvCache.connector",
 }
-"""Fields that decide generated flags, in addition to the fields in `engine_arguments.FIELD_OF`."""
+"""Fields that decide generated flags, in addition to those that the kind of engine has."""
 _ROLE_FIELDS = frozenset({"engine", "parallelism"})
 _STACK_FIELDS = frozenset({"observability"})
 _CONNECTOR = "--kv-transfer-config.kv_connector"
@@ -67,7 +67,7 @@ def _unknown_generated_flags(engine: EngineContext, version: EngineVersion) -> I
 
 def _field(context: RoleContext, flag: Flag) -> Path:
     """Return the path of the field that decides a generated flag."""
-    verb, _, field = engine_arguments.FIELD_OF.get(flag.switch, "").partition(" ")
+    verb, _, field = context.kind.decided.get(flag.switch, "").partition(" ")
     if verb != "set":
         field = "parallelism"
     keys = _FURTHER_FIELDS.get(flag.switch, field).split(".")
@@ -81,7 +81,7 @@ def _field(context: RoleContext, flag: Flag) -> Path:
 def _unknown_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
     """Reject the user's flags that the engine does not know. Messages contain no values of flags."""
     for flag in flags.parse(context.role.engine.args):
-        if not flag.name or flag.switch in engine_arguments.FIELD_OF or version.knows_flag(flag.name):
+        if not flag.name or flag.switch in context.kind.decided or version.knows_flag(flag.name):
             continue
         name = flag.name.partition(".")[0]
         at = context.path / "engine" / "args" / flag.index

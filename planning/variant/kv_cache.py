@@ -7,7 +7,7 @@ from typing import Any, cast
 from models.service import Variant
 from models.source import served_name
 from planning.ground import environment
-from planning.releases import Release
+from planning.releases import Release, engine_kinds
 
 BLOCK_SIZE = 64
 """Tokens in a block if the user sets no number, and several components must agree on it. llm-d's guides have the same
@@ -78,11 +78,15 @@ def _type(plugin: object) -> str | None:
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
     """Return the release's value of `--kv-events-config`, with the port and the model in place of the names in braces.
 
+    Keys that the kind of engine does not know are left out.
+
     The topic of each event contains the pod's IP, the port and the model. So the picker knows which pod sent an event.
     """
     name = served_name(spec.model.name, spec.model.source)
+    known = engine_kinds.of(spec, spec).events
     values = {"port": spec.engine.port, "model": None if name is None else environment.literal(name)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value
         for key, value in release.engine.kv_events.items()
+        if known is None or key in known.keys
     }

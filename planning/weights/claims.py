@@ -246,7 +246,7 @@ def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing
     if not model.secrets:
         secrets_at = Path(*context.path, "storage", "fill", "secrets")
     model = model.model_copy(update=access)
-    folder = _folder(model, fetches_all=context.is_custom)
+    folder = _folder(model, fetches_all=not context.kind.vllm_tables)
     name = f"{context.names.weights}-{folder}"
     request = FillRequest(
         path=context.path / "storage",
@@ -262,7 +262,7 @@ def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing
         pod_at=context.path / "pod",
         user=pod.run_as_user,
         group=pod.fs_group,
-        fetches_all=context.is_custom,
+        fetches_all=not context.kind.vllm_tables,
     )
     if isinstance(storage, Existing):
         return replace(request, claim=storage.claim_name, sub_path=storage.sub_path)

@@ -169,7 +169,7 @@ def _of_model(at: Path, variant: ConfiguredVariant) -> Lockable:
     endpoint = model.endpoint or fill.endpoint
     ignored = ()
     if scheme(model.source) == "hf":
-        ignored = sources.ignored_patterns(model, fetches_all=variant.is_custom)
+        ignored = sources.ignored_patterns(model, fetches_all=not variant.kind.vllm_tables)
     question = Wanted(
         model.source,
         endpoint,

@@ -1,0 +1,112 @@
+"""Verdicts on fields and flags of engines other than vLLM, by what their kind can do."""
+
+import difflib
+from collections.abc import Iterator
+
+from models import flags
+from models.base import Spec
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.releases import engine_flags
+from planning.releases.engine_flags import FlagTable
+from planning.variant.context import RoleContext
+
+_PICKER_READS = "/metrics"
+"""Path of the engines' metrics in the picker's presets."""
+_OWN_FLAG = "write the engine's own flag in engine.args"
+
+
+def judge(context: RoleContext) -> Iterator[Problem]:
+    """Reject fields that do not reach the engine, and flags that its version does not know."""
+    yield from _fields_without_effect(context)
+    yield from _layout(context)
+    yield from _metrics(context)
+    if context.kind.is_generated:
+        yield from _flags(context)
+
+
+def _fields_without_effect(context: RoleContext) -> Iterator[Problem]:
+    """Reject settings that reach an engine only by generated flags, which the engine's kind lacks."""
+    spec = context.variant.spec
+    top = context.variant.path
+    role = context.role
+    path = context.path
+    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
+    fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
+    if context.stage.is_destination:
+        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
+        without_effect = set(type(spec.kv_cache).model_fields)
+        if context.variant.kv_cache.has_reader:
+            without_effect.remove("block_size")
+        fields += _explicit_fields(top / "kvCache", spec.kv_cache, *without_effect)
+    for at in fields:
+        if not _reaches(context, at):
+            what = f"has no effect on {context.kind.title}"
+            yield Problem(at, what, f"remove it, and {_OWN_FLAG}", explicit_only=True)
+
+
+def _layout(context: RoleContext) -> Iterator[Problem]:
+    """Reject layouts of a replica that the engine gets no flags for."""
+    at = context.path / "parallelism"
+    spec = context.role.parallelism
+    for field in _explicit_fields(at, spec, "pipeline", "data", "data_local", "load_balancing"):
+        if not _reaches(context, field):
+            devices = "remove it, set parallelism.tensor to the number of devices"
+            what = f"does not reach {context.kind.title}"
+            yield Problem(field, what, f"{devices}, and {_OWN_FLAG}", explicit_only=True)
+    group = context.kind.group
+    layout = context.layout
+    if group is not None and not group.spreads_copies and layout.data > 1 and layout.pods_per_replica > 1:
+        what = f"has several copies in a replica of several pods, which {context.kind.title} does not support"
+        yield Problem(at / "data", what, "remove it, and use replicas instead of copies")
+
+
+def _reaches(context: RoleContext, at: Path) -> bool:
+    """Tell whether the engine gets a flag for a field, whose path ends with the section and the key."""
+    return ".".join(str(part) for part in at[-2:]) in context.kind.flags
+
+
+def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
+    """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
+    for name in sorted(spec.explicit_fields.intersection(names)):
+        field = type(spec).model_fields[name]
+        if getattr(spec, name) != field.default:
+            yield at / (field.alias or name)
+
+
+def _metrics(context: RoleContext) -> Iterator[Problem]:
+    """Warn of an engine whose metrics are not where a generated configuration of the picker reads them."""
+    picker = context.variant.spec.endpoint_picker
+    path = context.kind.metrics_path
+    if path != _PICKER_READS and picker.enabled and picker.preset != "custom" and context.stage.is_destination:
+        what = f"serves its metrics at {path}, and the picker reads them at {_PICKER_READS}"
+        remedy = f"use endpointPicker.preset: custom with a metrics-data-source of path {path}"
+        yield warning(context.path / "engine" / "type", what, remedy)
+
+
+def _flags(context: RoleContext) -> Iterator[Problem]:
+    """Reject the user's flags that the version of the engine does not know. Warn if the version is unknown."""
+    table = engine_flags.of_kind(context.kind)
+    args = context.role.engine.args
+    if table is None or context.image is None or not args:
+        return
+    version = table.version_in(context.image)
+    if version is None:
+        what = f"has an unknown version of {context.kind.title}, and args are not checked"
+        yield warning(context.path / "engine" / "image", what, _version_remedy(table))
+        return
+    known = table.flags_of(version)
+    for flag in flags.parse(args):
+        if flag.name and flag.switch not in context.kind.decided and not table.knows(version, flag.name):
+            what = f"is no flag of {context.kind.title} {version} ({flag.name})"
+            close = difflib.get_close_matches(flag.name, known, n=1)
+            remedy = "remove it"
+            if close:
+                remedy = f"did you mean {close[0]}?"
+            yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
+
+
+def _version_remedy(table: FlagTable) -> str:
+    if not table.versions:
+        return "no table names the flags of its versions"
+    return f"use a tag that names a version from {table.versions[0]} to {table.versions[-1]}"

@@ -1,0 +1,125 @@
+"""Engines other than vLLM get the flags of their kind, and fields that do not reach them are refused."""
+
+import pytest
+
+from tests.support.stacks import find, lines, plan, rendered, tree
+from tests.support.stacks.shapes import engine, told
+
+IMAGES = {
+    "sglang": "docker.io/lmsysorg/sglang:v0.5.13.post1",
+    "trtllm-serve": "nvcr.io/nvidia/tensorrt-llm/release:1.3.0rc18",
+}
+HF = {"model": {"source": "hf://org/model"}}
+
+
+def service(kind, engine_fields=None, **fields):
+    return {**HF, "engine": {"type": kind, "image": IMAGES[kind], **(engine_fields or {})}, **fields}
+
+
+def template(stack):
+    return find(rendered(stack), "Deployment", "qwen-decode")["spec"]["template"]
+
+
+def container(kind, engine_fields=None, **fields):
+    return engine(template(tree(qwen=service(kind, engine_fields, **fields))))
+
+
+def warnings(stack):
+    return lines(plan(stack).warnings, "warning")
+
+
+def test_sglang_gets_program_and_flags():
+    rendering = container("sglang", {"maxNumSeqs": 9, "gpuMemoryUtilization": 0.8}, parallelism={"tensor": 2})
+    assert rendering["command"] == ["python3", "-m", "sglang.launch_server"]
+    assert rendering["args"] == [
+        "--model-path=/models",
+        "--port=8000",
+        "--served-model-name=org/model",
+        "--tensor-parallel-size=2",
+        "--max-running-requests=9",
+        "--mem-fraction-static=0.8",
+        "--host=0.0.0.0",
+        "--enable-metrics",
+    ]
+
+
+def test_tensorrt_llm_gets_the_folder_as_its_first_argument():
+    rendering = container("trtllm-serve", {"args": ["--backend=pytorch"]}, parallelism={"tensor": 2, "expert": True})
+    assert rendering["command"] == ["trtllm-serve", "serve"]
+    assert rendering["args"] == [
+        "/models",
+        "--port=8000",
+        "--served_model_name=org/model",
+        "--tensor_parallel_size=2",
+        "--moe_expert_parallel_size=2",
+        "--host=0.0.0.0",
+        "--backend=pytorch",
+    ]
+
+
+def test_the_default_share_of_memory_is_left_to_the_engine():
+    assert not any("mem-fraction" in argument for argument in container("sglang")["args"])
+
+
+def test_cache_events_have_only_the_keys_that_sglang_knows():
+    rendering = container("sglang", kvCache={"events": True})
+    (events,) = [argument for argument in rendering["args"] if argument.startswith("--kv-events-config=")]
+    assert events == (
+        '--kv-events-config={"publisher":"zmq","endpoint":"tcp://*:5556","topic":"kv@$(POD_IP):8000@org/model"}'
+    )
+    assert {variable["name"] for variable in rendering["env"]} >= {"POD_IP"}
+
+
+@pytest.mark.parametrize(("release", "label"), [("llm-d-0.10", "sglang"), ("llm-d-0.8", None)])
+def test_pods_say_their_engine_if_the_picker_reads_the_label(release, label):
+    pods = template({**tree(qwen=service("sglang")), "release": release})
+    assert pods["metadata"]["labels"].get("llm-d.ai/engine-type") == label
+
+
+def test_the_users_label_wins():
+    pods = template(tree(qwen=service("sglang", pod={"labels": {"llm-d.ai/engine-type": "vllm"}})))
+    assert pods["metadata"]["labels"]["llm-d.ai/engine-type"] == "vllm"
+
+
+@pytest.mark.parametrize("path", [None, "/other"])
+def test_metrics_are_scraped_where_the_engine_serves_them(path):
+    metrics = {} if path is None else {"metrics": {"path": path}}
+    stack = tree(qwen=service("trtllm-serve", **metrics))
+    stack["observability"] = {"metrics": {"type": "prometheus-operator"}}
+    monitors = [item for item in rendered(stack) if item["kind"] == "PodMonitor"]
+    paths = {endpoint["path"] for item in monitors for endpoint in item["spec"]["podMetricsEndpoints"]}
+    assert paths == {path or "/prometheus/metrics"}
+
+
+def test_a_picker_that_reads_metrics_elsewhere_is_a_warning():
+    what = "services.qwen.engine.type: serves its metrics at /prometheus/metrics, and the picker reads them at /metrics"
+    assert any(line.startswith(what) for line in warnings(tree(qwen=service("trtllm-serve"))))
+    assert not any("serves its metrics" in line for line in warnings(tree(qwen=service("sglang"))))
+
+
+def test_flags_of_an_unknown_version_are_not_checked():
+    fields = {"image": "docker.io/lmsysorg/sglang:kimi-k3", "args": ["--log-levl=info"]}
+    (line,) = [line for line in warnings(tree(qwen=service("sglang", fields))) if "unknown version" in line]
+    assert line.startswith("services.qwen.engine.image: has an unknown version of SGLang")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "message"),
+    [
+        ("sglang", {"kvCache": {"cpuOffload": "1Gi"}}, "services.qwen.kvCache.cpuOffload: has no effect on SGLang"),
+        ("sglang", {"parallelism": {"data": 2, "dataLocal": 1}}, "services.qwen.parallelism.dataLocal: does not reach"),
+        ("trtllm-serve", {"kvCache": {"events": True}}, "services.qwen.kvCache.events: has no effect on TensorRT-LLM"),
+        ("trtllm-serve", {"kvCache": {"blockSize": 32}}, "services.qwen.kvCache.blockSize: has no effect on TensorRT"),
+    ],
+)
+def test_a_field_without_a_flag_is_refused_with_the_engines_name(kind, fields, message):
+    assert any(line.startswith(message) for line in told(tree(qwen=service(kind, **fields))))
+
+
+def test_a_field_with_a_flag_is_taken():
+    fields = {"model": {"source": "hf://org/model", "maxModelLen": 4096}, "kvCache": {"blockSize": 64}}
+    assert container("sglang", **fields)["args"][-5:-2] == [
+        "--served-model-name=org/model",
+        "--context-length=4096",
+        "--page-size=64",
+    ]
