@@ -231,6 +231,7 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
             pod_additions.origins(workload.additions, workload.engine.name, template.at / "spec", template.spec)
         )
         additions |= dict(claims.origins(workload.claims, template.at / "spec"))
+        additions |= dict(pods.image_origins(workload.weights, template.at / "spec", template.spec))
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {

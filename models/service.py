@@ -31,6 +31,7 @@ from models.vocabulary import (
     ModelName,
     Port,
     ResourceId,
+    SubPath,
     Text,
     Url,
     Within,
@@ -136,8 +137,11 @@ class Model(PinnedSource):
     """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim with the
-    weights, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of
-    the cache."""
+    weights, mounted read-only), oci:// (an image or artifact with the weights, which the node pulls and Kubernetes
+    mounts read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of the
+    cache."""
+    folder: SubPath | None = Field(default=None, examples=["models/qwen3"])
+    """Folder of the image with the weights; absent: its root. Only for oci://."""
     size: Bytes | None = Field(default=None, examples=["16Gi"])
     """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from this
     size."""
