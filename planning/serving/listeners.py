@@ -7,6 +7,7 @@ from itertools import combinations
 from models import flags
 from models.paths import Path
 from models.problems import Problem
+from planning.ground import stages
 from planning.serving import engine_arguments
 from planning.serving.context import EngineContext
 from planning.variant.context import RoleContext
@@ -77,7 +78,12 @@ def _events(engine: EngineContext) -> Iterator[_Listener]:
 def _transfer(context: RoleContext) -> Iterator[_Listener]:
     """Yield the listener for the handshake before a transfer of the KV cache. Each rank adds its number to the port."""
     spec = context.variant.spec
-    handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
+    modes = context.kind.disaggregation
+    if spec.prefill is not None and modes is not None and context.stage is stages.PREFILL:
+        at = context.path / "engine" / "type"
+        port = modes.bootstrap_port
+        yield _Listener("the transfer of the KV cache", at, port, port, is_explicit=False)
+    handshake = context.variant.release.engine.handshake_ports.get(context.variant.kv_cache.connector or "")
     if spec.prefill is None or handshake is None or not context.kind.vllm_tables:
         return
     text = context.role.engine.env.get(handshake.variable, "")

@@ -6,6 +6,7 @@ from models.vocabulary import amount
 from planning.ground import lifecycle, loading, resources
 from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
+from planning.releases import engine_kinds
 from planning.releases.engine_kinds import EngineKind
 from planning.variant import connections
 from planning.variant.kv_cache import KvCacheSettings
@@ -22,7 +23,7 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCacheSettings) -> d
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(startup)
     if spec.prefill is not None or cache.events is not None or spans_pods:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
-    if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
+    if spec.prefill is not None and engine_kinds.connector(spec) == "nixlv2":
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
     if spec.model.lora is not None and spec.model.lora.dynamic is not None:
         env |= _dynamic_adapters(spec.model.lora.dynamic, role)
