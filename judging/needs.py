@@ -63,6 +63,7 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
             for item, template in pods
             if template.spec.get("priorityClassName")
         ),
+        image_volumes=_distinct((item, at, name) for item, template in pods for at, name in _image_volumes(template)),
         pods=tuple(_privileges(item, template) for item, template in pods),
         nodes=bool(pods),
         quotas=frozenset(item.rendered.place[2] for item, _ in pods),
@@ -106,6 +107,14 @@ def _secrets(template: PodTemplate) -> Iterator[_Name]:
             yield from _hard_reference(Path(*at, "env", index, "valueFrom", "secretKeyRef"), reference)
         for index, source in enumerate(container.get("envFrom", ())):
             yield from _hard_reference(Path(*at, "envFrom", index, "secretRef"), source.get("secretRef", EMPTY))
+
+
+def _image_volumes(template: PodTemplate) -> Iterator[_Name]:
+    """Yield the images that a pod mounts as volumes."""
+    for index, volume in enumerate(template.spec.get("volumes", ())):
+        reference = volume.get("image", EMPTY).get("reference")
+        if reference:
+            yield Path(*template.at, "spec", "volumes", index, "image", "reference"), reference
 
 
 def _hard_reference(at: Path, reference: Mapping[str, Any], field: str = "name") -> Iterator[_Name]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import about
@@ -10,7 +11,6 @@ from manifests.objects import Manifest, Rendered, compact
 from models.paths import Path
 from planning.ground import parts
 from planning.ground.api_groups import CLAIM_TEMPLATE_API
-from planning.ground.order import Id
 from planning.hardware.device_claims import ClaimedDevices
 from planning.plans import VariantPlan
 from planning.serving.pod_claims import ClaimTemplatePlan, PodClaims
@@ -26,10 +26,11 @@ def templates(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     claims = workload.claims
     if claims.devices is not None:
         manifest = _template(variant, claims.devices)
-        yield Rendered(Id(variant.owner, part), manifest, part.suffix, replace=True)
+        yield replace(about.part_object(variant, part, manifest, workload.set_name), replace=True)
     for name, plan in claims.further.items():
-        identity = Id(variant.owner, part, name)
-        yield Rendered(identity, _template(variant, plan), f"{part.suffix}-{name}", replace=True)
+        # Names of sets and of claims have no dot.
+        qualifier = f"{workload.set_name}.{name}" if workload.set_name else name
+        yield replace(about.part_object(variant, part, _template(variant, plan), qualifier), replace=True)
 
 
 def _template(variant: VariantPlan, plan: ClaimTemplatePlan) -> dict[str, Any]:

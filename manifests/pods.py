@@ -112,6 +112,14 @@ def fetch_secrets(fetches: Sequence[Fetch]) -> dict[str, Path]:
     return origins
 
 
+def image_origins(weights: Weights, spec: Path, pod: Manifest) -> Iterator[tuple[Path, Path]]:
+    """Yield the origins of the references of images that hold weights. `spec` is the path of the pod in the object."""
+    for index, volume in enumerate(pod.get("volumes", ())):
+        image = weights.images.get(volume["name"])
+        if image is not None:
+            yield Path(*spec, "volumes", index, "image", "reference"), image.at
+
+
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
     """Render the strategy with which a rollout replaces the pods of a workload."""
     if isinstance(rollout, Recreate):
@@ -385,6 +393,7 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
             {"name": volume, "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
             for volume, claim in weights.claims.items()
         ),
+        *({"name": volume, "image": {"reference": image.text}} for volume, image in weights.images.items()),
         {"name": "home", "emptyDir": {}},
         {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": workload.shared_memory}},
         *fetch_volumes(weights.fetches),

@@ -22,9 +22,9 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
         role_parts = parts.ROLES[workload.stage.name]
         yield from claims.templates(variant, workload)
         if workload.additions.files:
-            yield about.part_object(variant, role_parts.files, _files(variant, workload))
+            yield about.part_object(variant, role_parts.files, _files(variant, workload), workload.set_name)
         if workload.disruptions is not None:
-            yield about.part_object(variant, role_parts.budget, _budget(variant, workload))
+            yield about.part_object(variant, role_parts.budget, _budget(variant, workload), workload.set_name)
         yield from _scaled_workload(variant, workload)
 
 
@@ -33,14 +33,14 @@ def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rende
     role_parts = parts.ROLES[workload.stage.name]
     unpatched = _workload(variant, workload)
     manifest = patch.apply(awaiting.annotate(unpatched, workload.wait), workload.patch)
-    rendered = about.part_object(variant, role_parts.workload, manifest)
+    rendered = about.part_object(variant, role_parts.workload, manifest, workload.set_name)
     workload_object = replace(rendered, wait=workload.wait, origins=_origins(variant, workload, unpatched, manifest))
     if workload.autoscaler is None:
         yield workload_object
         return
     yield replace(workload_object, ignore=autoscaling.REPLICAS)
     autoscaler = autoscaling.manifest(variant, workload, workload.autoscaler)
-    autoscaler_object = about.part_object(variant, role_parts.autoscaler, autoscaler)
+    autoscaler_object = about.part_object(variant, role_parts.autoscaler, autoscaler, workload.set_name)
     yield replace(autoscaler_object, origins=autoscaling.origins(workload.autoscaler))
 
 
@@ -231,6 +231,7 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
             pod_additions.origins(workload.additions, workload.engine.name, template.at / "spec", template.spec)
         )
         additions |= dict(claims.origins(workload.claims, template.at / "spec"))
+        additions |= dict(pods.image_origins(workload.weights, template.at / "spec", template.spec))
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {

@@ -35,13 +35,17 @@ INHERITED_BY_PREFILL = (
     "disruptionBudget",
 )
 """Keys that prefill inherits from its service. Replicas, autoscaling and patch are not inherited."""
+INHERITED_BY_POOLS = tuple(key for key in INHERITED_BY_PREFILL if key != "selection")
+"""Keys that encode inherits from its service, and each set of prefill from prefill."""
+INHERITED: Mapping[str, tuple[str, ...]] = {"prefill": INHERITED_BY_PREFILL, "encode": INHERITED_BY_POOLS}
+"""Keys that each further role of a service inherits from the service, by key of the role."""
 INHERITED_BY_CANARY = tuple(
     field.alias or name
     for name, field in Variant.model_fields.items()
-    if name not in {"prefill", "replicas", "autoscaling"}
+    if name not in {*INHERITED, "replicas", "autoscaling"}
 )
-"""Keys that a canary inherits from its service. Replicas and autoscaling are not inherited; prefill is merged
-separately."""
+"""Keys that a canary inherits from its service. Replicas and autoscaling are not inherited; the further roles are
+merged separately."""
 _REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
 """Keys whose value a higher layer replaces whole."""
 _REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
@@ -50,7 +54,7 @@ chose."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 """Keys whose value a higher layer replaces whole if it has another `type`."""
 _NAMES_BELOW = frozenset(
-    {"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env", "containers"}
+    {"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env", "containers", "sets"}
 )
 """Mappings whose keys are names that the user chose. In the paths of a merge, `*` replaces such a name, so that a
 service with the name `gateway` merges like any other service."""
@@ -239,7 +243,9 @@ def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
 
 def ineffective_null(path: Path, file: str) -> Problem:
     """Return the problem of a null that removes nothing."""
-    inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
+    inherited = {"canary": INHERITED_BY_CANARY, **INHERITED}.get(str(path[-1]), ())
+    if path[-2:-1] == ("sets",):
+        inherited = INHERITED_BY_POOLS
     return Problem(
         path,
         "is null, and there is no inherited value to remove",

@@ -28,6 +28,8 @@ class Metrics(Spec):
     """Scrape the engines of the decode role, or of the only role."""
     prefill: bool = True
     """Scrape the engines of the prefill role."""
+    encode: bool = True
+    """Scrape the engines of the encode role."""
     picker: bool = True
     """Scrape the endpoint picker."""
     path: AbsolutePath = "/metrics"

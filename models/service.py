@@ -31,6 +31,7 @@ from models.vocabulary import (
     ModelName,
     Port,
     ResourceId,
+    SubPath,
     Text,
     Url,
     Within,
@@ -136,8 +137,11 @@ class Model(PinnedSource):
     """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim with the
-    weights, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of
-    the cache."""
+    weights, mounted read-only), oci:// (an image or artifact with the weights, which the node pulls and Kubernetes
+    mounts read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of the
+    cache."""
+    folder: SubPath | None = Field(default=None, examples=["models/qwen3"])
+    """Folder of the image with the weights; absent: its root. Only for oci://."""
     size: Bytes | None = Field(default=None, examples=["16Gi"])
     """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from this
     size."""
@@ -204,7 +208,8 @@ class SidecarTls(Spec):
 class Sidecar(Spec):
     """The routing sidecar in decode pods.
 
-    It lets a prefill pod process the prompt, and then sends the request to the engine in its own pod.
+    It lets encode pods read the images and a prefill pod process the prompt, if there are such pods, and then sends the
+    request to the engine in its own pod.
     """
 
     image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
@@ -219,6 +224,17 @@ class Sidecar(Spec):
     """TLS between the sidecar and prefill."""
 
 
+class PrefillSet(Role):
+    """One of several sets of prefill pods, such as pods with larger replicas for long prompts.
+
+    Absent keys have the values of prefill, except replicas, autoscaling and patch.
+    """
+
+    labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"llm-d.ai/context-length-range": "0-1000"}])
+    """Labels of the set's pods, by which plugins of the endpoint picker tell the sets apart. They win over
+    pod.labels."""
+
+
 class Prefill(Role):
     """The second role: pods that only process prompts.
 
@@ -227,6 +243,28 @@ class Prefill(Role):
 
     selection: Selection | None = Field(default=None, examples=[{"metric": "throughput"}])
     """Wishes for the serving profile of prefill; absent: those of the service."""
+    sets: dict[DnsLabel, PrefillSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
+    """Sets of prefill pods, by name: a workload for each of them. Absent: one workload. With sets, prefill itself has
+    no replicas, autoscaling or patch."""
+
+
+class EncoderCache(Spec):
+    """Transfer of the outputs of encoders, from encode pods to the pods that process prompts."""
+
+    connector: Literal["ec-nixl"] = "ec-nixl"
+    """Connector that transfers the outputs (`--ec-connector` of the sidecar, `--ec-transfer-config` of the engines)."""
+    bytes: Bytes = "4Gi"
+    """Host memory for outputs in each pod that sends or gets them. It is a part of /dev/shm."""
+
+
+class Encode(Role):
+    """A role for models that read images, sound or video: pods that only run the encoders of these inputs.
+
+    Absent keys have the values of the service, except replicas, autoscaling and patch.
+    """
+
+    encoder_cache: EncoderCache = EncoderCache.default()
+    """Transfer of the outputs of encoders."""
 
 
 class ServiceInterceptor(Spec):
@@ -276,8 +314,11 @@ class Variant(Role):
     prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
     """Process prompts in separate pods. The service's keys then apply to the decode role. {}: prefill with the
     service's settings."""
+    encode: Encode | None = Field(default=None, examples=[{"replicas": 2}])
+    """Run the encoders of images, sound and video in separate pods. {}: encode with the service's settings."""
     sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
-    """The routing sidecar. With prefill, decode pods always have it; without prefill, this key is not allowed."""
+    """The routing sidecar. With prefill or encode, decode pods always have it; without both, this key is not
+    allowed."""
     endpoint_picker: EndpointPicker = EndpointPicker.default()
     """The endpoint picker."""
     objectives: dict[DnsLabel, Objective] = Field(default={}, examples=[{"batch": {"priority": -1}}])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from models.containers import Resources
 from models.paths import Path
 from models.problems import Problem
-from models.service import Variant
+from models.service import PrefillSet, Variant
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
@@ -19,7 +19,7 @@ from planning.refusals import sizes
 from planning.releases import channel, channels, known_channels, offered_channels, tracing
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import gateway_defects
-from planning.variant import ConfiguredVariant, VariantContext
+from planning.variant import ConfiguredVariant, VariantContext, roles
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
@@ -179,7 +179,7 @@ def _missing_copies(spec: Variant) -> list[str]:
     keys = list[str]()
     if spec.endpoint_picker.enabled and spec.endpoint_picker.image is None:
         keys.append("endpointPicker.image")
-    if spec.prefill is not None and (spec.sidecar is None or spec.sidecar.image is None):
+    if roles.further(spec) and (spec.sidecar is None or spec.sidecar.image is None):
         keys.append("sidecar.image")
     return keys
 
@@ -220,6 +220,11 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
         spec = configured.spec
         label_sets.append(((path, ("labels",)), spec.labels))
         label_sets += [((role.path, ("pod", "labels")), role.spec.pod.labels) for role in configured.roles]
+        label_sets += [
+            ((role.path, ("labels",)), role.spec.labels)
+            for role in configured.roles
+            if isinstance(role.spec, PrefillSet)
+        ]
         label_sets.append(((path, ("endpointPicker", "pod", "labels")), spec.endpoint_picker.pod.labels))
     yield from _decided_keys(label_sets, labels.is_reserved)
 
@@ -282,9 +287,8 @@ def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[P
     """Reject variants that would make the same object. The second variant would overwrite the object of the first."""
     holders = dict[tuple[str, str], Path]()
     for context in sorted(variants, key=lambda context: str(context.path)):
-        identities = [
-            (kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.exclusive_names
-        ]
+        named = context.names.exclusive_names(*(role.name for role in context.roles))
+        identities = [(kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in named]
         identities += [
             ("InferenceObjective", f"{context.namespace}/{context.names.objective(key)}", "name")
             for key in context.spec.objectives

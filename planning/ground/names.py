@@ -24,6 +24,7 @@ longest value of this label is that of replica 999 with a revision of ten digits
 of a pool (`<pool>-ip-<8 hex>`) is shorter.
 """
 _LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
+_LONGEST_WORKLOAD = LONGEST - len("-999-4294967295")
 _HASH = 8
 _LONGEST_CLAIM = LONGEST - _HASH - 1
 """Maximum length of the name of a cache. Its claim and its Job add a hyphen and a hash of the source to this name."""
@@ -57,8 +58,11 @@ class Names:
     """Name of the ClusterRole and ClusterRoleBinding of that service account."""
 
     def workload(self, role: str) -> str:
-        """Return the name of the workload of a role, and of the objects that belong to it."""
-        return f"{self.pool}-{role}"
+        """Return the name of the workload of a role, and of the objects that belong to it.
+
+        The name of a set may be long. It shortens only the names of the set's own objects.
+        """
+        return shorten(f"{self.pool}-{role}", _LONGEST_WORKLOAD)
 
     @property
     def decode(self) -> str:
@@ -84,13 +88,13 @@ class Names:
         """Return the name of an objective. Clients send this name with a request."""
         return f"{self.base}-{key}"
 
-    @property
-    def exclusive_names(self) -> tuple[tuple[str, str], ...]:
+    def exclusive_names(self, *roles: str) -> tuple[tuple[str, str], ...]:
         """Return kind and name of the objects whose names may collide with those of another service.
 
-        Decode and prefill are listed as Services, too, because the controller of a LeaderWorkerSet creates a Service
-        (and a StatefulSet) with the set's name.
+        `roles` are the names of the variant's roles. Workloads are listed as Services, too, because the controller of a
+        LeaderWorkerSet creates a Service (and a StatefulSet) with the set's name.
         """
+        further = [self.workload(role) for role in roles if role not in (stages.DECODE.name, stages.PREFILL.name)]
         return (
             ("Service", self.base),
             ("Service", self.picker),
@@ -100,6 +104,8 @@ class Names:
             ("Service", self.decode),
             ("Service", self.prefill),
             ("InferencePool", self.pool),
+            *(("workload", name) for name in further),
+            *(("Service", name) for name in further),
         )
 
 

@@ -86,6 +86,8 @@ class Needs:
     """Namespaces of Services that the interceptor finds by their labels."""
     storage_classes: tuple[NameReference, ...] = ()
     priority_classes: tuple[NameReference, ...] = ()
+    image_volumes: tuple[NameReference, ...] = ()
+    """References of images that pods mount as volumes."""
     pods: tuple[PodPrivileges, ...] = ()
     nodes: bool = False
     """Whether the stack has pods. If it has, the nodes of the cluster are read."""

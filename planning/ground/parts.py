@@ -70,9 +70,10 @@ DECODE_SERVICE_ACCOUNT = _part(stages.DECODE.name, "service-account", (NAMESPACE
 DECODE_ROLE = _part(stages.DECODE.name, "role", (NAMESPACE,))
 DECODE_ROLE_BINDING = _part(stages.DECODE.name, "role-binding", (DECODE_ROLE, DECODE_SERVICE_ACCOUNT))
 ROLES: Mapping[str, RoleParts] = {stage.name: _role(stage) for stage in STAGES.values()}
-"""The parts of the roles of each stage, by name of the stage."""
+"""The parts of the roles of each stage, by name of the stage. Objects of a set have its name as qualifier."""
 DECODE = ROLES[stages.DECODE.name]
 PREFILL = ROLES[stages.PREFILL.name]
+ENCODE = ROLES[stages.ENCODE.name]
 WORKLOADS = tuple(role.workload for role in ROLES.values())
 """The parts with serving pods."""
 

@@ -24,5 +24,6 @@ class RequestStage:
 
 DECODE = RequestStage("decode", "", is_destination=True, exchanges_kv_cache=True)
 PREFILL = RequestStage("prefill", "prefill", is_destination=False, exchanges_kv_cache=True)
-STAGES: Mapping[str, RequestStage] = {stage.name: stage for stage in (DECODE, PREFILL)}
+ENCODE = RequestStage("encode", "encode", is_destination=False, exchanges_kv_cache=False)
+STAGES: Mapping[str, RequestStage] = {stage.name: stage for stage in (DECODE, PREFILL, ENCODE)}
 """All stages by name, the destination first."""

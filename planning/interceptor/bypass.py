@@ -27,6 +27,7 @@ class _Bypass:
 
 _BYPASSES = (
     _Bypass("prefill", lambda variant: variant.prefill, "would leave its pods without requests"),
+    _Bypass("encode", lambda variant: variant.encode, "would leave its pods without requests"),
     _Bypass("objectives", lambda variant: variant.objectives, "has no effect on metered requests", explicit_only=True),
     _Bypass(
         "rewrites",

@@ -106,9 +106,10 @@ def _policies(peers: _Peers) -> Iterator[Policy]:
     edges = tuple(_edges(peers))
     for role in peers.roles:
         role_parts = parts.ROLES[role.workload.stage.name]
-        yield policy(role_parts.network_policy, role.workload.name, role.serving, edges)
+        yield policy(role_parts.network_policy, role.workload.name, role.serving, edges, role.workload.set_name)
         if role.workers is not None:
-            yield policy(role_parts.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
+            name = f"{role.workload.name}-worker"
+            yield policy(role_parts.worker_network_policy, name, role.workers, edges, role.workload.set_name)
     if peers.picker_plan is not None:
         yield policy(parts.PICKER_NETWORK_POLICY, peers.variant.names.picker, peers.picker, edges)
 

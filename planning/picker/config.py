@@ -16,7 +16,7 @@ from models.vocabulary import amount
 from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
-from planning.picker import value_shapes, yaml_reader
+from planning.picker import encode, value_shapes, yaml_reader
 from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
 from planning.picker.value_shapes import PluginReference
 from planning.releases import PickerFacts, Release, TlsMetricsFacts, engine_kinds
@@ -83,6 +83,8 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCacheSettings)
     if facts.presets[picker.preset].has_names:
         template = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
     config = _with_weights(_with_deciders(template, spec), picker.scorer_weights, facts)
+    if spec.encode is not None and facts.encode is not None:
+        config = encode.with_stage(config, facts.encode)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_tls_metrics(config, facts.tls_metrics)
     return BuiltConfig(_with_flow_control(config, picker.flow_control, facts, declare=True), asks_service)

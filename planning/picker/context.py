@@ -10,7 +10,8 @@ from models.service import Variant
 from planning.picker import config, graph, lint
 from planning.picker.config import CUSTOM, BuiltConfig
 from planning.picker.lint import VariantFacts
-from planning.releases import PickerFacts, PredictorServers, Release, engine_kinds
+from planning.releases import PickerFacts, PredictorServers, Release
+from planning.variant import roles
 from planning.variant.context import VariantContext, VariantId
 from planning.variant.kv_cache import KvCacheSettings
 
@@ -122,6 +123,6 @@ def _verdict(spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> 
 
 def facts_of(spec: Variant, release: Release, cache: KvCacheSettings) -> VariantFacts:
     """Return the facts of a variant with which the configuration of its picker must agree."""
-    roles = [role for role in (spec, spec.prefill) if role is not None]
-    is_vllm = all(engine_kinds.of(spec, role).vllm_tables for role in roles)
-    return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=is_vllm)
+    is_vllm = all(role.kind.vllm_tables for role in roles.of(spec, Path()))
+    encodes = spec.encode is not None and release.picker.encode is not None
+    return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=is_vllm, encodes=encodes)

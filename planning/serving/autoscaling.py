@@ -200,12 +200,12 @@ def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, contex
     """Return a metric of the picker.
 
     If the series has a stage label, the metric has the values of one stage: that of the role, or that of the whole pool
-    if the variant has no prefill.
+    if the variant has no prefill, and for encode pods.
     """
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
-    stage = context.name
-    if variant.spec.prefill is None:
+    stage = context.stage.name
+    if variant.spec.prefill is None or not context.stage.exchanges_kv_cache:
         stage = _WHOLE_POOL
     labels = dict[str, str]()
     if series.stage_label is not None:

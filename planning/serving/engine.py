@@ -30,6 +30,7 @@ _GROUP_VARIABLES = {
 """Variables that the LeaderWorkerSet controller adds to every container, with their meaning."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
+    "VLLM_EC_SIDE_CHANNEL_HOST": "it follows from encode.encoderCache",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
 }
 """Variables that must agree with other objects, each with the reason why a user may not set it."""
@@ -73,7 +74,7 @@ def plan(engine: EngineContext) -> EnginePlan:
     layout = context.layout
     if context.image is None:
         raise ValueError("this class has no engine image")
-    requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
+    requests, limits = resources.engine(role.resources, layout.devices_per_pod, context.cpu_offload)
     access = _access(context)
     explicit = environment.values(role.engine.env)
     devices = dict[str, str]()

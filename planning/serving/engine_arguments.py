@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from models import flags
-from models.service import Lora, Variant
+from models.service import EncoderCache, Lora, Variant
 from models.source import served_name
 from models.vocabulary import amount
 from planning.ground import environment, lifecycle, loading, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
 from planning.hardware.devices import Layout
+from planning.releases import encoder_caches
 from planning.serving import loaders
 from planning.variant import api_server
 from planning.variant.context import RoleContext
@@ -86,7 +87,7 @@ def events_port(context: RoleContext) -> int | None:
     the generated keys, so the user may turn events on or off, and may change the port.
     """
     events = dict[str, object]()
-    if "kvCache.events" in context.kind.flags:
+    if "kvCache.events" in context.kind.flags and context.stage.exchanges_kv_cache:
         events |= context.variant.kv_cache.events or {}
     for flag in flags.parse(context.role.engine.args):
         if flag.switch == KV_EVENTS:
@@ -127,9 +128,12 @@ def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     if kind.vllm_tables:
         yield from _answer_arguments(context, tokenizes=tokenizes)
         yield from _copies_arguments(context)
-    if spec.prefill is not None:
+    exchanges = context.stage.exchanges_kv_cache
+    if spec.prefill is not None and exchanges:
         yield from _disaggregation_arguments(context)
-    if context.variant.kv_cache.events is not None and "kvCache.events" in kind.flags:
+    if context.encoder_cache is not None:
+        yield from _encoder_arguments(context, context.encoder_cache)
+    if context.variant.kv_cache.events is not None and "kvCache.events" in kind.flags and exchanges:
         yield f"{kind.flags['kvCache.events']}={_json(context.variant.kv_cache.events)}"
     if spec.model.lora is not None and kind.vllm_tables:
         yield from _lora_arguments(spec.model.lora)
@@ -205,7 +209,7 @@ def _offload(context: RoleContext) -> str | None:
     The flag is for one copy of the model. All copies in a pod therefore get equal shares of `kvCache.cpuOffload`
     (vllm 0.27.0, OffloadingConnector of each engine core).
     """
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     if offload is None:
         return None
     return f"{float(amount(offload) / context.layout.data_local / 2**30):g}"
@@ -215,13 +219,24 @@ def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
     """Yield the arguments for the transfer of the KV cache between roles, and for TLS of prefill."""
     modes = context.kind.disaggregation
     if modes is not None:
-        flags_of_role = {stages.DECODE: modes.decode, stages.PREFILL: modes.prefill}[context.stage]
+        flags_of_role = {stages.DECODE: modes.decode, stages.PREFILL: modes.prefill}.get(context.stage, [])
         yield from (flag.format_map({"bootstrap": modes.bootstrap_port}) for flag in flags_of_role)
     if context.variant.kv_cache.transfer is not None:
         yield f"--kv-transfer-config={_json(context.variant.kv_cache.transfer)}"
     if certificate(context) is not None:
         yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
         yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
+
+
+def _encoder_arguments(context: RoleContext, cache: EncoderCache) -> Iterator[str]:
+    """Yield the arguments with which encode pods send the outputs of encoders, and other pods get them."""
+    facts = encoder_caches.connector(cache.connector)
+    extra = {**facts.config.get("ec_connector_extra_config", {}), facts.bytes_key: int(amount(cache.bytes))}
+    role = "ec_consumer"
+    if context.stage is stages.ENCODE:
+        role = "ec_producer"
+        yield "--mm-encoder-only"
+    yield f"--ec-transfer-config={_json({**facts.config, 'ec_role': role, 'ec_connector_extra_config': extra})}"
 
 
 def _json(value: Mapping[str, object]) -> str:

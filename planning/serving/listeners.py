@@ -8,6 +8,7 @@ from models import flags
 from models.paths import Path
 from models.problems import Problem
 from planning.ground import stages
+from planning.releases import encoder_caches
 from planning.serving import engine_arguments
 from planning.serving.context import EngineContext
 from planning.variant.context import RoleContext
@@ -54,6 +55,7 @@ def _listeners(engine: EngineContext) -> Iterator[_Listener]:
         yield _Listener("the health check of all copies of the model", at, port, port, is_explicit=False)
     yield from _events(engine)
     yield from _transfer(context)
+    yield from _encoder_outputs(context)
     for name in sorted(context.role.pod.containers):
         for index, port in enumerate(context.role.pod.containers[name].ports):
             at = Path(*context.path, "pod", "containers", name, "ports", index)
@@ -75,6 +77,21 @@ def _events(engine: EngineContext) -> Iterator[_Listener]:
     yield _Listener("the events of the KV cache", at, port, port + context.layout.data - 1, is_explicit)
 
 
+def _encoder_outputs(context: RoleContext) -> Iterator[_Listener]:
+    """Yield the listener at which other pods ask encode pods for outputs of encoders."""
+    cache = context.encoder_cache
+    if cache is None or context.stage is not stages.ENCODE:
+        return
+    channel = encoder_caches.connector(cache.connector).port
+    text = context.role.engine.env.get(channel.variable, "")
+    is_explicit = isinstance(text, str) and text.isdecimal()
+    port = int(str(text)) if is_explicit else channel.number
+    at = context.path / "encoderCache" / "connector"
+    if is_explicit:
+        at = context.path / "engine" / "env" / channel.variable
+    yield _Listener("the transfer of outputs of encoders", at, port, port, is_explicit)
+
+
 def _transfer(context: RoleContext) -> Iterator[_Listener]:
     """Yield the listener for the handshake before a transfer of the KV cache. Each rank adds its number to the port."""
     spec = context.variant.spec
@@ -84,7 +101,8 @@ def _transfer(context: RoleContext) -> Iterator[_Listener]:
         port = modes.bootstrap_port
         yield _Listener("the transfer of the KV cache", at, port, port, is_explicit=False)
     handshake = context.variant.release.engine.handshake_ports.get(context.variant.kv_cache.connector or "")
-    if spec.prefill is None or handshake is None or not context.kind.vllm_tables:
+    transfers = spec.prefill is not None and context.stage.exchanges_kv_cache
+    if not transfers or handshake is None or not context.kind.vllm_tables:
         return
     text = context.role.engine.env.get(handshake.variable, "")
     is_explicit = isinstance(text, str) and text.isdecimal()

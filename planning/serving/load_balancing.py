@@ -6,7 +6,7 @@ from models import flags
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.fit import served
-from planning.ground import gateways
+from planning.ground import gateways, stages
 from planning.ground.cluster_facts import Unknown
 from planning.ground.ports import MAX_TARGET_PORTS
 from planning.hardware.devices import Layout
@@ -92,7 +92,7 @@ def _tls(context: RoleContext) -> Iterator[Problem]:
     """Reject `sidecar.tls.prefill` if the role's version of vLLM has no TLS while each copy has its own port."""
     sidecar = context.variant.spec.sidecar
     version = context.engine_version
-    if context.is_proxied or sidecar is None or not sidecar.tls.prefill or version is None:
+    if context.stage is not stages.PREFILL or sidecar is None or not sidecar.tls.prefill or version is None:
         return
     since = engine_versions.groups().multi_port.tls_since
     if not version.is_at_least(since):

@@ -7,7 +7,7 @@ from models import trees
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Recreate
-from models.service import Sidecar
+from models.service import Prefill, Sidecar
 from models.source import scheme
 from models.storage import Ephemeral
 from models.vocabulary import amount
@@ -22,6 +22,7 @@ from planning.releases import departures
 from planning.serving import (
     addition_rules,
     autoscaling,
+    encode_rules,
     engine,
     exchange_rules,
     kind_rules,
@@ -36,6 +37,7 @@ from planning.serving import (
 )
 from planning.serving.context import EngineContext
 from planning.serving.sidecar import SIDECAR_CONTAINER
+from planning.variant import roles
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -62,6 +64,7 @@ def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, 
             yield from _check_role(engines[identity])
     valid_roles = contexts.roles_of(variant)
     yield from load_balancing.judge_variant(variant, valid_roles)
+    yield from encode_rules.judge_roles(valid_roles.values())
     for role, other in combinations(valid_roles.values(), 2):
         if role.stage.is_destination and other.stage.exchanges_kv_cache:
             yield from exchange_rules.judge_roles(role, other)
@@ -118,7 +121,7 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
 
     The default limit follows from the number of devices, which may be larger than any that exists.
     """
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     written = context.role.resources
     requests, limits = resources.engine(written, context.layout.devices_per_pod, offload)
     defaults = {
@@ -163,7 +166,7 @@ def _check_engine_label(context: RoleContext) -> Iterator[Problem]:
 
 def _memory_limit(context: RoleContext) -> str:
     """Return the memory limit of the engine's container."""
-    offload = context.variant.spec.kv_cache.cpu_offload
+    offload = context.cpu_offload
     _, limits = resources.engine(context.role.resources, context.layout.devices_per_pod, offload)
     return limits["memory"]
 
@@ -216,17 +219,21 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
     spec = variant.spec
     path = variant.path
+    if not roles.further(spec) and spec.sidecar is not None:
+        what = "has nothing to route to (no prefill)"
+        yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
+    yield from encode_rules.judge_variant(variant)
+    if spec.encode is not None and spec.prefill is None:
+        yield from _check_sidecar(variant, spec.sidecar or Sidecar())
     if spec.prefill is None:
         yield from exchange_rules.judge_connector(variant)
-        if spec.sidecar is not None:
-            what = "has nothing to route to (no prefill)"
-            yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.release.name}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
     yield from exchange_rules.judge(variant)
+    yield from _check_sets(path / "prefill", spec.prefill)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
@@ -240,6 +247,25 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
     if spec.kv_cache.cpu_offload is not None:
         what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"
         yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")
+    yield from _check_sidecar(variant, sidecar)
+
+
+def _check_sets(at: Path, prefill: Prefill) -> Iterator[Problem]:
+    """Reject keys of prefill that have no effect because each set has its own."""
+    for name in ("replicas", "autoscaling", "patch"):
+        if prefill.sets and name in prefill.explicit_fields:
+            what = "has no effect, because each set of prefill has its own"
+            yield Problem(at / name, what, f"write it in the sets ({', '.join(sorted(prefill.sets))})", (at / "sets",))
+    for name, pods in sorted(prefill.sets.items()):
+        if pods.engine.port != prefill.engine.port:
+            what = f"differs from that of prefill ({pods.engine.port}, {prefill.engine.port})"
+            yield Problem(at / "sets" / name / "engine" / "port", what, "remove it")
+
+
+def _check_sidecar(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
+    """Check the port and the certificate of the sidecar."""
+    spec = variant.spec
+    path = variant.path
     if sidecar.engine_port == spec.engine.port:
         what = f"is the service's own port ({sidecar.engine_port}), which the sidecar listens on"
         yield Problem(path / "sidecar" / "enginePort", what, "choose another, such as 8200")

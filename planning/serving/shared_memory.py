@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from models.problems import Problem
+from models.service import EncoderCache
 from models.vocabulary import amount
 from planning.ground import resources
 from planning.hardware import accelerators
@@ -17,7 +18,7 @@ _OFFLOADING_VENDORS = frozenset({"amd", "nvidia"})
 
 
 def size(context: RoleContext) -> str:
-    """Return the size of /dev/shm in a pod: the user's, or else the default plus the offloaded KV cache.
+    """Return the size of /dev/shm in a pod: the user's, or else the default plus KV cache and outputs of encoders.
 
     The default is for message queues between workers, and for inputs such as images and sound. vLLM keeps them in
     /dev/shm, too, and their size does not depend on the model. Devices of an unknown vendor may be such on which vLLM
@@ -28,12 +29,17 @@ def size(context: RoleContext) -> str:
     offloaded = _offload_size(context)
     if not accelerators.is_known(context.accelerator.vendor):
         offloaded = _newer_offload_size(context)
-    return resources.shared_memory(shared, devices, offloaded)
+    return resources.shared_memory(shared, devices, _sum(offloaded, context.encoder_cache))
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:
-    """Reject an explicit size that does not hold the offloaded KV cache."""
+    """Reject an explicit size that does not hold the offloaded KV cache, or the outputs of encoders."""
     explicit = context.role.pod.shared_memory
+    encoder = context.encoder_cache
+    if explicit is not None and encoder is not None and amount(explicit) <= amount(encoder.bytes):
+        what = f"is too small for the outputs of encoders ({explicit}; encode.encoderCache.bytes is {encoder.bytes})"
+        at = context.path / "pod" / "sharedMemory"
+        yield Problem(at, what, "raise it, or remove it", (context.variant.path / "encode",))
     offloaded = _offload_size(context)
     if explicit is None or offloaded is None or amount(explicit) > amount(offloaded):
         return
@@ -47,6 +53,13 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     )
 
 
+def _sum(offloaded: str | None, encoder: EncoderCache | None) -> str | None:
+    """Return the bytes of the offloaded KV cache and of the outputs of encoders; None if there are none."""
+    if encoder is None:
+        return offloaded
+    return str(int(amount(offloaded or "0") + amount(encoder.bytes)))
+
+
 def _offload_size(context: RoleContext) -> str | None:
     """Return the size of the offloaded KV cache in /dev/shm; None if the engine does not keep it in /dev/shm."""
     if context.accelerator.vendor in _OFFLOADING_VENDORS:
@@ -58,5 +71,5 @@ def _newer_offload_size(context: RoleContext) -> str | None:
     """Return the size of the offloaded KV cache if the engine's version may keep it in /dev/shm, else None."""
     version = context.engine_version
     if version is not None and version.is_at_least(_OFFLOADS_SINCE):
-        return context.variant.spec.kv_cache.cpu_offload
+        return context.cpu_offload
     return None

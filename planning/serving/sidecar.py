@@ -1,4 +1,4 @@
-"""Routing sidecar of decode pods: a pod's requests go to its sidecar, then to a prefill pod, then to the engine."""
+"""Routing sidecar of decode pods: requests go to the sidecar, then to pods of other roles, then to the engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class SidecarPlan:
 
 
 def plan(role: RoleContext) -> SidecarPlan:
-    """Return the sidecar of a role. `planning/serving/rules.py` has rejected prefill if the release has no sidecar."""
+    """Return the sidecar of a role. `planning/serving/rules.py` has rejected further roles if the release has none."""
     context = role.variant
     ports = role.target_ports
     spec = context.spec
@@ -64,10 +64,12 @@ def plan(role: RoleContext) -> SidecarPlan:
         "pool": context.names.pool,
         "pool_group": POOL_GROUP,
         "log_level": options.log_level,
+        "ec_connector": None if spec.encode is None else spec.encode.encoder_cache.connector,
     }
     templates = [
         *facts.flags,
         *(facts.copies if len(ports) > 1 else ()),
+        *(facts.encode if spec.encode is not None else ()),
         *(facts.tls if options.tls.prefill else ()),
         *(facts.tracing if traces is not None else ()),
         *(facts.log_level if options.log_level is not None else ()),

@@ -68,6 +68,8 @@ class Workload:
     role: str
     stage: RequestStage
     """Stage of a request that the pods process."""
+    set_name: str
+    """Name of the set of pods; empty if all pods of the stage are one set."""
     name: str
     path: Path
     """Place of the role in the configuration."""
@@ -154,6 +156,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     return Workload(
         role=context.name,
         stage=context.stage,
+        set_name=context.place.set_name,
         name=context.workload,
         path=context.path,
         replicas=_replicas(role),
@@ -233,7 +236,7 @@ def _pod_settings(context: RoleContext, workload_account: str | None) -> PodSett
         service_account=account,
         makes_account=account is not None and account == workload_account,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
-        labels={**_engine_label(context), **pod.labels},
+        labels={**_engine_label(context), **context.place.labels},
         annotations=pod.annotations,
         run_as_user=pod.run_as_user,
         fs_group=pod.fs_group,

@@ -10,10 +10,10 @@ from models.paths import Path
 from models.problems import Problem
 from models.role import Role
 from models.routing import Gateway
-from models.service import Service, Sidecar, Variant
+from models.service import EncoderCache, Service, Sidecar, Variant
 from models.stack import Stack
 from planning import hardware
-from planning.ground import lifecycle
+from planning.ground import lifecycle, stages
 from planning.ground.environment import EnvValue
 from planning.ground.lifecycle import Drain
 from planning.ground.mounts import ENGINE_HOME
@@ -157,18 +157,10 @@ class RoleContext:
 
     variant: VariantContext
     """Context of the variant that the role belongs to."""
-    name: str
-    """Name of the role, which no other role of the variant has."""
-    stage: RequestStage
-    """Stage of a request that the pods process."""
-    path: Path
-    """Path of the role in the configuration."""
-    role: Role
-    """Spec of the role."""
+    place: RoleSpecAt
+    """Stage and set of the pods, and the role's place in the configuration."""
     accelerator: AcceleratorClass
     layout: Layout
-    kind: EngineKind
-    """Kind of the engine, by `engine.type`."""
     image: str | None
     """Image of the engine; None if the channel has no image for the accelerator."""
     engine_version: EngineVersion | None
@@ -176,6 +168,49 @@ class RoleContext:
     drain: Drain
     environment: Mapping[str, EnvValue]
     """Generated environment variables of the engine, except those for tracing."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the role, which no other role of the variant has."""
+        return self.place.name
+
+    @property
+    def stage(self) -> RequestStage:
+        """Return the stage of a request that the pods process."""
+        return self.place.stage
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the role in the configuration."""
+        return self.place.path
+
+    @property
+    def role(self) -> Role:
+        """Return the spec of the role."""
+        return self.place.spec
+
+    @property
+    def kind(self) -> EngineKind:
+        """Return the kind of the engine, by `engine.type`."""
+        return self.place.kind
+
+    @property
+    def cpu_offload(self) -> str | None:
+        """Return the host memory of a pod for cache blocks that no longer fit the devices; None if there is none."""
+        if not self.stage.exchanges_kv_cache:
+            return None
+        return self.variant.spec.kv_cache.cpu_offload
+
+    @property
+    def encoder_cache(self) -> EncoderCache | None:
+        """Return the transfer of the outputs of encoders; None if the pods neither send nor get such outputs.
+
+        The pods that process prompts get them.
+        """
+        spec = self.variant.spec
+        if spec.encode is None or (self.stage is stages.DECODE and spec.prefill is not None):
+            return None
+        return spec.encode.encoder_cache
 
     @property
     def workload(self) -> str:
@@ -384,13 +419,9 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
     engine_drains = api_server.drains(spec, layout, version)
     return RoleContext(
         variant=context,
-        name=role.name,
-        stage=role.stage,
-        path=role.path,
-        role=spec,
+        place=role,
         accelerator=accelerator,
         layout=layout,
-        kind=role.kind,
         image=image,
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
@@ -405,10 +436,10 @@ def _environment(
     environment = dict[str, EnvValue]({"HOME": ENGINE_HOME})
     if not role.kind.vllm_tables:
         return environment | engine_environment.of_kind(role.kind, context.kv_cache)
-    environment |= engine_environment.plan(context.spec, role.spec, layout, context.kv_cache)
+    environment |= engine_environment.plan(context.spec, role, layout, context.kv_cache)
     environment |= engine_environment.connection(context.spec, _provider(context))
     if accelerator.vendor == "cpu":
-        environment |= engine_environment.cpu_memory(context.spec, role.spec, layout)
+        environment |= engine_environment.cpu_memory(context.spec, role, layout)
     return environment
 
 

@@ -64,6 +64,7 @@ def identity(
         },
         "blockSize": block_size,
         "connector": engine_kinds.connector(spec),
+        **({} if spec.encode is None else {"encoderCache": spec.encode.encoder_cache.connector}),
         **{
             role.name: _role_identity(spec, role.spec, release, images_of[role.name]) for role in roles.of(spec, Path())
         },

@@ -1,11 +1,11 @@
-"""Roles of a variant: the workloads that its configuration asks for, one for each stage that has pods of its own."""
+"""Roles of a variant: the workloads that its configuration asks for, for each stage that has pods of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from models.paths import Path
 from models.role import Role
-from models.service import Variant
+from models.service import Prefill, PrefillSet, Variant
 from planning.ground import stages
 from planning.ground.stages import STAGES, RequestStage
 from planning.releases import engine_kinds
@@ -16,14 +16,28 @@ from planning.releases.engine_kinds import EngineKind
 class RoleSpecAt:
     """Spec of a role, with its name and its place in the configuration."""
 
-    name: str
-    """Name of the role, which no other role of the variant has."""
+    set_name: str
+    """Name of the set of pods; empty if all pods of the stage are one set."""
     stage: RequestStage
     """Stage that the pods process. The destination processes each stage that has no pods of its own, too."""
     path: Path
     spec: Role
     kind: EngineKind
     """Kind of the engine, by `engine.type`."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the role, which no other role of the variant has."""
+        if not self.set_name:
+            return self.stage.name
+        return f"{self.stage.name}-{self.set_name}"
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return the labels that users wrote for the pods. Those of a set win over those of the pods."""
+        if isinstance(self.spec, PrefillSet):
+            return {**self.spec.pod.labels, **self.spec.labels}
+        return self.spec.pod.labels
 
 
 def further(spec: Variant) -> dict[str, Role]:
@@ -34,9 +48,15 @@ def further(spec: Variant) -> dict[str, Role]:
 
 def of(spec: Variant, at: Path) -> Iterator[RoleSpecAt]:
     """Yield the roles of a variant, the destination first. `at` is the path of the variant."""
-    yield RoleSpecAt(stages.DECODE.name, stages.DECODE, at, spec, engine_kinds.of(spec, spec))
+    yield RoleSpecAt("", stages.DECODE, at, spec, engine_kinds.of(spec, spec))
     others = further(spec)
     for stage in STAGES.values():
-        if stage.key in others:
-            role = others[stage.key]
-            yield RoleSpecAt(stage.name, stage, at / stage.key, role, engine_kinds.of(spec, role))
+        if stage.key not in others:
+            continue
+        role = others[stage.key]
+        sets = role.sets if isinstance(role, Prefill) else {}
+        for name in sorted(sets):
+            path = Path(*at, stage.key, "sets", name)
+            yield RoleSpecAt(name, stage, path, sets[name], engine_kinds.of(spec, sets[name]))
+        if not sets:
+            yield RoleSpecAt("", stage, at / stage.key, role, engine_kinds.of(spec, role))

@@ -229,7 +229,7 @@ def cache_of(spec: Variant) -> str | None:
 
 def is_used_in_place(source: str) -> bool:
     """Tell whether weights are used where they are, in a claim or an image, so that no container fetches them."""
-    return scheme(source) in {"pvc", "image"}
+    return scheme(source) in {"pvc", "oci", "image"}
 
 
 def _variant_fill_request(context: VariantContext, storage: Dedicated | Existing) -> FillRequest:

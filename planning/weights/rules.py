@@ -36,6 +36,14 @@ _ACCESS: Mapping[str, AbstractSet[str]] = {
 """Fields with which a source is opened, each with the schemes of the sources that use the field."""
 
 
+_IN_PLACE = {
+    "pvc": "is mounted as it is",
+    "oci": "is mounted as it is",
+    "image": "holds the weights itself",
+}
+"""Reasons why a source needs no storage, by scheme."""
+
+
 def judge(stack: Stack, contexts: Contexts, release: Release | None, requests: FillRequests) -> Iterator[Problem]:
     """Check the caches of a stack and the storage of its variants.
 
@@ -83,6 +91,8 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
     ):
         if is_set and "kit" not in kinds:
             yield _ineffective(at / field, model.source, {"kit"})
+    if model.folder is not None and kind != "oci":
+        yield _ineffective(at / "folder", model.source, {"oci"})
     yield from _access_problems(at, model)
     if "model" not in model.filter and "kit" in kinds:
         what = f"leaves out the weights ({', '.join(model.filter)})"
@@ -120,6 +130,8 @@ def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
         if not getattr(model, field) or scheme(model.source) in supported:
             continue
         problem = _ineffective(path / field, model.source, supported)
+        if (field, scheme(model.source)) == ("secrets", "oci"):
+            problem = replace(problem, remedy="move it to pod.imagePullSecrets; nodes pull such images")
         users = [name for name, adapter in _adapters(model).items() if scheme(adapter.source) in supported]
         if users:
             problem = replace(problem, remedy=f"move it to lora.adapters.{users[0]}")
@@ -147,7 +159,7 @@ def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> It
         yield Problem(path, what, "choose another name for the adapter")
     if scheme(adapter.source) == "image":
         what = "cannot be taken out of an image (image://)"
-        yield Problem(path / "source", what, "use kit://, hf://, s3:// or pvc://")
+        yield Problem(path / "source", what, "use kit://, hf://, s3://, pvc:// or oci://")
         return
     for field, supported in _ACCESS.items():
         if getattr(adapter, field) and scheme(adapter.source) not in supported:
@@ -277,7 +289,7 @@ def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     source = variant.spec.model.source
     at = variant.path / "storage"
     if claims.is_used_in_place(source) and "storage" in variant.spec.explicit_fields:
-        reason = {"pvc": "is mounted as it is", "image": "holds the weights itself"}[scheme(source)]
+        reason = _IN_PLACE[scheme(source)]
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
     yield from _check_engine_storage(variant)
     reserved = _reserved_folder(storage.mount_path)

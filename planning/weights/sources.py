@@ -99,6 +99,8 @@ class Weights:
     """Size limits of the volumes that are filled in the pod, by name; None for no limit."""
     claims: Mapping[str, str]
     """Claims that are filled before any pod starts, by name of the volume."""
+    images: Mapping[str, Name]
+    """References of images that hold weights and are mounted, by name of the volume."""
     requests: Mapping[str, str]
     """Resource requests of each fetch container.
 
@@ -164,7 +166,9 @@ class _Item:
     """Patterns of the files that are not fetched from a repository of a hub."""
     docker_config_volume: str = _DOCKER_CONFIG_VOLUME
     claim: str | None = None
-    """The claim that holds the weights; None if a container fetches them."""
+    """The claim that holds the weights; None if a container fetches them, or if an image holds them."""
+    image: Name | None = None
+    """The reference of the mounted image that holds the weights; None if no such image does."""
     listing: str | None = None
     """Hash of the listing that an S3 prefix must have; None if nothing is compared."""
 
@@ -172,7 +176,7 @@ class _Item:
 def plan(source: WeightSource, location: Location) -> Weights:
     """Return the containers, volumes and mounts for the model and adapters of a pod."""
     items = tuple(item for item in _weight_items(source, location) if scheme(item.source) != "image")
-    fetched = [item for item in items if item.claim is None]
+    fetched = [item for item in items if item.claim is None and item.image is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
     space = resources.volume(sizes, location.headroom_percent) if sizes else None
     return Weights(
@@ -180,6 +184,7 @@ def plan(source: WeightSource, location: Location) -> Weights:
         mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
         volumes={item.volume: _limit(fetched, item.volume, location) for item in fetched},
         claims={item.volume: item.claim for item in items if item.claim is not None},
+        images={item.volume: item.image for item in items if item.image is not None},
         requests=FETCHING.requests if space is None else {**FETCHING.requests, "ephemeral-storage": space},
         limits=FETCHING.limits,
     )
@@ -265,7 +270,12 @@ def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
 
 def _model_item(source: WeightSource, location: Location) -> _Item:
     model = source.model
-    claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
+    claim, folder = location.claim, location.folder
+    image = _image_of(model.pinned_source, source.at)
+    if scheme(model.source) == "pvc":
+        claim, folder = _claim(model.source)
+    elif image is not None:
+        claim, folder = None, model.folder
     return _Item(
         source=model.pinned_source,
         size=model.size,
@@ -276,6 +286,7 @@ def _model_item(source: WeightSource, location: Location) -> _Item:
         access=source.access,
         ignored=ignored_patterns(model, fetches_all=source.fetches_all),
         claim=claim,
+        image=image,
         listing=model.pinned_listing,
     )
 
@@ -283,21 +294,26 @@ def _model_item(source: WeightSource, location: Location) -> _Item:
 def _adapter_items(source: WeightSource) -> Iterator[_Item]:
     model = source.model
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
-        is_claim = scheme(adapter.source) == "pvc"
         container = shorten(f"adapter-{name}", LONGEST)
-        claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
+        image = _image_of(adapter.pinned_source, Path(*source.at, "lora", "adapters", name))
+        claim, sub_path = None, name
+        if scheme(adapter.source) == "pvc":
+            claim, sub_path = _claim(adapter.source)
+        elif image is not None:
+            sub_path = None
         access = adapter_access(model, adapter, name, source.at)
         yield _Item(
             source=adapter.pinned_source,
             size=adapter.size,
             container=container,
-            volume=container if is_claim else "adapters",
+            volume="adapters" if claim is None and image is None else container,
             path=f"{ADAPTERS_MOUNT}/{name}",
             sub_path=sub_path,
             access=access,
             ignored=ignored_files.patterns(),
             docker_config_volume=_docker_config_volume(name, access, model),
             claim=claim,
+            image=image,
             listing=adapter.pinned_listing,
         )
 
@@ -316,6 +332,13 @@ def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
         return location.limit
     sizes = {item.container: item.size for item in items if item.volume == volume}
     return resources.volume(sizes, location.headroom_percent)
+
+
+def _image_of(source: str, at: Path) -> Name | None:
+    """Return the reference of an image that is mounted; None for other sources. `at` is the path of the model."""
+    if scheme(source) != "oci":
+        return None
+    return Name(place(source), at / "source")
 
 
 def _claim(source: str) -> tuple[str, str | None]:
@@ -444,7 +467,7 @@ def _address(source: str) -> str:
 
 def fetched_text(source: str) -> str:
     """Return the text of a source in a pod: an argument of the container that fetches it, or the engine's image."""
-    if scheme(source) in {"kit", "image"}:
+    if scheme(source) in {"kit", "oci", "image"}:
         return place(source)
     return _address(source)
 

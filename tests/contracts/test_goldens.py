@@ -12,6 +12,22 @@ from tests.support import commands
 from tests.support.stacks import SHIPPED, rendered, tree
 from tests.support.stacks.engine_kinds import ENGINES
 
+RANGE = "llm-d.ai/context-length-range"
+ROLES = {
+    "encode": {"encode": {"replicas": 2}},
+    "encode-prefill-decode": {"encode": {"encoderCache": {"bytes": "8Gi"}}, "prefill": {"parallelism": {"tensor": 2}}},
+    "prefill-sets": {
+        "prefill": {
+            "sets": {
+                "long": {"labels": {RANGE: "1001-32768"}, "parallelism": {"tensor": 4}},
+                "short": {"labels": {RANGE: "0-1000"}, "replicas": 2},
+            }
+        }
+    },
+}
+"""Services whose stages have pods of their own, by the name of the golden."""
+
+
 OTHERS = sorted(Path("tests/contracts/stacks").glob("*.yaml"))
 """Stacks with words that no shipped stack has."""
 
@@ -37,6 +53,13 @@ def test_each_channel_renders_to_its_golden(name, golden):
     manifests = rendered(tree(qwen=service) | {"release": name})
     documents = "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
     golden(Path("tests/contracts/goldens/channels") / f"{name}.yaml", documents)
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_each_choice_of_roles_renders_to_its_golden(name, golden):
+    manifests = rendered(tree(qwen=ROLES[name]) | {"networkPolicies": {}})
+    documents = "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
+    golden(Path("tests/contracts/goldens/roles") / f"{name}.yaml", documents)
 
 
 @pytest.mark.parametrize("load_balancing", ["external", "hybrid"])

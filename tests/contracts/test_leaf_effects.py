@@ -53,7 +53,7 @@ TEXTS = [
     "edited", "7s", "7m", "9h", "1Gi", "1m", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--enforce-eager",
     "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3",
     "tests/contracts/facts/complete.json", "tests/contracts/facts/base.yaml", "tests/contracts/facts/profiles.yaml",
-    "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
+    "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7", "oci://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
     "float32", "qwen",

@@ -85,8 +85,10 @@ def items(variant: Variant) -> list[Item]:
     found = [Item(variant, model["source"], model.get("size"), name, "model", path, *_kept(variant))]
     for key, adapter in sorted(look(model, ("lora", "adapters"), {}).items()):
         claimed = adapter["source"].startswith("pvc://")
+        mounted = adapter["source"].startswith("oci://")
         where = adapter["source"].removeprefix("pvc://").partition("/")[2] or None if claimed else key
-        volume_name = f"adapter-{key}" if claimed else "adapters"
+        where = None if mounted else where
+        volume_name = f"adapter-{key}" if claimed or mounted else "adapters"
         size = adapter.get("size")
         claim = adapter["source"].removeprefix("pvc://").partition("/")[0] if claimed else None
         path = f"/adapters/{key}"
@@ -101,11 +103,13 @@ def _kept(variant: Variant) -> tuple[str | None, str | None]:
     if variant.scheme == "pvc":
         name, _, below = variant.place.partition("/")
         return below or None, name
+    if variant.scheme == "oci":
+        return variant.model.get("folder"), None
     return kept(variant)
 
 
 def fetched(variant: Variant) -> list[Item]:
-    return [item for item in items(variant) if item.claim is None]
+    return [item for item in items(variant) if item.claim is None and item.scheme != "oci"]
 
 
 def volume(*sizes: str | None, headroom: int = 10) -> str | None:
@@ -254,6 +258,8 @@ def _weights(variant: Variant) -> dict[str, Any]:
     for item in items(variant):
         if item.claim is not None:
             expected[item.volume] = {"persistentVolumeClaim": {"claimName": item.claim, "readOnly": True}}
+        if item.scheme == "oci":
+            expected[item.volume] = {"image": {"reference": item.place}}
     return expected
 
 

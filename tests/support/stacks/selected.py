@@ -55,6 +55,9 @@ SELECTED = {
         }
     ),
     "selecting-s3": _selecting(model={"source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}),
+    "selecting-mounted": _selecting(
+        model={"source": "oci://registry.example/m:v1", "folder": "models/m"},
+    ),
     "selecting-hub": _selecting(model={"source": "hf://org/m", "secrets": TOKEN}),
     "selecting-kit": _selecting(
         model={

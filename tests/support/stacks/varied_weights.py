@@ -24,7 +24,19 @@ def _keyed_cache() -> dict[str, Any]:
     return _keyed({"type": "shared", "cache": "m"}) | {"caches": {"m": cached}}
 
 
+def _mounted() -> dict[str, Any]:
+    adapters = {"sql": {"source": "oci://registry.example/org/sql:v1"}, "legal": {"source": "hf://org/legal"}}
+    model = {
+        "name": "org/m",
+        "source": "oci://registry.example/org/m:v1",
+        "folder": "models/m",
+        "lora": {"adapters": adapters},
+    }
+    return tree(qwen={"model": model, "pod": {"imagePullSecrets": [{"name": "one"}]}})
+
+
 WEIGHTS = {
+    "mounted": _mounted(),
     "keyed": _keyed_adapter(),
     "keyed-cache": _keyed_cache(),
     "keyed-dedicated": _keyed({"type": "dedicated", "fill": {"secrets": TOKEN}}),

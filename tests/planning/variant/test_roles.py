@@ -1,0 +1,104 @@
+"""Roles of a variant: stages with pods of their own, and sets of prefill pods."""
+
+import pytest
+
+from manifests.assembly import objects, render
+from planning.ground import parts
+from planning.ground.order import Id
+from tests.support.stacks import exactly, plan, rendered, tree
+
+LABEL = "llm-d.ai/context-length-range"
+SETS = {
+    "prefill": {
+        "engine": {"maxNumSeqs": 16},
+        "sets": {
+            "short": {"replicas": 2, "labels": {LABEL: "0-1000"}},
+            "long": {"parallelism": {"tensor": 4}, "labels": {LABEL: "1001-32768"}},
+        },
+    }
+}
+
+
+def roles(service):
+    return {workload.role: workload for workload in plan(tree(qwen=service)).services[0].primary.workloads}
+
+
+def names(service, kind):
+    return [manifest["metadata"]["name"] for manifest in rendered(tree(qwen=service)) if manifest["kind"] == kind]
+
+
+@pytest.mark.parametrize(
+    ("service", "expected"),
+    [
+        ({}, ["decode"]),
+        ({"prefill": {}}, ["decode", "prefill"]),
+        ({"encode": {}}, ["decode", "encode"]),
+        ({"prefill": {}, "encode": {}}, ["decode", "prefill", "encode"]),
+        (SETS, ["decode", "prefill-long", "prefill-short"]),
+    ],
+)
+def test_each_stage_with_pods_of_its_own_has_a_workload_and_each_set_has_one(service, expected):
+    assert [*roles(service)] == expected
+
+
+def test_a_set_takes_the_keys_of_prefill_and_has_replicas_of_its_own():
+    workloads = roles(SETS)
+    assert [workloads[role].replicas for role in ("prefill-short", "prefill-long")] == [2, 1]
+    assert [workloads[role].layout.tensor for role in ("prefill-short", "prefill-long")] == [1, 4]
+    for role in ("prefill-short", "prefill-long"):
+        assert "--max-num-seqs=16" in workloads[role].engine.arguments
+
+
+def test_the_picker_tells_sets_apart_by_their_labels_and_filters_all_of_them_as_prefill():
+    for name, window in (("short", "0-1000"), ("long", "1001-32768")):
+        workload = exactly(rendered(tree(qwen=SETS)), "Deployment", roles(SETS)[f"prefill-{name}"].name)
+        pods = workload["spec"]["template"]["metadata"]["labels"]
+        assert (pods[LABEL], pods["llm-d.ai/role"]) == (window, "prefill")
+        assert workload["spec"]["selector"]["matchLabels"]["inference-stacks.io/role"] == f"prefill-{name}"
+
+
+def test_each_set_has_its_own_budget_autoscaler_monitor_and_policy():
+    scaled = {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "queue-size", "target": 5}]}
+    sets = {"a": {"autoscaling": scaled}, "b": {"autoscaling": scaled}}
+    stack = tree(qwen={"prefill": {"sets": sets}}) | {
+        "observability": {"metrics": {"type": "prometheus-operator"}},
+        "networkPolicies": {},
+    }
+    everything = {rendered_object.id: rendered_object for rendered_object in objects(render(plan(stack)))}
+    role = parts.PREFILL
+    for part in (role.workload, role.budget, role.autoscaler, role.monitor, role.network_policy):
+        assert {identity.qualifier for identity in everything if identity.part is part} == {"a", "b"}
+    assert Id("qwen", role.workload, "a") in everything[Id("qwen", parts.ROUTE)].after
+    identities = [component.identity(item) for component in render(plan(stack)) for item in component.objects]
+    assert len(identities) == len(set(identities)) == len(everything)
+
+
+def test_pods_of_two_sets_reach_decode_pods_and_not_each_other():
+    stack = tree(qwen={"prefill": {"sets": {"a": {}, "b": {}}}}) | {"networkPolicies": {}}
+    (policy,) = [
+        manifest
+        for manifest in rendered(stack)
+        if manifest["kind"] == "NetworkPolicy" and manifest["metadata"]["name"].endswith("prefill-a")
+    ]
+    peers = [
+        peer["podSelector"]["matchLabels"].get("inference-stacks.io/role")
+        for rule in policy["spec"]["egress"]
+        for peer in rule.get("to", ())
+        if "podSelector" in peer
+    ]
+    assert "decode" in peers
+    assert "prefill-b" not in peers
+
+
+def test_a_long_name_of_a_set_shortens_only_the_names_of_its_own_objects():
+    long = {"prefill": {"sets": {"a" * 60: {}, "a" * 59 + "b": {}}}}
+    short = {"prefill": {"sets": {"x": {}, "y": {}}}}
+    assert names(long, "HTTPRoute") == names(short, "HTTPRoute") == ["qwen"]
+    made = names(long, "Deployment")
+    assert len(set(made)) == 4
+    assert max(map(len, made)) == 48
+    assert sum(name.startswith("qwen-") for name in made) == 4
+
+
+def test_decode_and_prefill_keep_the_generation_from_before_encode_pods_existed():
+    assert names({"prefill": {}}, "InferencePool") == ["qwen-c4e12"]
