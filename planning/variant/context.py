@@ -425,7 +425,10 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         image=image,
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
-        environment=_known_variables(_environment(context, role, layout, accelerator), version),
+        environment={
+            **_known_variables(_environment(context, role, layout, accelerator), version),
+            **engine_environment.encoder_outputs(role),
+        },
     )
 
 

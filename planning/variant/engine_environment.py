@@ -30,8 +30,6 @@ def plan(spec: Variant, role: RoleSpecAt, layout: Layout, cache: KvCacheSettings
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if transfers and engine_kinds.connector(spec) == "nixlv2":
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
-    if role.stage is stages.ENCODE:
-        env["VLLM_EC_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
     if spec.model.lora is not None and spec.model.lora.dynamic is not None:
         env |= _dynamic_adapters(spec.model.lora.dynamic, role.spec)
     return env
@@ -56,6 +54,16 @@ def of_kind(kind: EngineKind, cache: KvCacheSettings) -> dict[str, EnvValue]:
     if kind.is_generated and cache.events is not None:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     return env
+
+
+def encoder_outputs(role: RoleSpecAt) -> dict[str, EnvValue]:
+    """Return the variable with the address at which other pods ask an encode pod for outputs of encoders.
+
+    Every engine that may run in such a pod knows the variable, even if its version is unknown.
+    """
+    if role.stage is not stages.ENCODE:
+        return {}
+    return {"VLLM_EC_SIDE_CHANNEL_HOST": "$(POD_IP)"}
 
 
 def connection(spec: Variant, provider: str | None) -> dict[str, EnvValue]:

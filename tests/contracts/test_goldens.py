@@ -9,7 +9,7 @@ import yaml
 from planning.ground import yaml_text
 from planning.releases import channel, offered_channels
 from tests.support import commands
-from tests.support.stacks import SHIPPED, rendered, tree
+from tests.support.stacks import SHIPPED, WORDS, rendered, tree
 from tests.support.stacks.engine_kinds import ENGINES
 
 RANGE = "llm-d.ai/context-length-range"
@@ -28,10 +28,6 @@ ROLES = {
 """Services whose stages have pods of their own, by the name of the golden."""
 
 
-OTHERS = sorted(Path("tests/contracts/stacks").glob("*.yaml"))
-"""Stacks with words that no shipped stack has."""
-
-
 @cache
 def rendering(path):
     return commands.rendering(path)
@@ -42,7 +38,7 @@ def test_a_shipped_stack_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens") / path.name.replace("Pulumi.", ""), rendering(path))
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", WORDS, ids=lambda path: path.stem)
 def test_a_stack_with_other_words_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens/words") / path.name, rendering(path))
 

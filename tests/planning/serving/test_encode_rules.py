@@ -69,6 +69,12 @@ def test_the_connector_needs_a_version_of_vllm(tag, is_accepted):
         plan(stack)
 
 
+def test_an_engine_of_unknown_version_tells_its_address_too():
+    stack = tree(qwen={"engine": {"image": "registry.example/vllm:nightly"}, "encode": {}}) | {"release": "llm-d-0.8"}
+    encode = plan(stack).services[0].primary.roles["encode"]
+    assert "VLLM_EC_SIDE_CHANNEL_HOST" in {variable.name for variable in encode.engine.env}
+
+
 def test_network_policies_let_prompts_pods_read_from_encode_pods():
     stack = tree(qwen={"encode": {}, "prefill": {}}) | {"networkPolicies": {}}
     policies = {
