@@ -184,8 +184,10 @@ class KvCache(Spec):
     block_size: Count | None = Field(default=None, examples=[128])
     """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number; otherwise the
     engine's default."""
-    connector: Literal["nixlv2", "mooncake"] = "nixlv2"
-    """Connector that transfers the cache from prefill pods to decode pods."""
+    connector: DnsLabel | None = Field(default=None, examples=["mooncake"])
+    """Protocol by which the routing sidecar lets prefill pods hand their cache to decode pods: nixlv2, mooncake,
+    sglang, shared-storage or offloading, if the release channel has it. Absent: nixlv2 for vLLM, sglang for SGLang. A
+    custom engine needs this key, and its arguments for the transfer are the user's own."""
     events: bool = False
     """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
     cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])

@@ -101,6 +101,8 @@ class SidecarFacts(Sourced):
 
     flags: list[str]
     """Flags of every sidecar."""
+    connectors: list[str]
+    """Values of `kvCache.connector`: protocols by which the sidecar lets prefill and decode work together."""
     tls: list[str]
     """Further flags if the engines of the prefill pods serve TLS."""
     tracing: list[str]

@@ -59,7 +59,7 @@ def plan(role: RoleContext) -> SidecarPlan:
         "port": spec.engine.port,
         "engine_port": options.engine_port,
         "copies": len(ports),
-        "connector": spec.kv_cache.connector,
+        "connector": context.kv_cache.connector,
         "namespace": context.names.namespace,
         "pool": context.names.pool,
         "pool_group": POOL_GROUP,

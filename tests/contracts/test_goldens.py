@@ -10,6 +10,7 @@ from planning.ground import yaml_text
 from planning.releases import channel, offered_channels
 from tests.support import commands
 from tests.support.stacks import SHIPPED, WORDS, rendered, tree
+from tests.support.stacks.engine_kinds import ENGINES
 
 RANGE = "llm-d.ai/context-length-range"
 ROLES = {
@@ -70,6 +71,14 @@ def test_each_way_to_serve_with_every_pod_renders_to_its_golden(load_balancing, 
         f"---\n{yaml_text.with_blocks(manifest)}" for manifest in rendered(tree(qwen=service) | settings)
     )
     golden(Path("tests/contracts/goldens/groups") / f"{load_balancing}.yaml", documents)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_each_kind_of_engine_renders_to_its_golden(name, golden):
+    manifests = rendered(tree(qwen=ENGINES[name]))
+    workloads = [item for item in manifests if item["kind"] in {"Deployment", "LeaderWorkerSet", "ConfigMap"}]
+    documents = "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in workloads)
+    golden(Path("tests/contracts/goldens/engines") / f"{name}.yaml", documents)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
