@@ -364,7 +364,7 @@ class OrWord:
                 return value
             return validate(value)
 
-        serializer = core_schema.plain_serializer_function_ser_schema(_unchanged)
+        serializer = core_schema.plain_serializer_function_ser_schema(_same_value)
         return core_schema.no_info_wrap_validator_function(take, handler(Count), serialization=serializer)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -372,7 +372,7 @@ class OrWord:
         return {"anyOf": [handler(schema), {"const": self.word, "type": "string"}]}
 
 
-def _unchanged(value: object) -> object:
+def _same_value(value: object) -> object:
     return value
 
 

@@ -16,14 +16,14 @@ def judge(variant: VariantContext) -> Iterator[Problem]:
     if sidecar is None or facts is None:
         return
     at = variant.path / "sidecar"
-    own = _own_flags(facts)
+    generated = _generated_flags(facts)
     for name in sidecar.flags:
-        if name in own:
+        if name in generated:
             yield Problem(at / "flags" / name, f"repeats a field ({name})", "remove it: other keys decide it")
         yield from environment.dangling(at / "flags" / name, sidecar.flags[name], sidecar.env)
         yield from departures.problems(at / "flags" / name, "sidecar-flag", name, variant.release)
     explicit = environment.values(sidecar.env)
-    yield from environment.problems(at / "env", {}, explicit, _reserved(variant))
+    yield from environment.problems(at / "env", {}, explicit, _reserved_variables(variant))
 
 
 def judge_lone(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
@@ -41,13 +41,13 @@ def judge_lone(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
         yield Problem(path / "sidecar" / "enginePort", what, "choose another, such as 8200")
 
 
-def _own_flags(facts: SidecarFacts) -> frozenset[str]:
+def _generated_flags(facts: SidecarFacts) -> frozenset[str]:
     """Return the names of the flags that this program sets, without dashes."""
     lists = (facts.flags, facts.tls, facts.tracing, facts.log_level, facts.copies, facts.encode)
     return frozenset(flag.lstrip("-").partition("=")[0] for flags in lists for flag in flags)
 
 
-def _reserved(variant: VariantContext) -> dict[str, str]:
+def _reserved_variables(variant: VariantContext) -> dict[str, str]:
     """Return the variables that no user may set, each with the reason."""
     modes = variant.kind.disaggregation
     if modes is None or modes.port_variable is None:
