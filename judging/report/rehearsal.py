@@ -12,7 +12,7 @@ from models.problems import Problem
 from models.stack import Stack
 from planning.ground.cluster_facts import Place
 from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.releases import channel, engine_versions
+from planning.releases import channel, engine_kinds, engine_versions
 
 _UNKNOWN = "unknown"
 
@@ -196,7 +196,7 @@ def _cache(stack: Stack, key: str, changes: Iterable[Change]) -> CacheFate | Non
     service = stack.services[key]
     connector = None
     if service.prefill is not None and any(begun):
-        connector = service.kv_cache.connector
+        connector = engine_kinds.connector(service)
     return cache_format.fate(connector)
 
 

@@ -19,7 +19,7 @@ from planning.ground.ports import ROUTED_PORT
 from planning.picker import encode, value_shapes, yaml_reader
 from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
 from planning.picker.value_shapes import PluginReference
-from planning.releases import PickerFacts, Release, TlsMetricsFacts
+from planning.releases import PickerFacts, Release, TlsMetricsFacts, engine_kinds
 from planning.variant.kv_cache import KvCacheSettings
 
 CUSTOM = "custom"
@@ -82,12 +82,35 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCacheSettings)
     asks_service = _RENDER_URL in yaml_text.texts(template)
     if facts.presets[picker.preset].has_names:
         template = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
-    config = _with_weights(template, picker.scorer_weights, facts)
+    config = _with_weights(_with_deciders(template, spec), picker.scorer_weights, facts)
     if spec.encode is not None and facts.encode is not None:
         config = encode.with_stage(config, facts.encode)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_tls_metrics(config, facts.tls_metrics)
     return BuiltConfig(_with_flow_control(config, picker.flow_control, facts, declare=True), asks_service)
+
+
+def _with_deciders(template: dict[str, Any], spec: Variant) -> dict[str, Any]:
+    """Return a template without deciders that the variant's engines cannot work with, each replaced by another one."""
+    modes = engine_kinds.of(spec, spec).disaggregation
+    if spec.prefill is None or modes is None or not modes.deciders:
+        return template
+    plugins = [
+        {"type": modes.deciders[plugin["type"]]} if plugin["type"] in modes.deciders else plugin
+        for plugin in cast("list[dict[str, Any]]", template["plugins"])
+    ]
+    return cast("dict[str, Any]", _with_names({**template, "plugins": plugins}, modes.deciders))
+
+
+def _with_names(template: object, names: Mapping[str, str]) -> object:
+    """Replace every text that is a key of `names`."""
+    if isinstance(template, dict):
+        return {key: _with_names(inner, names) for key, inner in cast("dict[str, object]", template).items()}
+    if isinstance(template, list):
+        return [_with_names(inner, names) for inner in cast("list[object]", template)]
+    if isinstance(template, str):
+        return names.get(template, template)
+    return template
 
 
 def serves_tls(spec: Variant) -> bool:

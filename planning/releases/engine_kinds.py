@@ -58,6 +58,11 @@ class Disaggregation(Sourced):
     """Flags of the prefill role."""
     bootstrap_port: int
     """Port on which prefill agrees with decode on a transfer of the KV cache."""
+    port_variable: str | None = None
+    """Environment variable of the sidecar for that port; None if it has none."""
+    deciders: dict[str, str] = Field(default={})
+    """Deciders of the picker that send some requests to decode alone, which the engine cannot serve, each with the one
+    that takes its place in presets."""
 
 
 class KvEventsKeys(Sourced):
@@ -133,3 +138,8 @@ def of(spec: Variant, role: Role) -> EngineKind:
     if role.engine.type is not None:
         return kind(role.engine.type)
     return kind(CUSTOM if scheme(spec.model.source) == "image" else VLLM)
+
+
+def connector(spec: Variant) -> str | None:
+    """Return the protocol by which a variant's roles exchange their cache; None if the engine has none of its own."""
+    return spec.kv_cache.connector or of(spec, spec).connector

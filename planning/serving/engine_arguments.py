@@ -219,9 +219,8 @@ def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
     """Yield the arguments for the transfer of the KV cache between roles, and for TLS of prefill."""
     modes = context.kind.disaggregation
     if modes is not None:
-        flags_of_role = {stages.DECODE: modes.decode, stages.PREFILL: modes.prefill}[context.stage]
+        flags_of_role = {stages.DECODE: modes.decode, stages.PREFILL: modes.prefill}.get(context.stage, [])
         yield from (flag.format_map({"bootstrap": modes.bootstrap_port}) for flag in flags_of_role)
-        return
     if context.variant.kv_cache.transfer is not None:
         yield f"--kv-transfer-config={_json(context.variant.kv_cache.transfer)}"
     if certificate(context) is not None:

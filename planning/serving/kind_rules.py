@@ -36,6 +36,8 @@ def _fields_without_effect(context: RoleContext) -> Iterator[Problem]:
     if context.stage.is_destination:
         fields += _explicit_fields(top / "model", spec.model, "max_model_len")
         without_effect = set(type(spec.kv_cache).model_fields)
+        if spec.prefill is not None or spec.sidecar is not None:
+            without_effect.remove("connector")
         if context.variant.kv_cache.has_reader:
             without_effect.remove("block_size")
         fields += _explicit_fields(top / "kvCache", spec.kv_cache, *without_effect)

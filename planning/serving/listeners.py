@@ -95,7 +95,12 @@ def _encoder_outputs(context: RoleContext) -> Iterator[_Listener]:
 def _transfer(context: RoleContext) -> Iterator[_Listener]:
     """Yield the listener for the handshake before a transfer of the KV cache. Each rank adds its number to the port."""
     spec = context.variant.spec
-    handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
+    modes = context.kind.disaggregation
+    if spec.prefill is not None and modes is not None and context.stage is stages.PREFILL:
+        at = context.path / "engine" / "type"
+        port = modes.bootstrap_port
+        yield _Listener("the transfer of the KV cache", at, port, port, is_explicit=False)
+    handshake = context.variant.release.engine.handshake_ports.get(context.variant.kv_cache.connector or "")
     transfers = spec.prefill is not None and context.stage.exchanges_kv_cache
     if not transfers or handshake is None or not context.kind.vllm_tables:
         return

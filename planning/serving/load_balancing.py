@@ -122,7 +122,7 @@ def judge_variant(variant: VariantContext, roles: Mapping[str, RoleContext]) -> 
         what = "uses only the first copy of the model in a pod: the interceptor uses the Service, which has one port"
         remedy = f"remove it, or set {variant.path}.interceptor.enabled: false"
         yield Problem(at, what, remedy, (Path("interceptor"), variant.path / "interceptor"))
-    if variant.spec.prefill is not None and variant.spec.kv_cache.connector == _SHARED_BOOTSTRAP:
+    if variant.spec.prefill is not None and variant.kv_cache.connector == _SHARED_BOOTSTRAP:
         what = f"ignores the copy of the model that the picker chooses ({_SHARED_BOOTSTRAP})"
         yield Problem(variant.path / "kvCache" / "connector", what, "use nixlv2", (at,))
     if len({role.layout.ports for role in roles.values()}) > 1:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
-from models import flags, trees
+from models import trees
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Recreate
@@ -24,6 +24,7 @@ from planning.serving import (
     autoscaling,
     encode_rules,
     engine,
+    exchange_rules,
     kind_rules,
     listeners,
     load_balancing,
@@ -32,11 +33,12 @@ from planning.serving import (
     pod_claims,
     series_rules,
     shared_memory,
+    sidecar_rules,
     version_rules,
 )
 from planning.serving.context import EngineContext
 from planning.serving.sidecar import SIDECAR_CONTAINER
-from planning.variant import roles
+from planning.variant import kv_cache, roles
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -66,7 +68,7 @@ def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, 
     yield from encode_rules.judge_roles(valid_roles.values())
     for role, other in combinations(valid_roles.values(), 2):
         if role.stage.is_destination and other.stage.exchanges_kv_cache:
-            yield from _check_cache_exchange(role, other)
+            yield from exchange_rules.judge_roles(role, other)
     yield from _check_repeated_fetches(variant, valid_roles.values())
     yield from _check_device_groups(valid_roles.values())
 
@@ -176,10 +178,14 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     Most kernels take multiples of 16, and the kernel of AITER for latent attention takes 1 (vLLM 0.21,
     `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
     """
-    size = variant.spec.kv_cache.block_size
+    cache = variant.spec.kv_cache
+    at = variant.path / "kvCache" / "blockSize"
+    if cache.block_size == "engine" and variant.kv_cache.events is not None:
+        what = "is left to the engine, but those who read the events of its cache need the number (engine)"
+        yield Problem(at, what, f"write the number, such as {kv_cache.BLOCK_SIZE}, or turn the events off")
+    size = cache.tokens_per_block
     if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or not variant.kind.vllm_tables:
         return
-    at = variant.path / "kvCache" / "blockSize"
     next_size = -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
     what = f"is a block size that no kernel of the engine supports ({size})"
     yield Problem(at, what, f"write a multiple of {_KERNEL_BLOCK}, such as {next_size}")
@@ -218,23 +224,20 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
     spec = variant.spec
     path = variant.path
+    yield from sidecar_rules.judge(variant)
     if not roles.further(spec) and spec.sidecar is not None:
-        what = "has nothing to route to (no prefill)"
-        yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
+        yield from sidecar_rules.judge_lone(variant, spec.sidecar)
     yield from encode_rules.judge_variant(variant)
     if spec.encode is not None and spec.prefill is None:
         yield from _check_sidecar(variant, spec.sidecar or Sidecar())
     if spec.prefill is None:
+        yield from exchange_rules.judge_connector(variant)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.release.name}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if not all(role.kind.vllm_tables for role in variant.roles):
-        remedy = "remove it, or remove engine.type: custom"
-        if scheme(spec.model.source) == "image":
-            remedy = "remove it, or take the weights from another source"
-        yield Problem(path / "prefill", "needs vllm in both roles, but a role has a custom engine", remedy)
+    yield from exchange_rules.judge(variant)
     yield from _check_sets(path / "prefill", spec.prefill)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
@@ -243,41 +246,9 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     yield from _check_disaggregation(variant, spec.sidecar or Sidecar())
 
 
-def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
-    """Reject roles that cannot read each other's KV cache; their engines would fail only at the first request."""
-    decode_flags = _cache_flags(decode)
-    prefill_flags = _cache_flags(prefill)
-    for name in sorted(decode_flags.keys() | prefill_flags.keys()):
-        if decode_flags.get(name) != prefill_flags.get(name):
-            what = f"differs from the service's in {name}, and the roles exchange their cache"
-            yield Problem(prefill.path / "engine" / "args", what, "write it in the service's engine.args alone")
-    vendor = decode.accelerator.vendor
-    if prefill.accelerator.vendor != vendor:
-        names = f"{prefill.role.accelerator}, {decode.role.accelerator}"
-        what = f"is of another vendor than the service's accelerator ({names}), and the roles exchange their cache"
-        depends_on = (decode.path / "accelerator",)
-        yield Problem(prefill.path / "accelerator", what, f"use a class of {vendor}", depends_on)
-    tensor = decode.layout.tensor
-    prefill_tensor = prefill.layout.tensor
-    if max(tensor, prefill_tensor) % min(tensor, prefill_tensor):
-        what = f"does not fit the service's ({prefill_tensor}, {tensor}), and the roles exchange their cache"
-        yield Problem(prefill.path / "parallelism" / "tensor", what, f"write a divisor or a multiple of {tensor}")
-
-
-def _cache_flags(context: RoleContext) -> dict[str, str | None]:
-    """Return the flags that decide the form of the KV cache, with their values, from a role's arguments."""
-    names = context.variant.release.engine.cache_flags
-    return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in names}
-
-
 def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
     spec = variant.spec
     path = variant.path
-    connector = spec.kv_cache.connector
-    if connector not in variant.release.engine.kv_transfer:
-        connectors = ", ".join(variant.release.engine.kv_transfer)
-        what = f"is not known to the engine of {variant.release.name} ({connector})"
-        yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
     if spec.kv_cache.cpu_offload is not None:
         what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"
         yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")

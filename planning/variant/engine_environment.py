@@ -6,6 +6,7 @@ from models.vocabulary import amount
 from planning.ground import lifecycle, loading, resources, stages
 from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
+from planning.releases import engine_kinds
 from planning.releases.engine_kinds import EngineKind
 from planning.variant import connections, roles
 from planning.variant.kv_cache import KvCacheSettings
@@ -27,7 +28,7 @@ def plan(spec: Variant, role: RoleSpecAt, layout: Layout, cache: KvCacheSettings
     publishes = cache.events is not None and role.stage.exchanges_kv_cache
     if transfers or publishes or spans_pods or role.stage is stages.ENCODE:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
-    if transfers and "nixl" in spec.kv_cache.connector:
+    if transfers and engine_kinds.connector(spec) == "nixlv2":
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
     if spec.model.lora is not None and spec.model.lora.dynamic is not None:
         env |= _dynamic_adapters(spec.model.lora.dynamic, role.spec)

@@ -24,7 +24,7 @@ from models.service import Variant
 from models.stack import Stack
 from models.storage import Dedicated, Existing, Shared, Storage
 from planning.ground import environment
-from planning.releases import Release
+from planning.releases import Release, engine_kinds
 from planning.variant import images, roles
 
 _DIGITS = 5
@@ -63,7 +63,7 @@ def identity(
             "lora": _lora_sources(spec),
         },
         "blockSize": block_size,
-        "connector": spec.kv_cache.connector,
+        "connector": engine_kinds.connector(spec),
         **({} if spec.encode is None else {"encoderCache": spec.encode.encoder_cache.connector}),
         **{
             role.name: _role_identity(spec, role.spec, release, images_of[role.name]) for role in roles.of(spec, Path())

@@ -28,6 +28,8 @@ class KvCacheSettings:
     """Port on which engines publish cache events, from the release facts."""
     events: Mapping[str, bool | str] | None
     """Value of `--kv-events-config`; None if the engine publishes no cache events."""
+    connector: str | None
+    """Protocol between sidecar and engines; None if the user has to choose it."""
     transfer: Mapping[str, str] | None
     """Value of `--kv-transfer-config`; None if the variant has no prefill, or the release lacks the connector."""
 
@@ -42,8 +44,16 @@ def plan(spec: Variant, release: Release) -> KvCacheSettings:
         block_size=_block_size(spec, has_reader=has_reader),
         events_port=int(endpoint.rpartition(":")[2]),
         events=_events(spec, release) if publishes else None,
-        transfer=None if spec.prefill is None else release.engine.kv_transfer.get(spec.kv_cache.connector),
+        connector=engine_kinds.connector(spec),
+        transfer=_transfer(spec, release),
     )
+
+
+def _transfer(spec: Variant, release: Release) -> Mapping[str, str] | None:
+    connector = engine_kinds.connector(spec)
+    if spec.prefill is None or connector is None or not engine_kinds.of(spec, spec).vllm_tables:
+        return None
+    return release.engine.kv_transfer.get(connector)
 
 
 def _block_size(spec: Variant, *, has_reader: bool) -> int | None:
@@ -51,9 +61,10 @@ def _block_size(spec: Variant, *, has_reader: bool) -> int | None:
 
     None if the user sets no number, and only the engine needs it. The engine then uses its default.
     """
-    if spec.kv_cache.block_size is None and (spec.prefill is not None or has_reader):
+    agrees = spec.prefill is not None and engine_kinds.of(spec, spec).vllm_tables
+    if spec.kv_cache.block_size is None and (agrees or has_reader):
         return BLOCK_SIZE
-    return spec.kv_cache.block_size
+    return spec.kv_cache.tokens_per_block
 
 
 def _has_reader(spec: Variant) -> bool:

@@ -102,8 +102,9 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
         yield Problem(at / "verify", what, "remove it, or remove insecure")
     for name, adapter in adapters.items():
         yield from _adapter_problems(at, name, model, adapter)
-    if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
-        yield Problem(at / "lora", "needs vllm, and the engine is custom", "remove it")
+    if model.lora is not None and (kind == "image" or not variant.kind.vllm_tables):
+        engine = "custom" if kind == "image" else variant.kind.name
+        yield Problem(at / "lora", f"needs vllm, and the engine is {engine}", "remove it")
 
 
 def _adapters(model: Model) -> Mapping[str, Adapter]:

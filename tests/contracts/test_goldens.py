@@ -9,7 +9,8 @@ import yaml
 from planning.ground import yaml_text
 from planning.releases import channel, offered_channels
 from tests.support import commands
-from tests.support.stacks import SHIPPED, rendered, tree
+from tests.support.stacks import SHIPPED, WORDS, rendered, tree
+from tests.support.stacks.engine_kinds import ENGINES
 
 RANGE = "llm-d.ai/context-length-range"
 ROLES = {
@@ -27,10 +28,6 @@ ROLES = {
 """Services whose stages have pods of their own, by the name of the golden."""
 
 
-OTHERS = sorted(Path("tests/contracts/stacks").glob("*.yaml"))
-"""Stacks with words that no shipped stack has."""
-
-
 @cache
 def rendering(path):
     return commands.rendering(path)
@@ -41,7 +38,7 @@ def test_a_shipped_stack_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens") / path.name.replace("Pulumi.", ""), rendering(path))
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", WORDS, ids=lambda path: path.stem)
 def test_a_stack_with_other_words_renders_to_its_golden(path, golden):
     golden(Path("tests/contracts/goldens/words") / path.name, rendering(path))
 
@@ -74,6 +71,14 @@ def test_each_way_to_serve_with_every_pod_renders_to_its_golden(load_balancing, 
         f"---\n{yaml_text.with_blocks(manifest)}" for manifest in rendered(tree(qwen=service) | settings)
     )
     golden(Path("tests/contracts/goldens/groups") / f"{load_balancing}.yaml", documents)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_each_kind_of_engine_renders_to_its_golden(name, golden):
+    manifests = rendered(tree(qwen=ENGINES[name]))
+    workloads = [item for item in manifests if item["kind"] in {"Deployment", "LeaderWorkerSet", "ConfigMap"}]
+    documents = "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in workloads)
+    golden(Path("tests/contracts/goldens/engines") / f"{name}.yaml", documents)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planning.releases import channel, channels
+from planning.releases import channel, channels, engine_flags, engine_kinds
 from tests.support.known_flags import containers, engine_version, engines, unknown_to_engine
 from tests.support.stacks import SHIPPED, rendered, tree
+from tests.support.stacks.engine_kinds import ENGINES
 from tests.support.stacks.shapes import every_stack
 
 UPSTREAM = yaml.load(Path("tests/contracts/upstream-flags.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
@@ -95,3 +96,22 @@ def test_a_flag_that_the_router_does_not_know_is_noticed():
     container = {"name": PICKER, "args": ["--pool-name=a", "--pool-nmae=a"]}
     deployment = {"spec": {"template": {"spec": {"containers": [container]}}}}
     assert [*unknown_to_router([deployment], "llm-d-0.10")] == ["pool-nmae"]
+
+
+def unknown_to_its_kind(container, table, version):
+    """Return the flags in the arguments of an engine other than vLLM that the table lacks."""
+    names = {argument.partition("=")[0] for argument in container["args"] if argument.startswith("-")}
+    return sorted(names - table.flags_of(version))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines_of_every_kind_know_what_they_are_told(name):
+    service = ENGINES[name]
+    table = engine_flags.of_kind(engine_kinds.kind(service["engine"]["type"]))
+    found = [container for container in containers(rendered(tree(qwen=service))) if container["name"] == "engine"]
+    assert found
+    for container in found:
+        version = table.version_in(container["image"]) or "1"
+        assert unknown_to_its_kind(container, table, version) == []
+        strange = {"args": [*container["args"], "--strange"]}
+        assert unknown_to_its_kind(strange, table, version) == ["--strange"]

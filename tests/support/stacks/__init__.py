@@ -24,6 +24,8 @@ from planning.plans import StackPlan
 from planning.releases import channel, channels
 
 SHIPPED = [pathlib.Path("Pulumi.dev.yaml"), *sorted(pathlib.Path("examples").glob("*.yaml"))]
+WORDS = sorted(pathlib.Path("tests/contracts/stacks").glob("*.yaml"))
+"""Stacks with words that no shipped stack has."""
 PIN = f"sha256:{'1d' * 32}"
 SERVICE = {
     "model": {"name": "org/model", "source": f"kit://registry.example/org/model@{PIN}"},
