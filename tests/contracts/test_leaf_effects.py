@@ -41,9 +41,14 @@ from tests.support.stacks.varied import VARIED
 CONSTANTS = {
     "canary.endpointPicker.enabled": "a rule of a route has backends of one kind, so it is the service's",
     "catalogue.profiles.*.service.parallelism.tensor": "follows from deviceCount, which is one number with it",
+    "encode.encoderCache.connector": "the router has one connector between pods",
+    "encode.engine.port": "the pool reaches every pod on one port, so it is the service's",
+    "encode.engine.type": "only vllm hands outputs of encoders from one role to the other",
     "gateway.bodyRouter": "says what stands in front, which allows matches[].model; without it that word is refused",
     "prefill.engine.port": "the pool reaches every pod on one port, so it is the service's",
     "prefill.engine.type": "only vllm hands its cache from one role to the other",
+    "prefill.sets.*.engine.port": "the pool reaches every pod on one port, so it is the service's",
+    "prefill.sets.*.engine.type": "only vllm hands its cache from one role to the other",
     "services.*.sidecar.tls.prefill": "says what the certificate is for; neither stands without the other",
     "canary.sidecar.tls.prefill": "says what the certificate is for; neither stands without the other",
 }

@@ -16,11 +16,12 @@ def _encoding() -> dict[str, Any]:
 
 def _encoding_apart() -> dict[str, Any]:
     """Return three stages, each in replicas or on devices of its own, and a canary of them."""
+    scaling = {"type": "hpa", "minReplicas": 1, "maxReplicas": 3, "metrics": METRICS}
     service = {
         "accelerator": "nvidia-h100-80gb",
         "prefill": {"parallelism": {"tensor": 2}},
-        "encode": {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": METRICS}},
-        "canary": {"weight": 10, "model": {"maxModelLen": 4096}},
+        "encode": {"autoscaling": scaling},
+        "canary": {"weight": 10, "model": {"maxModelLen": 4096}, "encode": {"autoscaling": scaling}},
     }
     return tree(qwen=service) | _GUARDED
 
@@ -39,7 +40,7 @@ def _divided() -> dict[str, Any]:
         "accelerator": "nvidia-h100-80gb",
         "parallelism": {"tensor": 4},
         "prefill": {"engine": {"maxNumSeqs": 8}, "sets": sets},
-        "canary": {"weight": 10, "model": {"maxModelLen": 4096}},
+        "canary": {"weight": 10, "model": {"maxModelLen": 4096}, "prefill": {"sets": sets}},
     }
     return tree(qwen=service) | _GUARDED
 
