@@ -7,8 +7,9 @@ from pydantic import ConfigDict, Field, model_validator
 from models.architecture import Architecture
 from models.base import Spec
 from models.containers import Resources
+from models.env import EnvName, EnvValue
 from models.monitoring import Metrics
-from models.picker import EndpointPicker
+from models.picker import EndpointPicker, FlagName
 from models.pins import PinnedSource
 from models.role import Role
 from models.routing import Headers, Objective, Rewrite, Route
@@ -17,6 +18,8 @@ from models.selection import Selection
 from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
+    Argument,
+    BlockSize,
     Bytes,
     Count,
     Dns1035Label,
@@ -181,9 +184,9 @@ class Model(PinnedSource):
 class KvCache(Spec):
     """Settings of the KV cache. All roles and the picker have the same settings."""
 
-    block_size: Count | None = Field(default=None, examples=[128])
+    block_size: BlockSize | None = Field(default=None, examples=[128])
     """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number; otherwise the
-    engine's default."""
+    engine's default. engine: the engine's default in any case; refused if the picker counts blocks, or with events."""
     connector: DnsLabel | None = Field(default=None, examples=["mooncake"])
     """Protocol by which the routing sidecar lets prefill pods hand their cache to decode pods: nixlv2, mooncake,
     sglang, shared-storage or offloading, if the release channel has it. Absent: nixlv2 for vLLM, sglang for SGLang. A
@@ -192,6 +195,13 @@ class KvCache(Spec):
     """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
     cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
     """Host memory of each pod for cache blocks that no longer fit the memory of the pod's devices."""
+
+    @property
+    def tokens_per_block(self) -> int | None:
+        """Return the number of tokens in a block that the user wrote; None if the engine, or this program, chooses."""
+        if self.block_size == "engine":
+            return None
+        return self.block_size
 
 
 class SidecarTls(Spec):
@@ -222,6 +232,10 @@ class Sidecar(Spec):
     """Requests and limits of the sidecar. If this key is set, none of the default requests and limits remain."""
     tls: SidecarTls = SidecarTls.default()
     """TLS between the sidecar and prefill."""
+    flags: dict[FlagName, Argument] = Field(default={}, examples=[{"prefill-max-retries": "2"}])
+    """Further flags of the sidecar, by their names without leading dashes. Flags that other keys set are refused."""
+    env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"MORIIO_METRICS_ADDR": ":9100"}])
+    """Environment variables of the sidecar, as those of the engine."""
 
 
 class PrefillSet(Role):
@@ -317,8 +331,8 @@ class Variant(Role):
     encode: Encode | None = Field(default=None, examples=[{"replicas": 2}])
     """Run the encoders of images, sound and video in separate pods. {}: encode with the service's settings."""
     sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
-    """The routing sidecar. With prefill or encode, decode pods always have it; without both, this key is not
-    allowed."""
+    """The routing sidecar. With prefill or encode, decode pods always have it; without both, this key is allowed only
+    with a kvCache.connector that needs no further pods, which is offloading."""
     endpoint_picker: EndpointPicker = EndpointPicker.default()
     """The endpoint picker."""
     objectives: dict[DnsLabel, Objective] = Field(default={}, examples=[{"batch": {"priority": -1}}])

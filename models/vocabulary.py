@@ -7,10 +7,11 @@ Gateway API, quantities follow the grammar of Kubernetes.
 import ipaddress
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
@@ -347,6 +348,35 @@ Port = Annotated[int, Within(1, LARGEST_PORT, "write a port number, such as 8000
 Count = Annotated[int, Within(1, LARGEST, "write 1 or more")]
 Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
 CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
+
+
+@dataclass(frozen=True, slots=True)
+class OrWord:
+    """A count, or one word in its place. Mistakes are those of the count, so that a user reads of one mistake."""
+
+    word: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the count, behind a function that takes the word."""
+
+        def take(value: object, validate: Callable[[object], object]) -> object:
+            if value == self.word:
+                return value
+            return validate(value)
+
+        serializer = core_schema.plain_serializer_function_ser_schema(_same_value)
+        return core_schema.no_info_wrap_validator_function(take, handler(Count), serialization=serializer)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the JSON schema: that of the count, or the word."""
+        return {"anyOf": [handler(schema), {"const": self.word, "type": "string"}]}
+
+
+def _same_value(value: object) -> object:
+    return value
+
+
+BlockSize = Annotated[Count | Literal["engine"], OrWord("engine")]
 
 KubernetesObject = dict[str, JsonValue]
 """Fields of a Kubernetes object, with the names of the API. The rendered object is checked against the API's schema."""

@@ -101,6 +101,8 @@ class SidecarFacts(Sourced):
 
     flags: list[str]
     """Flags of every sidecar."""
+    lone_connectors: list[str] = Field(default=[])
+    """Those of the connectors with which the sidecar works in pods without further roles."""
     connectors: list[str]
     """Values of `kvCache.connector`: protocols by which the sidecar lets prefill and decode work together."""
     tls: list[str]

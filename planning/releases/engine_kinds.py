@@ -58,6 +58,8 @@ class Disaggregation(Sourced):
     """Flags of the prefill role."""
     bootstrap_port: int
     """Port on which prefill agrees with decode on a transfer of the KV cache."""
+    port_variable: str | None = None
+    """Environment variable of the sidecar for that port; None if it has none."""
     deciders: dict[str, str] = Field(default={})
     """Deciders of the picker that send some requests to decode alone, which the engine cannot serve, each with the one
     that takes its place in presets."""

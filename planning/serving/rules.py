@@ -33,11 +33,12 @@ from planning.serving import (
     pod_claims,
     series_rules,
     shared_memory,
+    sidecar_rules,
     version_rules,
 )
 from planning.serving.context import EngineContext
 from planning.serving.sidecar import SIDECAR_CONTAINER
-from planning.variant import roles
+from planning.variant import kv_cache, roles
 from planning.variant.context import Contexts, RoleContext, RoleId, RoleSpecAt, VariantContext
 from planning.weights import claims
 
@@ -177,10 +178,14 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     Most kernels take multiples of 16, and the kernel of AITER for latent attention takes 1 (vLLM 0.21,
     `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
     """
-    size = variant.spec.kv_cache.block_size
+    cache = variant.spec.kv_cache
+    at = variant.path / "kvCache" / "blockSize"
+    if cache.block_size == "engine" and variant.kv_cache.events is not None:
+        what = "is left to the engine, but those who read the events of its cache need the number (engine)"
+        yield Problem(at, what, f"write the number, such as {kv_cache.BLOCK_SIZE}, or turn the events off")
+    size = cache.tokens_per_block
     if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or not variant.kind.vllm_tables:
         return
-    at = variant.path / "kvCache" / "blockSize"
     next_size = -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
     what = f"is a block size that no kernel of the engine supports ({size})"
     yield Problem(at, what, f"write a multiple of {_KERNEL_BLOCK}, such as {next_size}")
@@ -219,9 +224,9 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
     spec = variant.spec
     path = variant.path
+    yield from sidecar_rules.judge(variant)
     if not roles.further(spec) and spec.sidecar is not None:
-        what = "has nothing to route to (no prefill)"
-        yield Problem(path / "sidecar", what, "add prefill or remove sidecar", explicit_only=True)
+        yield from sidecar_rules.judge_lone(variant, spec.sidecar)
     yield from encode_rules.judge_variant(variant)
     if spec.encode is not None and spec.prefill is None:
         yield from _check_sidecar(variant, spec.sidecar or Sidecar())

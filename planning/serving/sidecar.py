@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.paths import Path
 from models.service import Sidecar
+from planning.ground import environment
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, container_variables
 from planning.releases import tracing
@@ -76,9 +76,14 @@ def plan(role: RoleContext) -> SidecarPlan:
     ]
     return SidecarPlan(
         image=options.image or image.ref,
-        arguments=tuple(template.format_map(values) for template in templates),
+        arguments=(
+            *(template.format_map(values) for template in templates),
+            *(f"--{name}={value}" for name, value in sorted(options.flags.items())),
+        ),
         env=container_variables(
-            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}, Path()
+            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables),
+            environment.values(options.env),
+            context.path / "sidecar" / "env",
         ),
         ports=ports,
         startup=SidecarProbe(interval=1, failures=60),

@@ -220,7 +220,8 @@ class RoleContext:
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        return self.stage.is_destination and len(self.variant.roles) > 1
+        is_alone = len(self.variant.roles) == 1 and self.variant.spec.sidecar is None
+        return self.stage.is_destination and not is_alone
 
     @property
     def engine_port(self) -> int:

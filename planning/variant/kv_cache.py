@@ -64,7 +64,7 @@ def _block_size(spec: Variant, *, has_reader: bool) -> int | None:
     agrees = spec.prefill is not None and engine_kinds.of(spec, spec).vllm_tables
     if spec.kv_cache.block_size is None and (agrees or has_reader):
         return BLOCK_SIZE
-    return spec.kv_cache.block_size
+    return spec.kv_cache.tokens_per_block
 
 
 def _has_reader(spec: Variant) -> bool:
