@@ -12,10 +12,13 @@ from judging import validation
 from tests.contracts.invariants import Scene, checks, violations
 from tests.support.stacks import SHIPPED, as_rendered, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED
+from tests.support.stacks.varied_roles import ROLES
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
-STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
+WITH_INVARIANTS = {name: stack for name, stack in VARIED.items() if name not in ROLES}
+"""Stacks whose every object the invariants derive again. They know no encode pods, and no sets of prefill."""
+STACKS = {path.stem: shipped(path) for path in SHIPPED} | WITH_INVARIANTS
 MODEL = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
 BUSY = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 50}]}}
 OPEN = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "replicas": 2}

@@ -31,6 +31,7 @@ _ORDER = "several objects of an owner have the same predecessors"
 _PODS = "leader and workers of a replica have equal parts"
 _PRIVILEGES = "a cluster's namespaces have to admit what is found, and a namespace of the stack refuses it"
 _RELEASE = "several variants have the same part of the release"
+_ROLES = "a generation, and the facts of a picker, are told by the spec of a variant alone"
 _SHAPE = "the release repeats a shape, and pickers of several variants are judged by it"
 _STAGES = "a later stage of a selection asks it again of the profiles that an earlier one has left"
 _TEXTS = "each variant searches its preset for a URL, and its file for texts to quote"
@@ -59,6 +60,7 @@ REPEATED = {
     "planning.releases.engine_versions.of_image": _RELEASE,
     "planning.selection.stages.StageFacts.nodes": _STAGES,
     "planning.selection.stages.preferred_place": _STAGES,
+    "planning.variant.roles.of": _ROLES,
     "planning.weights.claims.fetch": _FETCHED,
 }
 """Functions that do the same work again, with the reason. None may come to them, and whoever mends one removes it."""

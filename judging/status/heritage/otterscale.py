@@ -48,11 +48,13 @@ def of(service: ServiceStatus) -> OtterscaleDocument:
     }
 
 
-def _count(service: ServiceStatus, role: str) -> _Count:
+def _count(service: ServiceStatus, stage: str) -> _Count:
+    """Count the replicas of a stage, over all its sets."""
     workloads = [
         component
         for component in service.components
-        if (component.link, component.variant, component.role) == (Link.WORKLOAD, PRIMARY, role)
+        if (component.link, component.variant) == (Link.WORKLOAD, PRIMARY)
+        and (component.role == stage or component.role.startswith(f"{stage}-"))
     ]
     ready = sum(component.ready or 0 for component in workloads)
     return _Count(ready, sum(component.desired or 0 for component in workloads), len(workloads))
