@@ -71,6 +71,9 @@ class Engine(Spec):
     shell script that ends with `exec vllm serve "$@"`."""
     args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
     """Arguments of the engine, after the generated ones. Flags that a key of this configuration sets are refused."""
+    without_args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
+    """Flags in the inherited args that this engine does not get, without values: of the service in prefill, encode and
+    canary, and of defaults or a profile in a service."""
     worker_command: Items[Argument] = Field(default=(), examples=[["worker.sh"]])
     """Program of the pods of a replica after its first pod, for type custom; absent: command."""
     worker_args: Items[Argument] = Field(default=(), examples=[["--node-rank=$(LWS_WORKER_INDEX)"]])

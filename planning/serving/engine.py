@@ -212,6 +212,9 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     """
     yield from loaders.judge(context)
     engine = context.role.engine
+    for index, flag in enumerate(engine.without_args):
+        what = f"is no flag in the inherited arguments ({flag.partition('=')[0]})"
+        yield Problem(context.path / "engine" / "withoutArgs" / index, what, "remove it")
     if not (engine.args or engine.env or engine.command or engine.worker_args or engine.worker_command):
         return
     yield from _check_command(context)
