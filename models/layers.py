@@ -257,7 +257,7 @@ def _without_arguments(low: Layer, high: Layer) -> tuple[Layer, Layer]:
     parsed = flags.parse(arguments)
     names = {flag.switch for entry in dropped for flag in flags.parse([entry])} & {flag.switch for flag in parsed}
     origin = low.origin.child("args")
-    kept = [
+    remaining = [
         (token, origin.child(flag.index + offset))
         for flag in parsed
         if not flag.name or flag.switch not in names
@@ -268,7 +268,7 @@ def _without_arguments(low: Layer, high: Layer) -> tuple[Layer, Layer]:
         for index, entry in enumerate(dropped)
         if not {flag.switch for flag in flags.parse([entry])} <= names
     }
-    origins = Origin(origin.at, {index: at for index, (_, at) in enumerate(kept)}, origin.file)
+    origins = Origin(origin.at, {index: at for index, (_, at) in enumerate(remaining)}, origin.file)
     below = Origin(low.origin.at, {**low.origin.below, "args": origins}, low.origin.file)
     rest = {key: value for key, value in high.tree.items() if key != _WITHOUT}
     written = high.origin.child(_WITHOUT)
@@ -276,7 +276,7 @@ def _without_arguments(low: Layer, high: Layer) -> tuple[Layer, Layer]:
     above = {**high.origin.below, _WITHOUT: Origin(written.at, places, written.file)}
     if useless:
         rest[_WITHOUT] = list(useless.values())
-    return Layer({**low.tree, "args": [token for token, _ in kept]}, below), Layer(
+    return Layer({**low.tree, "args": [token for token, _ in remaining]}, below), Layer(
         rest, Origin(high.origin.at, above, high.origin.file)
     )
 
@@ -297,7 +297,7 @@ def ineffective_null(path: Path, file: str) -> Problem:
 def _copy_without_nulls(value: Value, origin: Origin, problems: list[Problem]) -> Value:
     """Copy a value that has no counterpart in a lower layer, and report the nulls in it, which remove nothing.
 
-    The nulls in a patch are kept, because they remove keys of the rendered object.
+    The nulls in a patch are remaining, because they remove keys of the rendered object.
     """
     return _copy_below(value, origin.at, origin.file, problems)
 
