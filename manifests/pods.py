@@ -303,7 +303,7 @@ def _engine(workload: Workload) -> Manifest:
     """Render the engine container of a pod that receives requests, with ports, probes and a `preStop` sleep."""
     engine = workload.engine
     return {
-        **_container(workload, engine.arguments),
+        **_container(workload, engine.command, engine.arguments),
         "ports": _ports(workload.engine_port_names[0], engine.ports),
         **_probes(workload),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.pre_stop}}},
@@ -313,12 +313,12 @@ def _engine(workload: Workload) -> Manifest:
 def _worker_engine(workload: Workload) -> Manifest:
     """Render the engine container of a worker pod, with a `preStop` sleep, but without ports and probes."""
     return {
-        **_container(workload, workload.engine.worker_arguments),
+        **_container(workload, workload.engine.worker_command, workload.engine.worker_arguments),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.worker_pre_stop}}},
     }
 
 
-def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
+def _container(workload: Workload, command: Iterable[str], arguments: Iterable[str]) -> dict[str, Any]:
     engine = workload.engine
     resources: dict[str, Any] = {
         "requests": engine.requests,
@@ -330,7 +330,7 @@ def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
             "name": engine.name,
             "image": engine.image,
             "imagePullPolicy": engine.pull_policy,
-            "command": list(engine.command),
+            "command": list(command),
             "args": list(arguments),
             "env": environment(engine.env),
             "resources": compact(resources),

@@ -51,6 +51,8 @@ _REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenant
 _REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
 """Parent and key, for keys whose value is replaced whole only below this parent. `*` stands for names that the user
 chose."""
+_WITHOUT = "withoutArgs"
+"""Key of an engine with the flags that it does not inherit."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 """Keys whose value a higher layer replaces whole if it has another `type`."""
 _NAMES_BELOW = frozenset(
@@ -161,6 +163,8 @@ def is_mapping(value: object) -> bool:
 def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
     """Merge two values. `path` is the path of both in the merged tree, with `*` for names that the user chose."""
     if _is_merged_by_key(low.tree, high.tree, path):
+        if path[-1:] == ("engine",):
+            low, high = _without_arguments(low, high)
         return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
         return _merge_arguments(low, high, problems)
@@ -241,6 +245,42 @@ def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     return Layer([token.token for token in merged], Origin(high.origin.at, below, high.origin.file))
 
 
+def _without_arguments(low: Layer, high: Layer) -> tuple[Layer, Layer]:
+    """Return two layers of an engine: the lower one without the arguments that `withoutArgs` of the higher one drops.
+
+    The higher layer keeps the entries that drop nothing. The rules refuse these.
+    """
+    dropped = high.tree.get(_WITHOUT)
+    arguments = low.tree.get("args")
+    if not _is_tokens(dropped) or not _is_tokens(arguments):
+        return low, high
+    parsed = flags.parse(arguments)
+    names = {flag.switch for entry in dropped for flag in flags.parse([entry])} & {flag.switch for flag in parsed}
+    origin = low.origin.child("args")
+    remaining = [
+        (token, origin.child(flag.index + offset))
+        for flag in parsed
+        if not flag.name or flag.switch not in names
+        for offset, token in enumerate(flag.tokens)
+    ]
+    useless = {
+        index: entry
+        for index, entry in enumerate(dropped)
+        if not {flag.switch for flag in flags.parse([entry])} <= names
+    }
+    origins = Origin(origin.at, {index: at for index, (_, at) in enumerate(remaining)}, origin.file)
+    below = Origin(low.origin.at, {**low.origin.below, "args": origins}, low.origin.file)
+    rest = {key: value for key, value in high.tree.items() if key != _WITHOUT}
+    written = high.origin.child(_WITHOUT)
+    places = {place: written.child(index) for place, index in enumerate(useless)}
+    above = {**high.origin.below, _WITHOUT: Origin(written.at, places, written.file)}
+    if useless:
+        rest[_WITHOUT] = list(useless.values())
+    return Layer({**low.tree, "args": [token for token, _ in remaining]}, below), Layer(
+        rest, Origin(high.origin.at, above, high.origin.file)
+    )
+
+
 def ineffective_null(path: Path, file: str) -> Problem:
     """Return the problem of a null that removes nothing."""
     inherited = {"canary": INHERITED_BY_CANARY, **INHERITED}.get(str(path[-1]), ())
@@ -257,7 +297,7 @@ def ineffective_null(path: Path, file: str) -> Problem:
 def _copy_without_nulls(value: Value, origin: Origin, problems: list[Problem]) -> Value:
     """Copy a value that has no counterpart in a lower layer, and report the nulls in it, which remove nothing.
 
-    The nulls in a patch are kept, because they remove keys of the rendered object.
+    The nulls in a patch are remaining, because they remove keys of the rendered object.
     """
     return _copy_below(value, origin.at, origin.file, problems)
 

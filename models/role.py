@@ -71,6 +71,13 @@ class Engine(Spec):
     shell script that ends with `exec vllm serve "$@"`."""
     args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
     """Arguments of the engine, after the generated ones. Flags that a key of this configuration sets are refused."""
+    without_args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
+    """Flags in the inherited args that this engine does not get, without values: of the service in prefill, encode and
+    canary, and of defaults or a profile in a service."""
+    worker_command: Items[Argument] = Field(default=(), examples=[["worker.sh"]])
+    """Program of the pods of a replica after its first pod, for type custom; absent: command."""
+    worker_args: Items[Argument] = Field(default=(), examples=[["--node-rank=$(LWS_WORKER_INDEX)"]])
+    """Arguments of the pods of a replica after its first pod, for type custom; absent: args."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"VLLM_LOGGING_LEVEL": "INFO"}])
     """Environment variables of the engine. A value is a text, or a reference to a Secret, a ConfigMap or a field of the
     pod."""
@@ -98,6 +105,10 @@ class Parallelism(Spec):
     separate port, counted up from engine.port. external works only for mixture-of-experts models, with at most eight
     copies in a pod. hybrid, for replicas of several pods: the endpoint picker chooses the pod, and vLLM chooses among
     the pod's copies, behind one port of the pod."""
+    pods: Count = 1
+    """Number of pods of a replica, for engine.type custom, each with tensor devices. The engine's arguments may contain
+    $(LWS_WORKER_INDEX), $(LWS_LEADER_ADDRESS) and $(LWS_GROUP_SIZE): the number of the pod, the name of the first pod,
+    and the number of pods. The number of pods of other engines follows from pipeline, data and dataLocal."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
 

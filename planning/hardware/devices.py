@@ -109,7 +109,7 @@ def layout(spread: Spread, parallelism: Parallelism, accelerator_memory: str | N
     return Layout(
         devices_per_pod=spread.devices_per_pod,
         chips_per_pod=-(-spread.devices_per_pod // cls.devices_per_chip),
-        pods_per_replica=spread.data // spread.data_local * (spread.pipeline // spread.stages),
+        pods_per_replica=spread.data // spread.data_local * (spread.pipeline // spread.stages) * parallelism.pods,
         stages_per_pod=spread.stages,
         tensor=spread.tensor,
         pipeline=spread.pipeline,

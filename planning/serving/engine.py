@@ -46,6 +46,7 @@ class EnginePlan:
     pull_policy: str | None
     command: tuple[str, ...]
     arguments: tuple[str, ...]
+    worker_command: tuple[str, ...]
     worker_arguments: tuple[str, ...]
     """Arguments of the worker pods of a replica; empty if a replica has no pods with arguments of their own."""
     env: tuple[Variable, ...]
@@ -86,6 +87,7 @@ def plan(engine: EngineContext) -> EnginePlan:
         pull_policy=role.engine.image_pull_policy,
         command=_command(context),
         arguments=_merge_arguments(engine.arguments, role.engine.args),
+        worker_command=role.engine.worker_command or _command(context),
         worker_arguments=_worker_arguments(engine),
         env=environment.container_variables(
             {**_environment(context), **access.env},
@@ -184,10 +186,13 @@ def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> t
 
 def _worker_arguments(engine: EngineContext) -> tuple[str, ...]:
     """Return the arguments of worker pods. The user's flags that only a leader accepts are left out."""
+    spec = engine.role.role.engine
+    if not engine.role.kind.is_generated and engine.role.layout.pods_per_replica > 1:
+        return spec.worker_args or spec.args
     if not engine.worker_arguments:
         return ()
     leader_flags = engine_versions.groups().leader.flags
-    parsed = (flag for flag in flags.parse(engine.role.role.engine.args) if flag.switch not in leader_flags)
+    parsed = (flag for flag in flags.parse(spec.args) if flag.switch not in leader_flags)
     explicit = tuple(token for flag in parsed for token in flag.tokens)
     return _merge_arguments(engine.worker_arguments, explicit)
 
@@ -207,9 +212,13 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     """
     yield from loaders.judge(context)
     engine = context.role.engine
-    if not engine.args and not engine.env and not engine.command:
+    for index, flag in enumerate(engine.without_args):
+        what = f"is no flag in the inherited arguments ({flag.partition('=')[0]})"
+        yield Problem(context.path / "engine" / "withoutArgs" / index, what, "remove it")
+    if not (engine.args or engine.env or engine.command or engine.worker_args or engine.worker_command):
         return
     yield from _check_command(context)
+    yield from _check_worker(context)
     at = context.path / "engine" / "args"
     decided = context.kind.decided
     if context.kind.is_generated:
@@ -227,6 +236,8 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     names = available.keys() | explicit.keys()
     yield from environment.dangling_in(context.path / "engine" / "command", engine.command, names)
     yield from environment.dangling_in(at, engine.args, names)
+    yield from environment.dangling_in(context.path / "engine" / "workerCommand", engine.worker_command, names)
+    yield from environment.dangling_in(context.path / "engine" / "workerArgs", engine.worker_args, names)
 
 
 def _json_flags(context: RoleContext) -> Collection[str]:
@@ -248,6 +259,21 @@ def _check_command(context: RoleContext) -> Iterator[Problem]:
         words = ", ".join(program)
         remedy = f"end it with {words}, or with a script that ends with {end}; or set engine.type: custom"
         yield Problem(context.path / "engine" / "command", what, remedy, (context.path / "engine" / "type",))
+
+
+def _check_worker(context: RoleContext) -> Iterator[Problem]:
+    """Reject a program or arguments of further pods where there are no such pods, or where they are generated."""
+    engine = context.role.engine
+    if not context.kind.is_generated and context.layout.pods_per_replica > 1:
+        return
+    remedy = "remove it"
+    what = f"has no effect on {context.kind.title}, whose pods get generated arguments"
+    if not context.kind.is_generated:
+        what = "has no effect on a replica of one pod"
+        remedy = "remove it, or set parallelism.pods"
+    for key, value in (("workerCommand", engine.worker_command), ("workerArgs", engine.worker_args)):
+        if value:
+            yield Problem(context.path / "engine" / key, what, remedy, (context.path / "parallelism",))
 
 
 def reserved_variables(context: RoleContext) -> dict[str, str]:

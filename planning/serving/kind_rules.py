@@ -13,6 +13,7 @@ from planning.variant.context import RoleContext
 
 _PICKER_READS = "/metrics"
 """Path of the engines' metrics in the picker's presets."""
+_GROUP_REMEDY = "keep a replica in one pod, or set parallelism.pods"
 _OWN_FLAG = "write the engine's own flag in engine.args"
 
 
@@ -53,11 +54,16 @@ def _layout(context: RoleContext) -> Iterator[Problem]:
     spec = context.role.parallelism
     for field in _explicit_fields(at, spec, "pipeline", "data", "data_local", "load_balancing"):
         if not _reaches(context, field):
-            devices = "remove it, set parallelism.tensor to the number of devices"
+            devices = "remove it, set parallelism.tensor to the number of devices of a pod"
             what = f"does not reach {context.kind.title}"
             yield Problem(field, what, f"{devices}, and {_OWN_FLAG}", explicit_only=True)
     group = context.kind.group
     layout = context.layout
+    is_custom_group = group is not None and not context.kind.is_generated
+    if layout.pods_per_replica > 1 and spec.pods == 1 and is_custom_group:
+        yield Problem(at, f"spans several pods, but {context.kind.title} gets no flags for that", _GROUP_REMEDY)
+    if is_custom_group:
+        return
     if group is not None and not group.spreads_copies and layout.data > 1 and layout.pods_per_replica > 1:
         what = f"has several copies in a replica of several pods, which {context.kind.title} does not support"
         yield Problem(at / "data", what, "remove it, and use replicas instead of copies")

@@ -17,17 +17,17 @@ _REVISION = "--revision"
 _STREAMER = "runai-streamer"
 
 
-class _Loader(Sourced):
+class _LoadFormat(Sourced):
     format: str
     schemes: list[str]
     vendors: list[str]
 
 
 class _Table(Spec):
-    loaders: dict[str, _Loader]
+    loaders: dict[str, _LoadFormat]
 
 
-def _loaders() -> Mapping[str, _Loader]:
+def _loaders() -> Mapping[str, _LoadFormat]:
     return tables.read(_Table, "releases/engines/loaders.yaml").loaders
 
 

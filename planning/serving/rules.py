@@ -81,6 +81,10 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from series_rules.judge(serving)
     if not context.kind.vllm_tables:
         yield from kind_rules.judge(context)
+    if context.kind.is_generated and role.parallelism.pods > 1:
+        what = f"has no effect on {context.kind.title} ({role.parallelism.pods})"
+        remedy = "remove it; the number of pods follows from pipeline, data and dataLocal"
+        yield Problem(context.path / "parallelism" / "pods", what, remedy)
     yield from load_balancing.judge(context)
     yield from listeners.judge(serving)
     yield from placement.problems(context.path / "pod", role.pod)

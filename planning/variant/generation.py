@@ -28,6 +28,8 @@ from planning.releases import Release, engine_kinds
 from planning.variant import images, roles
 
 _DIGITS = 5
+_NEWER_KEYS = {"load_balancing": "internal", "pods": 1}
+"""Keys of `parallelism` that the hash has only if they have other values than these."""
 
 
 def name_of(
@@ -106,16 +108,24 @@ def _role_identity(spec: Variant, role: Role, release: Release, image: str | Non
             for name, value in environment.values(role.engine.env).items()
             if not name.startswith(tuple(release.engine.neutral_variables))
         },
+        **_worker(role),
     }
 
 
-def _parallelism(role: Role) -> dict[str, object]:
-    """Return the layout of a role, without `loadBalancing` if it has its default value.
+def _worker(role: Role) -> dict[str, object]:
+    """Return the arguments of a replica's further pods; empty if the user writes none, as before the key existed."""
+    if not role.engine.worker_args:
+        return {}
+    return {"workerArgs": role.engine.worker_args}
 
-    This key is newer than the others. A stack that does not set it keeps the hash from before the key existed.
+
+def _parallelism(role: Role) -> dict[str, object]:
+    """Return the layout of a role, without the keys in `_NEWER_KEYS` that have their default values.
+
+    These keys are newer than the others. A stack that does not set them keeps the hash from before the keys existed.
     """
     fields = role.parallelism.model_dump()
-    return {name: value for name, value in fields.items() if (name, value) != ("load_balancing", "internal")}
+    return {name: value for name, value in fields.items() if (name, value) not in _NEWER_KEYS.items()}
 
 
 def _containers(patch: object) -> Iterator[object]:

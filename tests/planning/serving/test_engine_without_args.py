@@ -1,0 +1,50 @@
+"""A role, or a canary, does not get the inherited flags that it names."""
+
+import pytest
+
+from tests.support.stacks import rendered, tree
+from tests.support.stacks.shapes import engine, told
+
+ARGS = ["--dbo-decode-token-threshold=32", "--seed", "7", "--enforce-eager"]
+
+
+def arguments(stack, role, variant="primary"):
+    templates = [item["spec"]["template"] for item in rendered(stack) if item["kind"] == "Deployment"]
+    for template in templates:
+        labels = template["metadata"]["labels"]
+        if (labels.get("llm-d.ai/role"), labels.get("inference-stacks.io/variant")) == (role, variant):
+            return engine(template)["args"]
+    raise AssertionError(role)
+
+
+def of_user(tokens):
+    return [token for token in tokens if token in ARGS]
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (["--dbo-decode-token-threshold"], ["--seed", "7", "--enforce-eager"]),
+        (["--seed", "--enforce_eager"], ["--dbo-decode-token-threshold=32"]),
+    ],
+)
+def test_prefill_drops_flags_with_their_values(names, left):
+    stack = tree(qwen={"engine": {"args": ARGS}, "prefill": {"engine": {"withoutArgs": names}}})
+    assert of_user(arguments(stack, "prefill")) == left
+    assert of_user(arguments(stack, "decode")) == ARGS
+
+
+def test_a_canary_drops_flags_and_adds_its_own():
+    canary = {"weight": 10, "engine": {"withoutArgs": ["--seed"], "args": ["--seed=8"]}}
+    stack = tree(qwen={"engine": {"args": ARGS}, "canary": canary})
+    tokens = arguments(stack, "decode", "canary")
+    assert "--seed=8" in tokens
+    assert of_user(tokens) == ["--dbo-decode-token-threshold=32", "--enforce-eager"]
+
+
+def test_problems_of_the_remaining_arguments_keep_their_place():
+    service = {
+        "engine": {"args": ["--enforce-eager", "--no-such-flag"]},
+        "prefill": {"engine": {"withoutArgs": ["--enforce-eager"]}},
+    }
+    assert any(line.startswith("services.qwen.engine.args[1]: is no flag") for line in told(tree(qwen=service)))
