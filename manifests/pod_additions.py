@@ -67,7 +67,7 @@ def origins(additions: PodAdditions, engine: str, spec: Path, pod: Manifest) -> 
     for field in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(field, ())):
             at = Path(*spec, field, index)
-            if container["name"] == engine:
+            if container["name"] == engine and engine in additions.reasons:
                 yield at / "securityContext", additions.privileges_at
             elif container["name"] in containers:
                 yield at, containers[container["name"]]
