@@ -31,15 +31,13 @@ class ReadScope:
 
     namespaces: tuple[str, ...] | None = None
     """Namespaces; None for all namespaces, which needs rights in the whole cluster."""
-    kinds: tuple[str, ...] = KINDS
-    """Kinds of the objects (`planning.ground.snapshot`)."""
 
 
 def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
     readers: dict[str, Reader] = {
-        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in scope.kinds if kind != GATEWAY
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind != GATEWAY
     }
     readers[GATEWAY] = partial(_gateways, lists=lists)
     moment = datetime.now(UTC).replace(microsecond=0)
