@@ -173,17 +173,6 @@ def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
         yield from map(mapping, sequence(mapping(rule).get("backendRefs")))
 
 
-def gateways_of(view: ServiceView, cluster: Topology) -> tuple[Manifest, ...]:
-    """Return the Gateways that exist of those that the routes of a service attach to, by namespace and name."""
-    places = {
-        (str(parent.get("namespace") or view.namespace), str(parent.get("name", "")))
-        for route in view.routes
-        for parent in map(mapping, sequence(at(route, "spec", "parentRefs")))
-        if parent.get("kind", "Gateway") == "Gateway"
-    }
-    return tuple(cluster.gateways[place] for place in sorted(places) if place in cluster.gateways)
-
-
 def _place(item: Manifest) -> _Place:
     """Return the stack and namespace of an object, and the base of the variant that it belongs to."""
     return stack_of(item), name_of(item)[0], str(labels_of(item).get(_NAME, ""))
