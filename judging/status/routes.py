@@ -97,14 +97,13 @@ def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: s
 def _stops(route: Manifest, unresolved: Mapping[str, Any]) -> bool:
     """Tell whether an unresolved reference stops requests that no other link accounts for.
 
-    A pool that is missing is a broken link of its own (`pools`). A backend without a share, or a target of copies of
-    requests, stops nothing.
+    A pool that is missing is a broken link of its own (`pools`). A backend without a share, one for special headers, or
+    a target of copies of requests, stops nothing.
     """
     if unresolved.get("reason") not in _OF_BACKENDS:
         return True
     namespace, _ = name_of(route)
-    rules = map(mapping, sequence(at(route, "spec", "rules")))
-    refs = [mapping(ref) for rule in rules for ref in sequence(rule.get("backendRefs"))]
+    refs = [mapping(ref) for rule in shares.usual_rules(route) for ref in sequence(rule.get("backendRefs"))]
     return any(ref.get("weight", 1) and not _is_plain_pool(ref, namespace) for ref in refs)
 
 
