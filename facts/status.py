@@ -101,7 +101,7 @@ def _searched_services(
 
     The Services may be anybody's. A search ends in the namespace of the route's service.
     """
-    namespaces: Iterable[str] = sorted({name for route in lists.get(ROUTE, ()) for name in _searched(route)})
+    namespaces: Iterable[str] = sorted({name for route in lists.get(ROUTE, ()) for name in _search_places(route)})
     if namespaces and scope.namespaces is None:
         namespaces = ("",)
     selector = labels.routing_contract("")
@@ -112,7 +112,7 @@ def _searched_services(
     ]
 
 
-def _searched(route: Manifest) -> Iterator[str]:
+def _search_places(route: Manifest) -> Iterator[str]:
     """Yield the namespace of a route whose requests an interceptor resolves by a search."""
     if resolution.searched_ids(route):
         yield str(at(route, "metadata", "namespace"))
