@@ -9,6 +9,7 @@ from models.trees import mapping, sequence
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import Manifest
+from planning.interceptor import resolution
 
 POOL, SERVICE = "InferencePool", "Service"
 _ALL = 100
@@ -73,6 +74,11 @@ def is_metered(view: ServiceView, variant: VariantView) -> bool:
     values = {str(value) for _, rule in _rules(view) for value in _header_values(rule)}
     forwarded = [name for name, base in bases(view).items() if any(value.startswith(f"{base}.") for value in values)]
     return variant.name in (forwarded or [PRIMARY])
+
+
+def searched_ids(view: ServiceView) -> Sequence[str]:
+    """Return the resource ids by whose labels an interceptor searches the Service of a service's requests, sorted."""
+    return sorted({resource_id for route in view.routes for resource_id in resolution.searched_ids(route)})
 
 
 def _rules(view: ServiceView) -> Iterator[tuple[str, Mapping[str, object]]]:

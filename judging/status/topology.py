@@ -23,6 +23,7 @@ from planning.ground.snapshot import (
     POOL,
     ROUTE,
     SCALED_OBJECT,
+    SERVICE,
     Manifest,
     Snapshot,
 )
@@ -128,6 +129,8 @@ class Topology:
         default_factory=dict[tuple[str, str], InterceptorView]
     )
     """Interceptors by namespace and name, which are those of their Services."""
+    labelled: tuple[Manifest, ...] = ()
+    """Services with the labels by which interceptors search, by namespace and name; anybody's."""
 
 
 def of(snapshot: Snapshot) -> Topology:
@@ -138,6 +141,7 @@ def of(snapshot: Snapshot) -> Topology:
         tuple(parts.service(*name) for name in names),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
         parts.interceptors(),
+        tuple(_by_name(snapshot.of(SERVICE))),
     )
 
 

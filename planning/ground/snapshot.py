@@ -24,6 +24,7 @@ SCALED_OBJECT = "keda.sh/v1alpha1/ScaledObject"
 POOL = f"{POOL_GROUP}/v1/InferencePool"
 ROUTE = f"{GATEWAY_GROUP}/v1/HTTPRoute"
 GATEWAY = f"{GATEWAY_GROUP}/v1/Gateway"
+SERVICE = "v1/Service"
 KINDS = (
     DEPLOYMENT,
     POD,
@@ -36,10 +37,12 @@ KINDS = (
     POOL,
     ROUTE,
     GATEWAY,
+    SERVICE,
     LEADER_WORKER_SET,
     SCALED_OBJECT,
 )
-"""Kinds from which a status is made, as `apiVersion/Kind`."""
+"""Kinds from which a status is made, as `apiVersion/Kind`. Of Gateways only the parents of routes are read, and of
+Services only those among which an interceptor finds the address of a request."""
 CLUSTER_SCOPED = frozenset({NODE})
 """Kinds whose objects have no namespace."""
 _OPTIONAL = frozenset({LEADER_WORKER_SET, SCALED_OBJECT})

@@ -93,6 +93,12 @@ def test_a_status_lists_groups_and_scaled_objects_of_stacks_that_have_them():
     assert granted(Purpose.STATUS, scaled) - of_every_stack == lists("models", "keda.sh/scaledobjects")
 
 
+def test_a_status_lists_the_services_among_which_an_interceptor_searches():
+    metered = tree(qwen={"endpointPicker": {"enabled": False}})
+    metered |= {"interceptor": {"mode": "label", "namespace": "models"}}
+    assert granted(Purpose.STATUS, metered) - granted(Purpose.STATUS) == lists("models", "/services")
+
+
 def test_a_status_reads_every_namespace_of_a_stack():
     stack = tree(qwen={}, bert={"namespace": "chat"})
     assert lists("models", *OF_EVERY_STACK) | lists("chat", *OF_EVERY_STACK) <= granted(Purpose.STATUS, stack)

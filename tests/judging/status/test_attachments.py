@@ -15,9 +15,9 @@ def route(*parents, hostnames=(), namespace="team", status=None):
     return {"metadata": metadata, "spec": {"parentRefs": refs, "hostnames": [*hostnames]}, "status": status}
 
 
-def attached(own, *listeners):
+def attached(live, *listeners):
     gateway = {"metadata": {"namespace": "gateways", "name": "shared"}, "spec": {"listeners": [*listeners]}}
-    return [listener["name"] for listener in attachments.listeners(own, gateway)]
+    return [listener["name"] for listener in attachments.listeners(live, gateway)]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_a_reference_means_listeners_by_name_and_port(parents, names):
 )
 def test_hosts_of_route_and_listener_must_meet(listener, hostnames, hosts):
     listened = WEB | ({} if listener is None else {"hostname": listener})
-    own = route(hostnames=hostnames)
-    assert attachments.hosts(own, listened) == hosts
-    assert attached(own, listened) == (["web"] if hosts else [])
+    live = route(hostnames=hostnames)
+    assert attachments.hosts(live, listened) == hosts
+    assert attached(live, listened) == (["web"] if hosts else [])
 
 
 @pytest.mark.parametrize(
