@@ -1,7 +1,7 @@
 """Reader of the objects from which the status of stacks is made: one list for each kind, within one deadline."""
 
 import http
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -14,13 +14,27 @@ from models.trees import at, mapping, sequence
 from planning.ground import labels
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import CLUSTER_SCOPED, EVENT, GATEWAY, KINDS, LEASE, NODE, ROUTE, Manifest, Snapshot
+from planning.ground.snapshot import (
+    CLUSTER_SCOPED,
+    EVENT,
+    GATEWAY,
+    KINDS,
+    LEASE,
+    NODE,
+    ROUTE,
+    SERVICE,
+    Manifest,
+    Snapshot,
+)
+from planning.interceptor import resolution
 
 _DEADLINE_SECONDS = 15
 _PAGE = "5000"
 """Objects in one page of a list: the pods of hundreds of services, about 40 MB of JSON."""
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
+_OF_ROUTES = frozenset({GATEWAY, SERVICE})
+"""Kinds of which only the objects are read that routes need. They are read after the routes."""
 _OPTIONS = {EVENT: {"fieldSelector": "type=Warning"}}
 """Parameters of lists, by kind."""
 
@@ -37,9 +51,10 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
     readers: dict[str, Reader] = {
-        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind != GATEWAY
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _OF_ROUTES
     }
     readers[GATEWAY] = partial(_gateways, lists=lists)
+    readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
     moment = datetime.now(UTC).replace(microsecond=0)
     results = read_within(_DEADLINE_SECONDS, access, readers)
     return Snapshot(moment, results)
@@ -74,6 +89,30 @@ def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence
     places = sorted({place for route in lists.get(ROUTE, ()) for place in _parents(route)})
     paths = (f"{live_objects.path(GATEWAY, namespace)}/{name}" for namespace, name in places)
     return [_manifest(gateway) for path in paths if (gateway := item(api, path)) is not None]
+
+
+def _searched_services(
+    api: Connection, scope: ReadScope, lists: Mapping[str, Sequence[Manifest]]
+) -> Sequence[Manifest]:
+    """List the Services with the labels by which an interceptor searches; none if no route leads to such a search.
+
+    The Services may be anybody's. A search ends in the namespace of the route's service.
+    """
+    namespaces: Iterable[str] = sorted({name for route in lists.get(ROUTE, ()) for name in _search_places(route)})
+    if namespaces and scope.namespaces is None:
+        namespaces = ("",)
+    selector = labels.routing_contract("")
+    return [
+        _manifest(service)
+        for namespace in namespaces
+        for service in items(api, live_objects.path(SERVICE, namespace), selector=selector, options={"limit": _PAGE})
+    ]
+
+
+def _search_places(route: Manifest) -> Iterator[str]:
+    """Yield the namespace of a route whose requests an interceptor resolves by a search."""
+    if resolution.searched_ids(route):
+        yield str(at(route, "metadata", "namespace"))
 
 
 def _manifest(value: object) -> Manifest:

@@ -202,6 +202,8 @@ def _status_reads(stack_objects: StackObjects, needs: Needs, *, logs: bool) -> I
     for kind in snapshot.KINDS:
         if kind in snapshot.CLUSTER_SCOPED:
             yield _EVERYWHERE, _rule(kind, _LIST)
+        elif kind == snapshot.SERVICE:
+            yield from ((namespace, _rule(kind, _LIST)) for namespace in sorted(needs.metered))
         elif kind != snapshot.GATEWAY:
             yield from ((namespace, _rule(kind, _LIST)) for namespace in namespaces)
     if logs:

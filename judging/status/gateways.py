@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from judging.status import attachments
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
-from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.snapshot import GATEWAY, Manifest
 
+_OTHER_KINDS = "InvalidRouteKinds"
+"""Reason of `ResolvedRefs` if a listener lists a kind of routes that the controller does not know. The kinds that it
+knows are served (Gateway API v1.4, apis/v1/gateway_types.go, ListenerStatus.supportedKinds)."""
 CONTROLLER_SECONDS = 60
 """Time within which a controller answers a new or changed object. Controllers answer in seconds, but restart, too."""
 _LACKING_PORT = re.compile(r"port (\d{1,5}) not found for hostname")
@@ -21,34 +23,9 @@ _LACKING_PORT = re.compile(r"port (\d{1,5}) not found for hostname")
 pilot/pkg/config/kube/gatewaycommon/context.go)."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RouteParent:
-    """Reference of a route to a Gateway, or to some of its listeners."""
-
-    namespace: str
-    name: str
-    section: str
-    """Name of the listener; empty for all listeners."""
-    port: int
-    """Port of the listeners; 0 for all ports."""
-
-
-def parents(route: Manifest) -> Sequence[RouteParent]:
-    """Return the references of a route to Gateways, in the order of the route."""
-    refs = map(mapping, sequence(at(route, "spec", "parentRefs")))
-    return [_parent(ref, name_of(route)[0]) for ref in refs if _is_gateway(ref)]
-
-
-def answers(route: Manifest, parent: RouteParent) -> Sequence[Mapping[str, Any]]:
-    """Return what controllers say of a route and a parent: entries of `status.parents`, one for each controller."""
-    entries = map(mapping, sequence(at(route, "status", "parents")))
-    route_namespace = name_of(route)[0]
-    return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), route_namespace) == parent]
-
-
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways of a service's routes. One is broken if every Gateway of the routes is."""
-    attached = {(parent.namespace, parent.name): route for route in view.routes for parent in reversed(parents(route))}
+    attached = {parent.gateway: route for route in view.routes for parent in attachments.parents(route)}
     verdicts = {place: _verdict(place, route, cluster, reading) for place, route in sorted(attached.items())}
     broken = [is_broken for is_broken, _ in verdicts.values()]
     for place, (is_broken, states) in verdicts.items():
@@ -81,7 +58,7 @@ def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
         return not _is_answered(gateway, route), (state,)
     states = [state for state in _listeners(gateway, route, at_object) if state is not None]
-    used = len(_used_listeners(gateway, route))
+    used = len(attachments.listeners(route, gateway))
     return bool(states) and len(states) == used, states
 
 
@@ -97,7 +74,7 @@ def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
 def _concerns_others(refusal: Mapping[str, Any], gateway: Manifest, route: Manifest) -> bool:
     """Tell whether Istio lacks the ports of some listeners only, and another listener of the route serves."""
     lacking = {int(port) for port in _LACKING_PORT.findall(str(refusal.get("message")))}
-    ports = (listener.get("port") for listener in _used_listeners(gateway, route))
+    ports = (listener.get("port") for listener in attachments.listeners(route, gateway))
     used = {port for port in ports if isinstance(port, int)}
     return bool(lacking) and bool(used - lacking)
 
@@ -127,29 +104,16 @@ def is_old(item: Manifest, entry: Mapping[str, Any]) -> bool:
 
 def _is_answered(gateway: Manifest, route: Manifest) -> bool:
     """Tell whether a controller says anything about a route at a Gateway."""
-    place = name_of(gateway)
-    return any(answers(route, parent) for parent in parents(route) if (parent.namespace, parent.name) == place)
+    refs = [parent for parent in attachments.parents(route) if parent.gateway == name_of(gateway)]
+    return any(attachments.answers(route, parent) for parent in refs)
 
 
 def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef) -> Iterator[Finding | None]:
     """Yield the state of each listener to which a route attaches; None for a listener in order."""
     statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
-    for listener in _used_listeners(gateway, route):
+    for listener in attachments.listeners(route, gateway):
         name = str(listener.get("name"))
         yield _listener(at_object, name, statuses.get(name, {}))
-
-
-def _used_listeners(gateway: Manifest, route: Manifest) -> Sequence[Mapping[str, Any]]:
-    """Return the listeners to which a route attaches."""
-    refs = [parent for parent in parents(route) if (parent.namespace, parent.name) == name_of(gateway)]
-    listeners = [mapping(listener) for listener in sequence(at(gateway, "spec", "listeners"))]
-    return [
-        listener
-        for listener in listeners
-        if any(
-            parent.section in ("", listener.get("name")) and parent.port in (0, listener.get("port")) for parent in refs
-        )
-    ]
 
 
 def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Finding | None:
@@ -159,26 +123,12 @@ def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Fin
         ("Programmed", "listener-off"),
     ):
         entry = conditions(status).get(kind, {})
-        if entry.get("status") == "False":
+        if entry.get("status") == "False" and entry.get("reason") != _OTHER_KINDS:
             since = time(entry.get("lastTransitionTime"))
             reason = quote(entry.get("reason"))
             message = quote(entry.get("message"))
             return finding(state, at_object, since, listener=name, reason=reason, message=message)
     return None
-
-
-def _parent(ref: Mapping[str, Any], route_namespace: str) -> RouteParent:
-    """Return a reference in one form. `route_namespace` is the namespace of the route that it is in."""
-    port = ref.get("port")
-    if not isinstance(port, int):
-        port = 0
-    return RouteParent(
-        str(ref.get("namespace") or route_namespace), str(ref.get("name")), str(ref.get("sectionName") or ""), port
-    )
-
-
-def _is_gateway(ref: Mapping[str, Any]) -> bool:
-    return (ref.get("group", GATEWAY_GROUP), ref.get("kind", "Gateway")) == (GATEWAY_GROUP, "Gateway")
 
 
 def _class_name(gateway: Manifest) -> str:

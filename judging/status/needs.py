@@ -17,6 +17,7 @@ from planning.ground.snapshot import (
     POOL,
     ROUTE,
     SCALED_OBJECT,
+    SERVICE,
 )
 
 _PODS = frozenset({POD, EVENT, NODE})
@@ -26,7 +27,7 @@ _SCALERS = frozenset({AUTOSCALER, SCALED_OBJECT})
 _KINDS: Mapping[Link, frozenset[str]] = {
     Link.GATEWAY: frozenset({GATEWAY, ROUTE}),
     Link.ROUTE: frozenset({GATEWAY, ROUTE, POOL}) | _WORKLOADS,
-    Link.INTERCEPTOR: frozenset({ROUTE, DEPLOYMENT}) | _PODS,
+    Link.INTERCEPTOR: frozenset({ROUTE, DEPLOYMENT, SERVICE}) | _PODS,
     Link.POOL: frozenset({ROUTE, POOL, POD}) | _WORKLOADS,
     Link.PICKER: frozenset({ROUTE, POOL, DEPLOYMENT, LEASE}) | _PODS,
     Link.SCALING: _SCALERS | _WORKLOADS | {POD},

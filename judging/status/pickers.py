@@ -10,6 +10,7 @@ from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, is_within
 from judging.status.pools import PoolBackend
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, finding, time
+from judging.status.states import Level
 from judging.status.topology import PickerView, ServiceView, VariantView, name_of
 from models.trees import EMPTY, at, mapping, sequence
 from planning.ground.snapshot import DEPLOYMENT, LEASE, POD, Manifest
@@ -74,7 +75,7 @@ def _missing(view: ServiceView, variant: VariantView, name: str, use: _Use, read
     if pools.is_being_made(view, use.pool, reading):
         state = "picker-awaited"
     states = (finding(state, at_object, pool=name_of(use.pool)[1]),)
-    return ServiceLink(Link.PICKER, at_object, (*states, *_open(use)), use.is_needed, variant.name, ready=0)
+    return ServiceLink(Link.PICKER, at_object, (*states, *_open(use, states)), use.is_needed, variant.name, ready=0)
 
 
 def _component(variant: VariantView, picker: PickerView, use: _Use | None, reading: Evidence) -> ServiceLink:
@@ -91,7 +92,7 @@ def _component(variant: VariantView, picker: PickerView, use: _Use | None, readi
         is_broken = None
     findings = (*([wrong_port] if wrong_port else []), *(states or ()))
     if not ready and use is not None:
-        findings = (*findings, *_open(use))
+        findings = (*findings, *_open(use, findings))
     desired = _desired_count(picker)
     note = _note(picker, ready, reading)
     return ServiceLink(
@@ -99,9 +100,9 @@ def _component(variant: VariantView, picker: PickerView, use: _Use | None, readi
     )
 
 
-def _open(use: _Use) -> Iterator[Finding]:
-    """Yield what a pool does without a picker."""
-    if use.fails_open:
+def _open(use: _Use, states: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield what a pool does without a picker, unless the picker lacks only for a moment of a run."""
+    if use.fails_open and any(state.level is not Level.NORMAL for state in states):
         yield finding("fail-open", ObjectRef.of(use.pool, shares.POOL))
 
 

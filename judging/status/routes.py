@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judging.status import gateways, pods, shares
+from judging.status import attachments, gateways, pods, shares
+from judging.status.attachments import RouteParent
 from judging.status.evidence import Evidence, RouteExpectation
-from judging.status.gateways import CONTROLLER_SECONDS, RouteParent
+from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
@@ -36,7 +37,7 @@ def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Itera
 
 def _component(view: ServiceView, route: Manifest, reading: Evidence) -> ServiceLink:
     at_object = ObjectRef.of(route, "HTTPRoute")
-    refs = gateways.parents(route)
+    refs = attachments.parents(route)
     states = list[Finding]()
     broken = list[bool]()
     for parent in refs:
@@ -58,14 +59,14 @@ def _component(view: ServiceView, route: Manifest, reading: Evidence) -> Service
 def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:
     """Return the state of a route at a Gateway, and whether no request gets past the route there."""
     at_object = ObjectRef.of(route, "HTTPRoute")
-    entries = gateways.answers(route, parent)
+    entries = attachments.answers(route, parent)
     gateway = f"{parent.namespace}/{parent.name}"
     if not entries:
         state = "route-unseen"
         if is_within(change_time(route), CONTROLLER_SECONDS, reading.now):
             state = "route-new"
         return finding(state, at_object, change_time(route), gateway=gateway), True
-    accepted = next((entry for entry in entries if _is_true(entry, "Accepted")), None)
+    accepted = next(filter(attachments.is_accepted, entries), None)
     if accepted is None:
         return _refusal("route-refused", at_object, entries[0], "Accepted"), True
     unresolved = conditions(accepted).get("ResolvedRefs", {})
@@ -97,14 +98,13 @@ def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: s
 def _stops(route: Manifest, unresolved: Mapping[str, Any]) -> bool:
     """Tell whether an unresolved reference stops requests that no other link accounts for.
 
-    A pool that is missing is a broken link of its own (`pools`). A backend without a share, or a target of copies of
-    requests, stops nothing.
+    A pool that is missing is a broken link of its own (`pools`). A backend without a share, one for special headers, or
+    a target of copies of requests, stops nothing.
     """
     if unresolved.get("reason") not in _OF_BACKENDS:
         return True
     namespace, _ = name_of(route)
-    rules = map(mapping, sequence(at(route, "spec", "rules")))
-    refs = [mapping(ref) for rule in rules for ref in sequence(rule.get("backendRefs"))]
+    refs = [mapping(ref) for rule in shares.usual_rules(route) for ref in sequence(rule.get("backendRefs"))]
     return any(ref.get("weight", 1) and not _is_plain_pool(ref, namespace) for ref in refs)
 
 
@@ -165,10 +165,6 @@ def _note(route: Manifest, refs: Sequence[RouteParent], states: Sequence[Finding
     if any(state.level is Level.BROKEN for state in states):
         verdict = ""
     return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}{verdict}"
-
-
-def _is_true(entry: Mapping[str, Any], name: str) -> bool:
-    return conditions(entry).get(name, {}).get("status") == "True"
 
 
 def _controller(entry: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from planning.ground.snapshot import (
     POOL,
     ROUTE,
     SCALED_OBJECT,
+    SERVICE,
     Manifest,
     Snapshot,
 )
@@ -128,6 +129,8 @@ class Topology:
         default_factory=dict[tuple[str, str], InterceptorView]
     )
     """Interceptors by namespace and name, which are those of their Services."""
+    labelled: tuple[Manifest, ...] = ()
+    """Services with the labels by which interceptors search, by namespace and name; anybody's."""
 
 
 def of(snapshot: Snapshot) -> Topology:
@@ -138,6 +141,7 @@ def of(snapshot: Snapshot) -> Topology:
         tuple(parts.service(*name) for name in names),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
         parts.interceptors(),
+        tuple(_by_name(snapshot.of(SERVICE))),
     )
 
 
@@ -171,17 +175,6 @@ def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
     """Yield the `backendRefs` of all rules of a route."""
     for rule in sequence(at(route, "spec", "rules")):
         yield from map(mapping, sequence(mapping(rule).get("backendRefs")))
-
-
-def gateways_of(view: ServiceView, cluster: Topology) -> tuple[Manifest, ...]:
-    """Return the Gateways that exist of those that the routes of a service attach to, by namespace and name."""
-    places = {
-        (str(parent.get("namespace") or view.namespace), str(parent.get("name", "")))
-        for route in view.routes
-        for parent in map(mapping, sequence(at(route, "spec", "parentRefs")))
-        if parent.get("kind", "Gateway") == "Gateway"
-    }
-    return tuple(cluster.gateways[place] for place in sorted(places) if place in cluster.gateways)
 
 
 def _place(item: Manifest) -> _Place:

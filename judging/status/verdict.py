@@ -9,7 +9,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from judging.status import claims, evidence, interceptors, needs, pickers, pools, routes, scaling, topology, workloads
+from judging.status import (
+    attachments,
+    claims,
+    evidence,
+    interceptors,
+    needs,
+    pickers,
+    pools,
+    routes,
+    scaling,
+    topology,
+    workloads,
+)
 from judging.status.evidence import Evidence, Expectation, RouteExpectation
 from judging.status.records import Finding, Link, ServiceLink
 from judging.status.states import Level
@@ -129,7 +141,7 @@ def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> Service
             serves = None
     if serves is None:
         culprit = None
-    return ServiceStatus(view, components, serves, culprit, topology.gateways_of(view, cluster))
+    return ServiceStatus(view, components, serves, culprit, attachments.gateways(view, cluster))
 
 
 def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:

@@ -24,6 +24,7 @@ SCALED_OBJECT = "keda.sh/v1alpha1/ScaledObject"
 POOL = f"{POOL_GROUP}/v1/InferencePool"
 ROUTE = f"{GATEWAY_GROUP}/v1/HTTPRoute"
 GATEWAY = f"{GATEWAY_GROUP}/v1/Gateway"
+SERVICE = "v1/Service"
 KINDS = (
     DEPLOYMENT,
     POD,
@@ -36,12 +37,15 @@ KINDS = (
     POOL,
     ROUTE,
     GATEWAY,
+    SERVICE,
     LEADER_WORKER_SET,
     SCALED_OBJECT,
 )
 """Kinds from which every status is made, as `apiVersion/Kind`.
 
 All kinds are read for every stack: the cluster may have objects of kinds that an edited file of the stack has no more.
+Of Gateways only the parents of routes are read, and of Services only those among which an interceptor finds the address
+of a request.
 """
 CLUSTER_SCOPED = frozenset({NODE})
 """Kinds whose objects have no namespace."""

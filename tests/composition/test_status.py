@@ -45,7 +45,7 @@ class Lists(dict):
 
     def __init__(self, objects):
         namespaces = {kind: "" if kind in CLUSTER_SCOPED else "capture" for kind in KINDS}
-        super().__init__({live_objects.path(kind, namespaces[kind]): {"items": objects[kind]} for kind in KINDS})
+        super().__init__({live_objects.path(kind, namespaces[kind]): {"items": objects.get(kind)} for kind in KINDS})
 
     def get(self, path, *_):
         return super().get(path.partition("?")[0])

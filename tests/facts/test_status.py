@@ -9,7 +9,7 @@ from facts import reading, status
 from facts.kubeconfig import KubeAccess
 from facts.status import ReadScope
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import DEPLOYMENT, EVENT, GATEWAY, KINDS, NODE, POD, ROUTE
+from planning.ground.snapshot import DEPLOYMENT, EVENT, GATEWAY, KINDS, NODE, POD, ROUTE, SERVICE
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
 
@@ -50,7 +50,7 @@ def test_each_kind_is_one_list_and_what_is_not_served_has_no_objects(api):
     assert snapshot.unread() == {}
     names = {kind: [item["metadata"]["name"] for item in snapshot.of(kind)] for kind in KINDS}
     assert {kind: names[kind] for kind in KINDS if names[kind]} == {POD: ["qwen"], EVENT: ["late"], NODE: ["a", "b"]}
-    assert len(api.seen) == len(KINDS) - 1
+    assert len(api.seen) == len(KINDS) - len({GATEWAY, SERVICE})
     assert api.connections == 1
 
 
@@ -67,6 +67,35 @@ def test_the_gateways_of_routes_are_read_by_name(api):
         GATEWAYS.format("gateways", "b"): named("b"),
     }
     assert [gateway["metadata"]["name"] for gateway in read(api).of(GATEWAY)] == ["b", "a"]
+
+
+LABELS = "saturncloud.io%2Fresource-id%2Csaturncloud.io%2Fservice-type%3Dinternal"
+LABELLED = f"/api/v1{{}}/services?limit=5000&labelSelector={LABELS}"
+METERED = {"name": "X-Saturn-Resource-Id", "value": "chat"}
+NAMED = {"name": "x-saturn-upstream", "value": "qwen.models.svc:8000"}
+
+
+def route_that_sets(*headers):
+    rule = {"filters": [{"type": "RequestHeaderModifier", "requestHeaderModifier": {"set": [*headers]}}]}
+    return named("qwen", spec={"rules": [rule]})
+
+
+def test_services_are_read_if_a_route_lets_an_interceptor_search_for_them(api):
+    in_namespace = LABELLED.format("/namespaces/models")
+    api.answers = {
+        ROUTES: {"items": [route_that_sets(METERED)]},
+        ROUTES.replace("/namespaces/models", ""): {"items": [route_that_sets(METERED)]},
+        in_namespace: {"items": [named("qwen"), named("twin")]},
+        LABELLED.format(""): {"items": [named("qwen")]},
+    }
+    assert [service["metadata"]["name"] for service in read(api).of(SERVICE)] == ["qwen", "twin"]
+    assert [service["metadata"]["name"] for service in read(api, ReadScope()).of(SERVICE)] == ["qwen"]
+
+
+def test_services_are_not_read_if_routes_name_the_addresses(api):
+    api.answers = {ROUTES: {"items": [route_that_sets(METERED, NAMED)]}}
+    assert read(api).of(SERVICE) == []
+    assert not [path for path in api.seen if "services" in str(path)]
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 500, 503])

@@ -88,6 +88,12 @@ def test_a_status_lists_the_same_of_every_stack_because_its_file_may_have_change
     assert granted(Purpose.STATUS, groups) == granted(Purpose.STATUS)
 
 
+def test_a_status_lists_the_services_among_which_an_interceptor_searches():
+    metered = tree(qwen={"endpointPicker": {"enabled": False}})
+    metered |= {"interceptor": {"mode": "label", "namespace": "models"}}
+    assert granted(Purpose.STATUS, metered) - granted(Purpose.STATUS) == lists("models", "/services")
+
+
 def test_a_status_reads_every_namespace_of_a_stack():
     stack = tree(qwen={}, bert={"namespace": "chat"})
     assert lists("models", *OF_EVERY_STACK) | lists("chat", *OF_EVERY_STACK) <= granted(Purpose.STATUS, stack)

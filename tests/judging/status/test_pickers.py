@@ -6,7 +6,7 @@ from judging.status.evidence import RouteExpectation
 from judging.status.records import Link
 from judging.status.states import Level
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import LEASE, POD, POOL
+from planning.ground.snapshot import LEASE, POD, POOL, ROUTE
 from tests.support.living_objects import NAMESPACE, Living
 
 NOW = timedelta()
@@ -56,6 +56,16 @@ def test_a_picker_of_a_pool_that_fails_open_only_degrades(living):
     status = living.status("open")
     assert (status.serves, living.culprit("open")) == (True, (f"Deployment {NAMESPACE}/open-epp", "picker-missing"))
     assert "fail-open" in living.states("open")
+
+
+def test_a_pool_that_fails_open_is_normal_while_a_run_makes_its_picker(living):
+    living.remove("Deployment", "open-epp")
+    living.objects[ROUTE] = []
+    for pool in living.objects[POOL]:
+        pool["metadata"]["creationTimestamp"] = living.read_at.isoformat()
+    states = living.states("open", NOW)
+    assert "picker-awaited" in states
+    assert "fail-open" not in states
 
 
 def test_a_canarys_picker_is_needed_only_by_gateways_that_ask_it(living):

@@ -92,11 +92,40 @@ def test_weights_are_compared_with_the_plan(living):
 
 def test_a_rule_for_a_header_gives_a_canary_no_share_of_other_requests(living):
     rules = living.of("HTTPRoute", "chat")["spec"]["rules"]
-    rules.insert(0, rules[0] | {"backendRefs": rules[0]["backendRefs"][:1]})
+    rules.insert(0, rules[0] | {"backendRefs": rules[0]["backendRefs"][:1], "matches": with_header(rules[0])})
     rules[1]["backendRefs"][0] = rules[1]["backendRefs"][0] | {"weight": 0}
     living.unready("chat-canary-decode")
     assert living.status("chat").serves is True
     assert "canary-empty" not in living.states("chat")
+
+
+def with_header(rule):
+    """Return the matches of a rule for requests that have a further header."""
+    header = {"type": "Exact", "name": "x-canary", "value": "always"}
+    return [match | {"headers": [*match.get("headers", ()), header]} for match in rule["matches"]]
+
+
+def test_a_rule_for_a_path_counts_whatever_its_backend():
+    living = Living()
+    rules = living.of("HTTPRoute", "chat")["spec"]["rules"]
+    path = {"path": {"type": "PathPrefix", "value": f"/{NAMESPACE}/chat/v2"}}
+    rules.append(rules[0] | {"backendRefs": rules[0]["backendRefs"][:1], "matches": [path]})
+    rules[0]["backendRefs"][0] = rules[0]["backendRefs"][0] | {"weight": 0}
+    assert living.status("chat").serves is True
+    living.unready("chat-canary-decode")
+    assert living.status("chat").serves is False
+
+
+def test_a_backend_for_special_headers_that_is_not_found_stops_no_other_request(living):
+    route = living.of("HTTPRoute", "open")
+    (entry,) = route["status"]["parents"]
+    resolved = next(condition for condition in entry["conditions"] if condition["type"] == "ResolvedRefs")
+    resolved.update(status="False", reason="BackendNotFound", message="backend(gone) not found")
+    rules = route["spec"]["rules"]
+    rules.append({"backendRefs": [{"name": "gone", "port": 80}], "matches": with_header(rules[0])})
+    assert living.status("open").serves is True
+    del rules[1]["matches"][0]["headers"]
+    assert living.status("open").serves is False
 
 
 def test_a_missing_route_is_known_only_by_the_plan(living):

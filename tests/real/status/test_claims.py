@@ -61,7 +61,7 @@ def failing(space):
 def hold_pods(space):
     """Make the Job anew with pods that fake nodes keep from running."""
     job = json.loads(space.kubectl("get", "jobs", "-o", "json"))["items"][0]
-    space.kubectl("delete", "job", job["metadata"]["name"], "--wait")
+    space.kubectl("delete", "job", job["metadata"]["name"], "--cascade=foreground", "--wait")
     template = job["spec"]["template"]
     template["metadata"] = {"labels": job["metadata"]["labels"], "annotations": delayed("pod-create")}
     metadata = {key: job["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}

@@ -127,7 +127,7 @@ def test_nobody_is_blamed(watch, phase):
 @pytest.mark.parametrize(
     ("phase", "state"),
     [
-        ("first run", "workload-awaited"), ("first run", "pods-awaited"), ("first run", "starting"),
+        ("first run", "workload-awaited"), ("first run", "starting"),
         ("rollout", "rolling"), ("scale down", "scaling-down"), ("autoscaler", "scaling-up"),
     ],
 )  # fmt: skip

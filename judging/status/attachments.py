@@ -1,0 +1,160 @@
+"""The Gateways that a route refers to, and the listeners of a Gateway to which a route attaches.
+
+The rules are those of Gateway API v1.4, apis/v1: Listener and AllowedRoutes in gateway_types.go, ParentReference in
+shared_types.go, HTTPRouteSpec in httproute_types.go. A Gateway is often shared, so most listeners concern other routes.
+
+A listener's status does not decide: its `attachedRoutes` counts routes without naming them, and its `supportedKinds`
+repeats what protocol and `allowedRoutes.kinds` say.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judging.status.records import conditions
+from judging.status.topology import ServiceView, Topology, name_of
+from models.trees import at, mapping, sequence
+from planning.ground.api_groups import GATEWAY_GROUP
+from planning.ground.inventory import EVERY, SAME, SELECTED, Requirement
+from planning.ground.snapshot import Manifest
+from planning.routes.claim_sets import covering_hosts
+from planning.routes.records import EVERY_HOST
+
+_ROUTE = "HTTPRoute"
+_WITHOUT_HTTP = frozenset({"TLS", "TCP", "UDP"})
+"""Protocols of the Gateway API whose listeners take no HTTPRoutes. Those of single implementations may take them."""
+_NAME_LABEL = "kubernetes.io/metadata.name"
+"""Label of every namespace with its name (kubernetes v1.36.3, pkg/apis/core/v1/defaults.go, SetDefaults_Namespace)."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RouteParent:
+    """Reference of a route to a Gateway, or to some of its listeners."""
+
+    namespace: str
+    name: str
+    section: str
+    """Name of the listener; empty for all listeners."""
+    port: int
+    """Port of the listeners; 0 for all ports."""
+
+    @property
+    def gateway(self) -> tuple[str, str]:
+        """Return namespace and name of the Gateway."""
+        return self.namespace, self.name
+
+
+def parents(route: Manifest) -> Sequence[RouteParent]:
+    """Return the references of a route to Gateways, in the order of the route."""
+    refs = map(mapping, sequence(at(route, "spec", "parentRefs")))
+    return [_parent(ref, name_of(route)[0]) for ref in refs if _is_gateway(ref)]
+
+
+def gateways(view: ServiceView, cluster: Topology) -> tuple[Manifest, ...]:
+    """Return the Gateways that exist of those that the routes of a service refer to, by namespace and name."""
+    places = {parent.gateway for route in view.routes for parent in parents(route)}
+    return tuple(cluster.gateways[place] for place in sorted(places) if place in cluster.gateways)
+
+
+def answers(route: Manifest, parent: RouteParent) -> Sequence[Mapping[str, Any]]:
+    """Return what controllers say of a route and a parent: entries of `status.parents`, one for each controller."""
+    entries = map(mapping, sequence(at(route, "status", "parents")))
+    route_namespace = name_of(route)[0]
+    return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), route_namespace) == parent]
+
+
+def is_accepted(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a controller accepts a route, as an entry of `status.parents` says."""
+    return conditions(entry).get("Accepted", {}).get("status") == "True"
+
+
+def listeners(route: Manifest, gateway: Manifest) -> Sequence[Mapping[str, Any]]:
+    """Return the listeners of a Gateway to which a route attaches, in the order of the Gateway.
+
+    The labels of the route's namespace are not read. A listener that selects by them counts unless all controllers
+    refuse the route.
+    """
+    refs = [parent for parent in parents(route) if parent.gateway == name_of(gateway)]
+    entries = map(mapping, sequence(at(gateway, "spec", "listeners")))
+    return [
+        listener
+        for listener in entries
+        if _takes_routes(listener)
+        and hosts(route, listener)
+        and any(_is_meant(ref, listener) and _admits(listener, gateway, route, ref) for ref in refs)
+    ]
+
+
+def hosts(route: Manifest, listener: Mapping[str, Any]) -> Sequence[str]:
+    """Return the hosts for which a listener gives requests to a route, such as `*.example.org`; `*` is every host.
+
+    There are none if route and listener have no host in common. Of two that meet, the narrower one counts.
+    """
+    listened = str(listener.get("hostname") or EVERY_HOST).lower()
+    names = [str(name).lower() for name in sequence(at(route, "spec", "hostnames"))]
+    return [host for name in names or [EVERY_HOST] for host in _common(name, listened)]
+
+
+def _common(first: str, second: str) -> Iterator[str]:
+    """Yield the narrower of two hosts if one covers the other: `*.a.b` covers `x.a.b` and `x.y.a.b`, but not `a.b`."""
+    if first == second or second in covering_hosts(first):
+        yield first
+    elif first in covering_hosts(second):
+        yield second
+
+
+def _is_meant(parent: RouteParent, listener: Mapping[str, Any]) -> bool:
+    """Tell whether a reference includes a listener: both name and port must match if both are written."""
+    return parent.section in ("", listener.get("name")) and parent.port in (0, listener.get("port"))
+
+
+def _takes_routes(listener: Mapping[str, Any]) -> bool:
+    """Tell whether a listener takes HTTPRoutes. If it lists no kinds, its protocol decides."""
+    kinds = [mapping(entry) for entry in sequence(at(listener, "allowedRoutes", "kinds"))]
+    names = [(kind.get("group", GATEWAY_GROUP), kind.get("kind")) for kind in kinds]
+    return listener.get("protocol") not in _WITHOUT_HTTP and (not names or (GATEWAY_GROUP, _ROUTE) in names)
+
+
+def _admits(listener: Mapping[str, Any], gateway: Manifest, route: Manifest, parent: RouteParent) -> bool:
+    """Tell whether a listener admits routes of the namespace of a route."""
+    namespaces = mapping(at(listener, "allowedRoutes", "namespaces"))
+    namespace, _ = name_of(route)
+    match namespaces.get("from", SAME):
+        case value if value == EVERY:
+            return True
+        case value if value == SAME:
+            return namespace == name_of(gateway)[0]
+        case value if value == SELECTED:
+            requirements = _requirements(mapping(namespaces.get("selector")))
+            is_named = all(entry.admits({_NAME_LABEL: namespace}) for entry in requirements if entry.key == _NAME_LABEL)
+            return is_named and not _is_refused(route, parent)
+        case _:
+            return False
+
+
+def _requirements(selector: Mapping[str, Any]) -> Iterator[Requirement]:
+    for key, value in mapping(selector.get("matchLabels")).items():
+        yield Requirement(key, "In", (str(value),))
+    for expression in map(mapping, sequence(selector.get("matchExpressions"))):
+        values = tuple(map(str, sequence(expression.get("values"))))
+        yield Requirement(str(expression.get("key")), str(expression.get("operator")), values)
+
+
+def _is_refused(route: Manifest, parent: RouteParent) -> bool:
+    """Tell whether controllers have answered a route at a parent, and none of them accepts it."""
+    entries = answers(route, parent)
+    return bool(entries) and not any(map(is_accepted, entries))
+
+
+def _parent(ref: Mapping[str, Any], route_namespace: str) -> RouteParent:
+    """Return a reference in one form. `route_namespace` is the namespace of the route that it is in."""
+    port = ref.get("port")
+    if not isinstance(port, int):
+        port = 0
+    return RouteParent(
+        str(ref.get("namespace") or route_namespace), str(ref.get("name")), str(ref.get("sectionName") or ""), port
+    )
+
+
+def _is_gateway(ref: Mapping[str, Any]) -> bool:
+    return (ref.get("group", GATEWAY_GROUP), ref.get("kind", "Gateway")) == (GATEWAY_GROUP, "Gateway")
