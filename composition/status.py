@@ -35,8 +35,6 @@ class ExpectedStack:
     name: StackName
     namespaces: tuple[str, ...]
     """Namespaces of the stack's objects, sorted."""
-    kinds: tuple[str, ...]
-    """Kinds from which the status of the stack is made."""
     services: Mapping[str, _Place]
     """Namespace and name of each service, by its key."""
     urls: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -53,7 +51,6 @@ def expectations(composition: Composition, name: StackName) -> ExpectedStack:
     return ExpectedStack(
         name,
         tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
-        snapshot.kinds_for({rendered.api for rendered in composition.objects}),
         {service.key: _place(service) for service in services},
         {
             key: (service["urls"][0], service["model"]["name"])
@@ -98,7 +95,7 @@ def of_stack(access: KubeAccess, stack: ExpectedStack, keys: Collection[str] = (
 
     A service of the plan that the cluster lacks has no status; see `missing`.
     """
-    live = reader.read(access, ReadScope(stack.namespaces, stack.kinds))
+    live = reader.read(access, ReadScope(stack.namespaces))
     names = [stack.services[key][1] for key in keys]
     return verdict.of(live, stack.workloads, stack.routes).only(stack.name.label, names)
 

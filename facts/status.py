@@ -45,19 +45,16 @@ class ReadScope:
 
     namespaces: tuple[str, ...] | None = None
     """Namespaces; None for all namespaces, which needs rights in the whole cluster."""
-    kinds: tuple[str, ...] = KINDS
-    """Kinds of the objects (`planning.ground.snapshot`)."""
 
 
 def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
     readers: dict[str, Reader] = {
-        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in scope.kinds if kind not in _OF_ROUTES
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _OF_ROUTES
     }
     readers[GATEWAY] = partial(_gateways, lists=lists)
-    if SERVICE in scope.kinds:
-        readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
+    readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
     moment = datetime.now(UTC).replace(microsecond=0)
     results = read_within(_DEADLINE_SECONDS, access, readers)
     return Snapshot(moment, results)

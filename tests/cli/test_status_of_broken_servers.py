@@ -290,3 +290,16 @@ def test_an_interrupt_of_the_terminal_ends_watching_with_the_last_code(kubeconfi
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, b"")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_an_interrupt_of_a_reading_ends_the_command_quietly(kubeconfig, options):
+    with loopback.serve({}) as server:
+        server.hang = threading.Event()
+        kubeconfig(server.url)
+        line = [sys.executable, "-m", "cli", "status", *options]
+        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert server.reached.wait(60)
+            process.send_signal(signal.SIGINT)
+            output = process.communicate(timeout=60)
+    assert (process.returncode, output) == (130, (b"", b""))

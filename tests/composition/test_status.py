@@ -1,14 +1,18 @@
 """The status of deployed stacks for programs: logs without credentials, and what a stack expects and lacks."""
 
+import json
+
 import pytest
 
 from composition import Composition, Given, compose, status
-from facts import hosts
+from facts import hosts, live_objects
 from facts.kubeconfig import KubeAccess
 from judging.status import verdict
 from planning.ground.cluster_facts import NOTHING_READ, Unknown
-from planning.ground.snapshot import KINDS, POD, Snapshot
+from planning.ground.snapshot import CLUSTER_SCOPED, KINDS, POD, Snapshot
 from tests.support.captured_objects import NOW, programmed
+from tests.support.cluster import loopback
+from tests.support.cluster.kubeconfigs import config
 from tests.support.stacks import NAME, tree
 
 ACCESS = KubeAccess("{}", None)
@@ -34,6 +38,36 @@ def test_what_the_cluster_lacks_is_missing_unless_it_could_not_be_read():
     assert status.missing(stack, empty) == ("bert", "qwen")
     unread = verdict.of(Snapshot(NOW, dict.fromkeys(KINDS, Unknown("it answered 500"))), {})
     assert status.missing(stack, unread) == ()
+
+
+class Lists(dict):
+    """Answers of an API server to lists in the namespace `capture`, whatever the parameters of the list are."""
+
+    def __init__(self, objects):
+        namespaces = {kind: "" if kind in CLUSTER_SCOPED else "capture" for kind in KINDS}
+        super().__init__({live_objects.path(kind, namespaces[kind]): {"items": objects.get(kind)} for kind in KINDS})
+
+    def get(self, path, *_):
+        return super().get(path.partition("?")[0])
+
+    def __contains__(self, path):
+        return super().__contains__(path.partition("?")[0])
+
+
+def of_stack(objects, stack, *keys):
+    """Return the status of a stack in a cluster with these objects."""
+    with loopback.serve(Lists(objects)) as server:
+        return status.of_stack(KubeAccess(json.dumps(config(server.url, {"token": "right"})), None), stack, keys)
+
+
+CAPTURED = {key: {"namespace": "capture"} for key in ("busy", "chat", "group", "late", "scaled", "stored")}
+
+
+def test_live_objects_of_kinds_that_the_edited_file_lacks_are_judged(nobody):
+    result = of_stack(programmed(), expected(**CAPTURED), "group", "scaled")
+    group, scaled = (service.view.variants[0].roles[0] for service in result.services)
+    assert group.kind == "LeaderWorkerSet"
+    assert scaled.scaled_object["metadata"]["name"] == "scaled-decode"
 
 
 def test_a_status_is_that_of_the_services_that_are_asked_for(monkeypatch):
