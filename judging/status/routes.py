@@ -11,7 +11,7 @@ from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.states import Level
-from judging.status.topology import ServiceView, Topology, VariantView, name_of
+from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
 from planning.ground import labels
 from planning.ground.api_groups import POOL_GROUP
@@ -169,9 +169,3 @@ def _note(route: Manifest, refs: Sequence[RouteParent], states: Sequence[Finding
 
 def _controller(entry: Mapping[str, Any]) -> str:
     return quote(entry.get("controllerName"))
-
-
-def gets_requests(view: ServiceView, variant: VariantView) -> bool:
-    """Tell whether a route sends requests to a variant that do not ask for it by a header."""
-    names = {share.variant for share in shares.shares(view) if share.percent}
-    return variant.name in names or shares.is_metered(view, variant)
