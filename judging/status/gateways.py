@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from judging.status import attachments
+from judging.status import attachments, certificates
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
@@ -21,6 +22,15 @@ CONTROLLER_SECONDS = 60
 _LACKING_PORT = re.compile(r"port (\d{1,5}) not found for hostname")
 """Text about a listener for whose port the Service of a Gateway has none (istio release-1.31,
 pilot/pkg/config/kube/gatewaycommon/context.go)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ListenerVerdict:
+    """The states of a listener and of its certificates."""
+
+    states: tuple[Finding, ...]
+    is_broken: bool | None
+    """Whether no client gets past the listener; None if its certificates could not be read."""
 
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
@@ -47,7 +57,7 @@ def _verdict(
     return True, (finding("gateway-missing", ObjectRef("Gateway", *place)),)
 
 
-def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[bool, Sequence[Finding]]:
+def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[bool | None, Sequence[Finding]]:
     at_object = ObjectRef.of(gateway, "Gateway")
     refused = _refusal(gateway)
     if refused is not None:
@@ -57,9 +67,12 @@ def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[
         # While the controller is away, its proxies serve what it said last.
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
         return not _is_answered(gateway, route), (state,)
-    states = [state for state in _listeners(gateway, route, at_object) if state is not None]
-    used = len(attachments.listeners(route, gateway))
-    return bool(states) and len(states) == used, states
+    listeners = list(_listeners(gateway, route, at_object, reading))
+    states = [state for listener in listeners for state in listener.states]
+    verdicts = {listener.is_broken for listener in listeners}
+    if False in verdicts or not listeners:
+        return False, states
+    return None if None in verdicts else True, states
 
 
 def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
@@ -108,12 +121,19 @@ def _is_answered(gateway: Manifest, route: Manifest) -> bool:
     return any(attachments.answers(route, parent) for parent in refs)
 
 
-def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef) -> Iterator[Finding | None]:
-    """Yield the state of each listener to which a route attaches; None for a listener in order."""
+def _listeners(
+    gateway: Manifest, route: Manifest, at_object: ObjectRef, reading: Evidence
+) -> Iterator[_ListenerVerdict]:
+    """Yield the verdict on each listener to which a route attaches."""
     statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
     for listener in attachments.listeners(route, gateway):
         name = str(listener.get("name"))
-        yield _listener(at_object, name, statuses.get(name, {}))
+        refusal = _listener(at_object, name, statuses.get(name, {}))
+        if refusal is None:
+            states = tuple(certificates.findings(gateway, listener, reading))
+            yield _ListenerVerdict(states, certificates.is_broken(gateway, listener, states, reading))
+        else:
+            yield _ListenerVerdict((refusal,), is_broken=True)
 
 
 def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Finding | None:

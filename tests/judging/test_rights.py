@@ -93,6 +93,15 @@ def test_a_status_lists_groups_and_scaled_objects_of_stacks_that_have_them():
     assert granted(Purpose.STATUS, scaled) - of_every_stack == lists("models", "keda.sh/scaledobjects")
 
 
+def test_a_status_reads_the_named_secrets_of_the_gateway_if_asked_for_their_certificates():
+    names = ("public-tls", "staff-tls")
+    assert granted(Purpose.STATUS, certificates=names) - granted(Purpose.STATUS) == {
+        ("gateways", "", "secrets", names, "get"),
+        ("gateways", "cert-manager.io", "certificates", (), "list"),
+    }
+    assert granted(Purpose.PREVIEW, certificates=names) == granted(Purpose.PREVIEW)
+
+
 def test_a_status_lists_the_services_among_which_an_interceptor_searches():
     metered = tree(qwen={"endpointPicker": {"enabled": False}})
     metered |= {"interceptor": {"mode": "label", "namespace": "models"}}
