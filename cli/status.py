@@ -21,6 +21,10 @@ from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 
 HELP = "print whether deployed services serve, and which object is to blame"
+_EXIT_CODES = """\
+exit codes: 0 if all services serve as configured; 4 if all serve, but something is wrong, if a service only waits, or
+if a service of the stack is not deployed, or no stack at all; 5 if a service does not serve and something is to blame;
+1 if it cannot be told; 2 and 3 for mistakes; 130 after Ctrl-C, but for --watch, which ends with its last code"""
 _PAUSE_SECONDS = 2.0
 """Time between two readings of `--watch`."""
 
@@ -70,6 +74,7 @@ class _Report:
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of the command."""
+    parser.epilog = _EXIT_CODES
     named_stack.add_stack(parser, nargs="?")
     parser.add_argument("services", nargs="*", metavar="SERVICE", help="keys of services; all services if absent")
     parser.add_argument("--context", help="context of the kubeconfig; absent: that of the stack, or the current one")
@@ -102,7 +107,7 @@ def _target(options: Namespace) -> _Question:
         return _Question(KubeAccess(None, options.context), "all stacks", None, (), options.certificates)
     named = named_stack.of(options)
     composition = named.compose()
-    stack = status.expectations(composition, named.name)
+    stack = status.expectations(composition)
     unknown = [key for key in options.services if key not in stack.services]
     if unknown:
         what = f"names no service of the stack ({', '.join(unknown)})"

@@ -35,6 +35,7 @@ _DAY = 24
 _RIGHTS = "bind the Roles that `python -m cli rights STACK --for status` prints"
 _CERTIFICATES = "with `--certificates SECRET` for each certificate"
 _OF_CERTIFICATES = frozenset({TLS_CERTIFICATE, CERTIFICATE})
+_NOTHING = "no stack is deployed in this cluster; --context names another cluster"
 _NARROWEST = 40
 """Width of text in a terminal that is narrower."""
 
@@ -65,6 +66,8 @@ def lines(status: Status, page: Page, width: int) -> Iterator[str]:
         yield from _more(service, page, width)
     for key in page.missing:
         yield from _text_lines(f"· {key}  is not deployed; run `pulumi preview`", "  ", width)
+    if not (status.services or page.missing or status.unread):
+        yield from _text_lines(f"· {_NOTHING}", "  ", width)
     yield from _unread(status.unread, width)
 
 

@@ -10,8 +10,9 @@ from facts.kubeconfig import KubeAccess
 from facts.pod_logs import LogPlace
 from facts.status import ReadScope
 from judging.report import words
-from judging.status import addresses, shares, topology, verdict
+from judging.status import addresses, owners, shares, topology, verdict
 from judging.status.evidence import Expectation, RouteExpectation
+from judging.status.owners import Owner
 from judging.status.verdict import ServiceStatus, Status
 from models import credentials
 from models.printable import printable
@@ -19,7 +20,6 @@ from models.routing import Gateway
 from models.stack import Stack
 from models.vocabulary import amount
 from planning.ground import gateways, snapshot
-from planning.ground.marks import StackName
 from planning.ground.names import CANARY
 from planning.plans import ServicePlan, VariantPlan
 from planning.serving.workload import Workload
@@ -32,11 +32,10 @@ _Place = tuple[str, str]
 class ExpectedStack:
     """Expectations of a stack file of the cluster."""
 
-    name: StackName
+    owner: Owner
+    """The stack as the owner of live objects."""
     namespaces: tuple[str, ...]
     """Namespaces of the stack's objects, sorted."""
-    kinds: tuple[str, ...]
-    """Kinds from which the status of the stack is made."""
     services: Mapping[str, _Place]
     """Namespace and name of each service, by its key."""
     urls: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -47,13 +46,13 @@ class ExpectedStack:
     """Expectations by namespace and name of the route."""
 
 
-def expectations(composition: Composition, name: StackName) -> ExpectedStack:
+def expectations(composition: Composition) -> ExpectedStack:
     """Return what a composed stack expects of the cluster."""
     services = composition.plan.services
+    names = {owners.name(rendered.manifest) for rendered in composition.objects}
     return ExpectedStack(
-        name,
+        Owner(composition.plan.identity, names),
         tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
-        snapshot.kinds_for({rendered.api for rendered in composition.objects}),
         {service.key: _place(service) for service in services},
         {
             key: (service["urls"][0], service["model"]["name"])
@@ -104,16 +103,19 @@ def of_stack(
 
     A service of the plan that the cluster lacks has no status; see `missing`.
     """
-    live = reader.read(access, ReadScope(stack.namespaces, stack.kinds, certificates))
-    names = [stack.services[key][1] for key in keys]
-    return verdict.of(live, stack.workloads, stack.routes).only(stack.name.label, names)
+    live = reader.read(access, ReadScope(stack.namespaces, certificates))
+    status = verdict.of(live, stack.workloads, stack.routes, stack.owner.stack_of)
+    of_owner = status.only(stack.owner.identity.name.label, ())
+    if not keys:
+        return of_owner
+    return of_owner.at({stack.services[key] for key in keys})
 
 
 def missing(stack: ExpectedStack, status: Status) -> tuple[str, ...]:
     """Return the keys of planned services of which the cluster has nothing; none if the cluster was not read."""
     if status.unread:
         return ()
-    live = {(service.view.namespace, service.view.name) for service in status.services}
+    live = {service.view.place for service in status.services}
     return tuple(sorted(key for key, place in stack.services.items() if place not in live))
 
 
@@ -123,7 +125,7 @@ def logs(access: KubeAccess, status: Status) -> Mapping[_Place, Sequence[str]]:
     Credentials in the lines are hidden. Reading logs needs the right `get pods/log`.
     """
     culprits = {
-        (service.view.namespace, service.view.name): service.culprit
+        service.view.place: service.culprit
         for service in status.services
         if service.culprit is not None and service.culprit.object.kind == "Pod"
     }

@@ -47,8 +47,6 @@ class ReadScope:
 
     namespaces: tuple[str, ...] | None = None
     """Namespaces; None for all namespaces, which needs rights in the whole cluster."""
-    kinds: tuple[str, ...] = KINDS
-    """Kinds of the objects (`planning.ground.snapshot`)."""
     certificates: bool = False
     """Whether to read the certificates of the Gateways' listeners: their Secrets one by one, and the Certificates of
     cert-manager in the namespaces of the Gateways."""
@@ -58,11 +56,10 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
     readers: dict[str, Reader] = {
-        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in scope.kinds if kind not in _OF_ROUTES
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _OF_ROUTES
     }
     readers[GATEWAY] = partial(_gateways, lists=lists)
-    if SERVICE in scope.kinds:
-        readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
+    readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
     if scope.certificates:
         readers[TLS_CERTIFICATE] = partial(_certificates, lists=lists)
         readers[CERTIFICATE] = partial(_renewals, lists=lists)

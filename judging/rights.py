@@ -202,7 +202,7 @@ def _has(values: Collection[str], value: str) -> bool:
 def _status_reads(stack_objects: StackObjects, needs: Needs, options: Options) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for reading the status of a stack (`facts.status`), and for its optional steps."""
     namespaces = sorted({namespace for _, namespace in stack_objects.objects} - {_EVERYWHERE})
-    for kind in snapshot.kinds_for({api for api, _ in stack_objects.objects}):
+    for kind in snapshot.KINDS:
         if kind in snapshot.CLUSTER_SCOPED:
             yield _EVERYWHERE, _rule(kind, _LIST)
         elif kind == snapshot.SERVICE:

@@ -14,7 +14,7 @@ from judging.status.shares import SERVICE
 from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
 from models.trees import at, mapping, sequence
 from planning.ground import labels
-from planning.ground.names import CANARY
+from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import DEPLOYMENT, LEADER_WORKER_SET, POD, POOL, Manifest
 
 _OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
@@ -39,24 +39,27 @@ class PoolBackend:
         return ObjectRef(self.kind, self.namespace, self.name)
 
 
-def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
-    """Return the backends of a variant by name: its pools, and all to which a route leads, whether they exist or not.
+def backends(view: ServiceView, variant: VariantView, reading: Evidence) -> Sequence[PoolBackend]:
+    """Return the backends of a variant by name: its pools, its Service if requests pass it, and all others of routes.
 
-    Without routes, clients within the cluster use the pools, or the Service of a variant that has no pools.
+    A backend of a route need not exist.
     """
-    asked = shares.percents(view)
     pools = {name_of(pool): pool for pool in variant.pools}
     keys = {(shares.POOL, *place) for place in pools}
     keys |= {
         (share.kind, share.namespace, share.name) for share in shares.shares(view) if share.variant == variant.name
     }
     service = (SERVICE, view.namespace, variant.base)
-    if shares.is_metered(view, variant):
+    is_unrouted = not view.routes and (view.namespace, view.name) not in reading.routes
+    is_metered = shares.is_metered(view, variant)
+    if is_unrouted or is_metered or not keys:
         keys.add(service)
+    asked = shares.percents(view)
+    if is_metered or (is_unrouted and variant.name == PRIMARY):
+        # Clients within the cluster ask the Service, too, whose selector has no generation (labels.routed_selector).
         asked = {**asked, service: 100}
-    if not keys:
-        keys.add(service)
-    if not view.routes:
+    elif not view.routes and not is_unrouted:
+        # The route that a run is about to make leads to them.
         asked = dict.fromkeys(keys, 100)
     return [
         PoolBackend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
@@ -65,7 +68,7 @@ def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
 
 def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the backends of a variant. One is broken if a route leads to it and no endpoint answers behind it."""
-    for backend in backends(view, variant):
+    for backend in backends(view, variant, reading):
         if backend.kind == shares.POOL and backend.pool is None:
             yield _missing(view, backend, variant.name, reading)
         else:
@@ -134,7 +137,7 @@ def _components(
             states.append(_empty(variant, backend, roles))
         else:
             states.append(_without_endpoints(variant, backend, ()))
-            is_awaited = backend.pool is not None and is_being_made(view, backend.pool, reading)
+            is_awaited = any(is_being_made(view, pool, reading) for pool in variant.pools)
             yield _missing_workload(variant, backend, is_awaited=is_awaited)
     yield ServiceLink(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 
@@ -179,8 +182,11 @@ def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collec
 
 
 def _missing_workload(variant: VariantView, backend: PoolBackend, *, is_awaited: bool) -> ServiceLink:
-    """Return the workload that a backend's name tells, if the variant has none."""
-    at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
+    """Return the workload that the name of a pool or of a backend tells, if the variant has none."""
+    name = backend.name
+    if backend.kind == SERVICE and variant.pools:
+        _, name = name_of(variant.pools[-1])
+    at_object = ObjectRef("Deployment", backend.namespace, f"{name}-{labels.DECODE}")
     state = "workload-missing"
     if is_awaited:
         state = "workload-awaited"

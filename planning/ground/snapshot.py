@@ -1,6 +1,6 @@
 """Objects of a cluster at one moment, as the API server returned them: the facts from which a status is made."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -44,12 +44,14 @@ KINDS = (
     LEADER_WORKER_SET,
     SCALED_OBJECT,
 )
-"""Kinds from which a status is made, as `apiVersion/Kind`. Of Gateways only the parents of routes are read, and of
-Services only those among which an interceptor finds the address of a request."""
+"""Kinds from which every status is made, as `apiVersion/Kind`.
+
+All kinds are read for every stack: the cluster may have objects of kinds that an edited file of the stack has no more.
+Of Gateways only the parents of routes are read, and of Services only those among which an interceptor finds the address
+of a request.
+"""
 CLUSTER_SCOPED = frozenset({NODE})
 """Kinds whose objects have no namespace."""
-_OPTIONAL = frozenset({LEADER_WORKER_SET, SCALED_OBJECT})
-"""Kinds that are read only for stacks that have such objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,3 @@ class Snapshot:
     def unread(self) -> Mapping[str, str]:
         """Return the reason of each kind that could not be read, by kind."""
         return {kind: objects.reason for kind, objects in self.objects.items() if isinstance(objects, Unknown)}
-
-
-def kinds_for(kinds: Collection[str]) -> tuple[str, ...]:
-    """Return the kinds from which the status of a stack is made that has objects of some kinds."""
-    return tuple(kind for kind in KINDS if kind not in _OPTIONAL or kind in kinds)

@@ -7,7 +7,7 @@ import pytest
 
 from cli import status
 from composition import status as composed
-from judging.status.verdict import Status
+from judging.status.verdict import ExitCode, Status
 from tests.support import status_documents
 from tests.support.statuses import READ_AT
 
@@ -41,3 +41,10 @@ def test_json_is_printed_once_and_not_watched(capsys):
         options("--json", "--watch")
     assert ended.value.code == 2
     assert "--watch: not allowed with argument --json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", ExitCode)
+def test_the_help_says_what_each_exit_code_means(code):
+    parser = ArgumentParser()
+    status.add_options(parser)
+    assert f" {code.value} if " in " ".join(parser.format_help().split())

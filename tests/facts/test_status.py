@@ -70,10 +70,6 @@ def test_without_namespaces_the_whole_cluster_is_read(api):
     assert len(read(api, ReadScope()).of(POD)) == 1
 
 
-def test_only_the_kinds_that_a_stack_has_are_read(api):
-    assert read(api, ReadScope(("models",), (POD, NODE))).objects.keys() == {POD, NODE, GATEWAY}
-
-
 def test_the_gateways_of_routes_are_read_by_name(api):
     parents = [{"name": "a"}, {"name": "b", "namespace": "gateways"}, {"kind": "Service", "name": "c"}, {"name": "d"}]
     api.answers = {

@@ -1,0 +1,69 @@
+"""A service without a route is judged by its Service, and one with a route by the backends of the route."""
+
+import pytest
+
+from judging.status.evidence import RouteExpectation
+from judging.status.records import Link
+from tests.support.living_objects import NAMESPACE, Living
+
+
+@pytest.fixture
+def living():
+    return Living()
+
+
+def without_route(living, name):
+    living.remove("HTTPRoute", name)
+    return living
+
+
+def stop_picker(living, name):
+    living.remove("Deployment", f"{name}-epp")
+
+
+def let_pool_select_nobody(living, name):
+    living.of("InferencePool", name)["spec"]["selector"]["matchLabels"]["inference-stacks.io/service"] = "nobody"
+
+
+def refuse_pool(living, name):
+    (parent,) = living.of("InferencePool", name)["status"]["parents"]
+    parent["conditions"][1].update(status="False", reason="InvalidExtensionRef", message="not found")
+
+
+@pytest.mark.parametrize("change", [stop_picker, let_pool_select_nobody, refuse_pool])
+def test_without_a_route_neither_pool_nor_picker_stops_requests(change, living):
+    change(living, "pair")
+    assert living.status("pair").serves is False
+    assert without_route(living, "pair").status("pair").serves is True
+
+
+def test_without_a_route_a_service_needs_a_ready_pod(living):
+    status = without_route(living, "pair").status("pair")
+    services = [str(part.object) for part in status.components if part.link is Link.POOL]
+    assert services == [f"InferencePool {NAMESPACE}/pair", f"Service {NAMESPACE}/pair"]
+    living.unready("pair-decode")
+    assert living.status("pair").serves is False
+    assert "no-endpoints" in living.states("pair")
+
+
+def test_without_a_route_a_canary_is_asked_by_its_own_service_alone(living):
+    without_route(living, "chat").unready("chat-canary-decode")
+    assert living.status("chat").serves is True
+    living.unready("chat-decode")
+    assert living.status("chat").serves is False
+
+
+def test_without_a_route_a_missing_workload_has_the_name_of_the_pool(living):
+    without_route(living, "pair").remove("Deployment", "pair-decode")
+    assert living.culprit("pair") == (f"Deployment {NAMESPACE}/pair-decode", "workload-missing")
+    living.of("InferencePool", "pair")["metadata"]["name"] = "pair-3f2a1"
+    assert living.culprit("pair") == (f"Deployment {NAMESPACE}/pair-3f2a1-decode", "workload-missing")
+
+
+def test_the_route_that_a_run_is_about_to_make_leads_to_the_pool(living):
+    living.routes[NAMESPACE, "pair"] = RouteExpectation({"pair": 100})
+    stop_picker(without_route(living, "pair"), "pair")
+    living.unready("pair-decode")
+    links = {part.link: part for part in living.status("pair").components}
+    assert links[Link.PICKER].is_broken is True
+    assert str(links[Link.POOL].object) == f"InferencePool {NAMESPACE}/pair"
