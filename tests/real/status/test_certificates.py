@@ -190,7 +190,7 @@ def test_the_printed_rights_suffice_and_without_the_right_to_the_secret_nothing_
     more = identities.Right(NAMESPACE, "", "podtemplates", (), "list")
     with identities.client(near.plane) as api:
         tokens = identities.tokens_without(api, {*rights, more}, NAMESPACE, "watchman")
-    expected = composed_status.expectations(composition, NAME)
+    expected = composed_status.expectations(composition)
     config = yaml.safe_load(near.plane.kubeconfig.read_text(encoding="utf-8"))
     statuses = {}
     for right in (more, of_secret):
