@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judging.status import attachments
+from judging.status import attachments, certificates
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
@@ -26,7 +26,7 @@ pilot/pkg/config/kube/gatewaycommon/context.go)."""
 
 @dataclass(frozen=True, slots=True)
 class GatewayVerdict:
-    """The verdict on a Gateway for a service."""
+    """The verdict on a Gateway for a service, or on one of its listeners."""
 
     is_broken: bool | None
     """Whether no request of the service's routes gets past it; None if that is unknown."""
@@ -74,9 +74,15 @@ def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> Gatewa
         # While the controller is away, its proxies serve what it said last.
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
         return GatewayVerdict(not _is_answered(gateway, route), (state,))
-    states = [state for state in _listeners(gateway, route, at_object) if state is not None]
-    used = len(attachments.listeners(route, gateway))
-    return GatewayVerdict(bool(states) and len(states) == used, states)
+    listeners = list(_listeners(gateway, route, at_object, reading))
+    states = [state for listener in listeners for state in listener.states]
+    of_listeners = {listener.is_broken for listener in listeners}
+    is_broken = None
+    if False in of_listeners or not listeners:
+        is_broken = False
+    elif None not in of_listeners:
+        is_broken = True
+    return GatewayVerdict(is_broken, states)
 
 
 def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
@@ -125,12 +131,17 @@ def _is_answered(gateway: Manifest, route: Manifest) -> bool:
     return any(attachments.answers(route, parent) for parent in refs)
 
 
-def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef) -> Iterator[Finding | None]:
-    """Yield the state of each listener to which a route attaches; None for a listener in order."""
+def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef, reading: Evidence) -> Iterator[GatewayVerdict]:
+    """Yield the verdict on each listener to which a route attaches."""
     statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
     for listener in attachments.listeners(route, gateway):
         name = str(listener.get("name"))
-        yield _listener(at_object, name, statuses.get(name, {}))
+        refusal = _listener(at_object, name, statuses.get(name, {}))
+        if refusal is None:
+            states = tuple(certificates.findings(gateway, listener, reading))
+            yield GatewayVerdict(certificates.is_broken(gateway, listener, states, reading), states)
+        else:
+            yield GatewayVerdict(True, (refusal,))
 
 
 def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Finding | None:
