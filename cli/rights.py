@@ -25,6 +25,13 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
     parser.add_argument("--dry-run", action="store_true", help="let a preview send dry runs, which need write rights")
     parser.add_argument("--logs", action="store_true", help="let a status read the logs of pods")
+    parser.add_argument(
+        "--certificates",
+        action="append",
+        default=[],
+        metavar="SECRET",
+        help="let a status read this Secret of the Gateway, and hence its private key; may be repeated",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -33,7 +40,12 @@ def run(options: Namespace) -> int:
     Raises `ConfigError` with all mistakes of the user.
     """
     purpose = Purpose(options.purpose)
-    extent = Options(secrets=options.secrets, dry_run=options.dry_run, logs=options.logs)
+    extent = Options(
+        secrets=options.secrets,
+        dry_run=options.dry_run,
+        logs=options.logs,
+        certificates=tuple(sorted({*options.certificates})),
+    )
     required = of_composition(named_stack.of(options).compose(), purpose, extent)
     sys.stdout.writelines(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in roles(required, purpose))
     return 0

@@ -38,12 +38,14 @@ class _Question:
     stack: ExpectedStack | None
     """Expectations of the stack file; None for all stacks of the cluster."""
     services: Sequence[str]
+    certificates: bool
+    """Whether the certificates of listeners are judged, too."""
 
     def read(self) -> tuple[Status, Sequence[str]]:
         """Return the status, and the keys of planned services of which the cluster has nothing."""
         if self.stack is None:
-            return status.read(self.access), ()
-        result = status.of_stack(self.access, self.stack, self.services)
+            return status.read(self.access, certificates=self.certificates), ()
+        result = status.of_stack(self.access, self.stack, self.services, certificates=self.certificates)
         missing = status.missing(self.stack, result)
         return result, [key for key in missing if not self.services or key in self.services]
 
@@ -82,6 +84,7 @@ def add_options(parser: ArgumentParser) -> None:
     forms.add_argument("--watch", action="store_true", help="read again every two seconds, and print what changes")
     forms.add_argument("--json", action="store_true", help="print JSON, as `python -m cli schema status` describes it")
     parser.add_argument("--logs", action="store_true", help="add the last lines of the culprit's log")
+    parser.add_argument("--certificates", action="store_true", help="read when the certificates of Gateways expire")
     parser.add_argument("--ask", action="store_true", help="send a request to each service at its URL")
 
 
@@ -101,7 +104,7 @@ def run(options: Namespace) -> int:
 def _target(options: Namespace) -> _Question:
     """Return what the options name. Raises `ConfigError` for a stack that is refused, and for unknown services."""
     if options.stack is None:
-        return _Question(KubeAccess(None, options.context), "all stacks", None, ())
+        return _Question(KubeAccess(None, options.context), "all stacks", None, (), options.certificates)
     named = named_stack.of(options)
     composition = named.compose(asks_sources=False)
     stack = status.expectations(composition)
@@ -110,7 +113,8 @@ def _target(options: Namespace) -> _Question:
         what = f"names no service of the stack ({', '.join(unknown)})"
         raise ConfigError([Problem(ConfigPath("status"), what, f"known: {', '.join(sorted(stack.services))}")])
     context = options.context or composition.stack.cluster.context
-    return _Question(KubeAccess(None, context), named.name.label, stack, options.services)
+    access = KubeAccess(None, context)
+    return _Question(access, named.name.label, stack, options.services, options.certificates)
 
 
 def _report(target: _Question, options: Namespace) -> _Report:

@@ -84,21 +84,27 @@ def _asks_each_picker(gateway: Gateway | None) -> bool:
     return gateway is None or gateways.asks_each_picker(gateway)
 
 
-def read(access: KubeAccess, services: Collection[str] = ()) -> Status:
+def read(access: KubeAccess, services: Collection[str] = (), *, certificates: bool = False) -> Status:
     """Read a cluster and return the status of the services of all stacks, or of those with the names in `services`.
+
+    With `certificates`, the certificates of listeners are judged, too, which needs the right to read their Secrets.
 
     A cluster that cannot be read does not raise; `Status.unread` says what is unknown. Reading all namespaces needs
     rights in the whole cluster.
     """
-    return verdict.of(reader.read(access, ReadScope()), {}).only(None, services)
+    return verdict.of(reader.read(access, ReadScope(certificates=certificates)), {}).only(None, services)
 
 
-def of_stack(access: KubeAccess, stack: ExpectedStack, keys: Collection[str] = ()) -> Status:
+def of_stack(
+    access: KubeAccess, stack: ExpectedStack, keys: Collection[str] = (), *, certificates: bool = False
+) -> Status:
     """Read a cluster and return the status of the services of a stack, or of those with the keys in `keys`.
+
+    With `certificates`, the certificates of listeners are judged, too, which needs the right to read their Secrets.
 
     A service of the plan that the cluster lacks has no status; see `missing`.
     """
-    live = reader.read(access, ReadScope(stack.namespaces))
+    live = reader.read(access, ReadScope(stack.namespaces, certificates))
     status = verdict.of(live, stack.workloads, stack.routes, stack.owner.stack_of)
     of_owner = status.only(stack.owner.identity.name.label, ())
     if not keys:

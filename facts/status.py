@@ -11,10 +11,11 @@ from facts.connection import Connection, RefusedError
 from facts.kubeconfig import KubeAccess
 from facts.reading import Reader, item, items, read_within
 from models.trees import at, mapping, sequence
-from planning.ground import labels
+from planning.ground import labels, listeners
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import (
+    CERTIFICATE,
     CLUSTER_SCOPED,
     EVENT,
     GATEWAY,
@@ -23,6 +24,7 @@ from planning.ground.snapshot import (
     NODE,
     ROUTE,
     SERVICE,
+    TLS_CERTIFICATE,
     Manifest,
     Snapshot,
 )
@@ -45,6 +47,9 @@ class ReadScope:
 
     namespaces: tuple[str, ...] | None = None
     """Namespaces; None for all namespaces, which needs rights in the whole cluster."""
+    certificates: bool = False
+    """Whether to read the certificates of the Gateways' listeners: their Secrets one by one, and the Certificates of
+    cert-manager in the namespaces of the Gateways."""
 
 
 def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
@@ -55,6 +60,9 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     }
     readers[GATEWAY] = partial(_gateways, lists=lists)
     readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
+    if scope.certificates:
+        readers[TLS_CERTIFICATE] = partial(_certificates, lists=lists)
+        readers[CERTIFICATE] = partial(_renewals, lists=lists)
     moment = datetime.now(UTC).replace(microsecond=0)
     results = read_within(_DEADLINE_SECONDS, access, readers)
     return Snapshot(moment, results)
@@ -85,10 +93,40 @@ def _objects(
 
 
 def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence[Manifest]:
-    """Read the Gateways that are parents of the routes in `lists`, one by one. Missing Gateways are left out."""
+    """Read the Gateways that are parents of the routes in `lists`, one by one, and put them into `lists`, too.
+
+    Missing Gateways are left out.
+    """
     places = sorted({place for route in lists.get(ROUTE, ()) for place in _parents(route)})
     paths = (f"{live_objects.path(GATEWAY, namespace)}/{name}" for namespace, name in places)
-    return [_manifest(gateway) for path in paths if (gateway := item(api, path)) is not None]
+    lists[GATEWAY] = [_manifest(gateway) for path in paths if (gateway := item(api, path)) is not None]
+    return lists[GATEWAY]
+
+
+def _certificates(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Sequence[Manifest]:
+    """Read the Secrets of the listeners in `lists`, one by one. Missing Secrets are left out.
+
+    Nothing but the certificate is kept: a Secret has the private key, and often once more in an annotation.
+    """
+    places = sorted({place for gateway in lists.get(GATEWAY, ()) for place in listeners.all_secrets(gateway)})
+    secrets = ((place, item(api, f"{live_objects.path(TLS_CERTIFICATE, place[0])}/{place[1]}")) for place in places)
+    return [
+        {"metadata": {"namespace": place[0], "name": place[1]}, "data": {"tls.crt": at(secret, "data", "tls.crt")}}
+        for place, secret in secrets
+        if secret is not None
+    ]
+
+
+def _renewals(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Sequence[Manifest]:
+    """List the Certificates of cert-manager in the namespaces of Gateways; none if the cluster does not serve them."""
+    namespaces = sorted({str(at(gateway, "metadata", "namespace")) for gateway in lists.get(GATEWAY, ())})
+    paths = [live_objects.path(CERTIFICATE, namespace) for namespace in namespaces]
+    try:
+        return [_manifest(listed) for path in paths for listed in items(api, path)]
+    except RefusedError as error:
+        if error.status != http.HTTPStatus.NOT_FOUND:
+            raise
+        return ()
 
 
 def _searched_services(

@@ -1,4 +1,4 @@
-"""The Gateways that a route refers to, and the listeners of a Gateway to which a route attaches.
+"""The parents that a route refers to, and the listeners of a Gateway to which a route attaches.
 
 The rules are those of Gateway API v1.4, apis/v1: Listener and AllowedRoutes in gateway_types.go, ParentReference in
 shared_types.go, HTTPRouteSpec in httproute_types.go. A Gateway is often shared, so most listeners concern other routes.
@@ -7,7 +7,7 @@ A listener's status does not decide: its `attachedRoutes` counts routes without 
 repeats what protocol and `allowedRoutes.kinds` say.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,14 @@ from planning.routes.claim_sets import covering_hosts
 from planning.routes.records import EVERY_HOST
 
 _ROUTE = "HTTPRoute"
+_GATEWAY = "Gateway"
+_KINDS = {
+    (GATEWAY_GROUP, _GATEWAY),
+    (GATEWAY_GROUP, "ListenerSet"),
+    ("gateway.networking.x-k8s.io", "XListenerSet"),
+}
+"""Groups and kinds of parents: ListenerSet since Gateway API v1.5 (apis/v1/listenerset_types.go), XListenerSet in v1.4
+(apisx/v1alpha1/xlistenerset_types.go)."""
 _WITHOUT_HTTP = frozenset({"TLS", "TCP", "UDP"})
 """Protocols of the Gateway API whose listeners take no HTTPRoutes. Those of single implementations may take them."""
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -29,8 +37,10 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 
 @dataclass(frozen=True, slots=True, order=True)
 class RouteParent:
-    """Reference of a route to a Gateway, or to some of its listeners."""
+    """Reference of a route to a Gateway or to a set of listeners, or to some of its listeners."""
 
+    kind: str
+    """`Gateway`, `ListenerSet` or `XListenerSet`."""
     namespace: str
     name: str
     section: str
@@ -38,29 +48,36 @@ class RouteParent:
     port: int
     """Port of the listeners; 0 for all ports."""
 
+    def __str__(self) -> str:
+        prefix = "" if self.kind == _GATEWAY else f"{self.kind} "
+        return f"{prefix}{self.namespace}/{self.name}"
+
     @property
-    def gateway(self) -> tuple[str, str]:
-        """Return namespace and name of the Gateway."""
-        return self.namespace, self.name
+    def gateway(self) -> tuple[str, str] | None:
+        """Return namespace and name of the Gateway; None for a set of listeners, whose Gateway is not read."""
+        if self.kind == _GATEWAY:
+            return self.namespace, self.name
+        return None
 
 
 def parents(route: Manifest) -> Sequence[RouteParent]:
-    """Return the references of a route to Gateways, in the order of the route."""
-    refs = map(mapping, sequence(at(route, "spec", "parentRefs")))
-    return [_parent(ref, name_of(route)[0]) for ref in refs if _is_gateway(ref)]
+    """Return the references of a route to Gateways and to sets of listeners, in the order of the route.
+
+    Parents of other kinds are left out: a Service is a parent of routes for requests within a mesh.
+    """
+    return list(_parents(route, sequence(at(route, "spec", "parentRefs"))))
 
 
 def gateways(view: ServiceView, cluster: Topology) -> tuple[Manifest, ...]:
     """Return the Gateways that exist of those that the routes of a service refer to, by namespace and name."""
-    places = {parent.gateway for route in view.routes for parent in parents(route)}
-    return tuple(cluster.gateways[place] for place in sorted(places) if place in cluster.gateways)
+    places = {parent.gateway for route in view.routes for parent in parents(route)} - {None}
+    return tuple(gateway for place, gateway in sorted(cluster.gateways.items()) if place in places)
 
 
 def answers(route: Manifest, parent: RouteParent) -> Sequence[Mapping[str, Any]]:
     """Return what controllers say of a route and a parent: entries of `status.parents`, one for each controller."""
     entries = map(mapping, sequence(at(route, "status", "parents")))
-    route_namespace = name_of(route)[0]
-    return [entry for entry in entries if _parent(mapping(entry.get("parentRef")), route_namespace) == parent]
+    return [entry for entry in entries if parent in _parents(route, [entry.get("parentRef")])]
 
 
 def is_accepted(entry: Mapping[str, Any]) -> bool:
@@ -146,15 +163,13 @@ def _is_refused(route: Manifest, parent: RouteParent) -> bool:
     return bool(entries) and not any(map(is_accepted, entries))
 
 
-def _parent(ref: Mapping[str, Any], route_namespace: str) -> RouteParent:
-    """Return a reference in one form. `route_namespace` is the namespace of the route that it is in."""
-    port = ref.get("port")
-    if not isinstance(port, int):
-        port = 0
-    return RouteParent(
-        str(ref.get("namespace") or route_namespace), str(ref.get("name")), str(ref.get("sectionName") or ""), port
-    )
-
-
-def _is_gateway(ref: Mapping[str, Any]) -> bool:
-    return (ref.get("group", GATEWAY_GROUP), ref.get("kind", "Gateway")) == (GATEWAY_GROUP, "Gateway")
+def _parents(route: Manifest, refs: Iterable[object]) -> Iterator[RouteParent]:
+    """Yield references of a route in one form. Those to parents of other kinds are left out."""
+    for ref in map(mapping, refs):
+        kind = str(ref.get("kind", _GATEWAY))
+        port = ref.get("port")
+        if not isinstance(port, int):
+            port = 0
+        if (ref.get("group", GATEWAY_GROUP), kind) in _KINDS:
+            namespace = str(ref.get("namespace") or name_of(route)[0])
+            yield RouteParent(kind, namespace, str(ref.get("name")), str(ref.get("sectionName") or ""), port)

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from judging.status.records import time
 from judging.status.topology import name_of
-from models.trees import mapping
-from planning.ground.snapshot import EVENT, LEASE, NODE, POD, Manifest, Snapshot
+from models.trees import at, mapping
+from planning.ground.snapshot import CERTIFICATE, EVENT, LEASE, NODE, POD, TLS_CERTIFICATE, Manifest, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,10 @@ class Evidence:
     """Leases by namespace and name."""
     placed: Mapping[str, Sequence[Manifest]] = field(default_factory=dict[str, Sequence[Manifest]])
     """Pods of this program's stacks that have not ended, by the name of their node."""
+    secrets: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
+    """Secrets with certificates of listeners by namespace and name; empty if nobody asked for them."""
+    renewals: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
+    """Certificates of cert-manager by namespace and name of their Secret; empty if nobody asked for them."""
     emptying: frozenset[str] = frozenset()
     """Names of the nodes with such pods that were deleted."""
 
@@ -79,7 +83,24 @@ def of(
     leases = {name_of(lease): lease for lease in snapshot.of(LEASE)}
     placed = _by_node(snapshot)
     emptying = frozenset(node for node, pods in placed.items() if any(map(_is_deleted, pods)))
-    return Evidence(snapshot.read_at, events, nodes, snapshot.unread(), expected, routes, leases, placed, emptying)
+    return Evidence(
+        snapshot.read_at,
+        events,
+        nodes,
+        snapshot.unread(),
+        expected,
+        routes,
+        leases,
+        placed,
+        secrets={name_of(secret): secret for secret in snapshot.of(TLS_CERTIFICATE)},
+        renewals={_secret_of(certificate): certificate for certificate in snapshot.of(CERTIFICATE)},
+        emptying=emptying,
+    )
+
+
+def _secret_of(certificate: Manifest) -> tuple[str, str]:
+    """Return namespace and name of the Secret that cert-manager fills for a Certificate."""
+    return name_of(certificate)[0], str(at(certificate, "spec", "secretName"))
 
 
 def _by_node(snapshot: Snapshot) -> Mapping[str, Sequence[Manifest]]:

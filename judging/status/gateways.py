@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from judging.status import attachments
+from judging.status import attachments, certificates
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
@@ -23,43 +24,65 @@ _LACKING_PORT = re.compile(r"port (\d{1,5}) not found for hostname")
 pilot/pkg/config/kube/gatewaycommon/context.go)."""
 
 
-def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
-    """Yield the Gateways of a service's routes. One is broken if every Gateway of the routes is."""
+@dataclass(frozen=True, slots=True)
+class GatewayVerdict:
+    """The verdict on a Gateway for a service, or on one of its listeners."""
+
+    is_broken: bool | None
+    """Whether no request of the service's routes gets past it; None if that is unknown."""
+    states: Sequence[Finding]
+
+
+def verdicts(view: ServiceView, cluster: Topology, reading: Evidence) -> Mapping[tuple[str, str], GatewayVerdict]:
+    """Return the verdict on each Gateway of a service's routes, by namespace and name."""
     attached = {parent.gateway: route for route in view.routes for parent in attachments.parents(route)}
-    verdicts = {place: _verdict(place, route, cluster, reading) for place, route in sorted(attached.items())}
-    broken = [is_broken for is_broken, _ in verdicts.values()]
-    for place, (is_broken, states) in verdicts.items():
-        all_broken = is_broken
-        if is_broken and not all(broken):
-            all_broken = False
-        yield ServiceLink(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(states), all_broken)
+    places = sorted(place for place in attached if place is not None)
+    return {place: _verdict(place, attached[place], cluster, reading) for place in places}
 
 
-def _verdict(
-    place: tuple[str, str], route: Manifest, cluster: Topology, reading: Evidence
-) -> tuple[bool | None, Sequence[Finding]]:
-    """Return whether no request of a route gets past a Gateway, None if that is unknown, and the Gateway's states."""
+def components(view: ServiceView, of_places: Mapping[tuple[str, str], GatewayVerdict]) -> Iterator[ServiceLink]:
+    """Yield the Gateways of a service's routes. One is broken if every parent of the routes is a broken Gateway.
+
+    `of_places` are the verdicts by namespace and name. A set of listeners is a parent of which nothing is known.
+    """
+    places = [parent.gateway for route in view.routes for parent in attachments.parents(route)]
+    is_all = all(place is not None and of_places[place].is_broken for place in places)
+    for place, verdict in of_places.items():
+        is_broken = verdict.is_broken
+        if is_broken and not is_all:
+            is_broken = False
+        yield ServiceLink(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(verdict.states), is_broken)
+
+
+def _verdict(place: tuple[str, str], route: Manifest, cluster: Topology, reading: Evidence) -> GatewayVerdict:
     gateway = cluster.gateways.get(place)
     if gateway is not None:
         return _of_gateway(gateway, route, reading)
     if GATEWAY in reading.unread:
-        return None, ()
-    return True, (finding("gateway-missing", ObjectRef("Gateway", *place)),)
+        return GatewayVerdict(None, ())
+    return GatewayVerdict(True, (finding("gateway-missing", ObjectRef("Gateway", *place)),))
 
 
-def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> tuple[bool, Sequence[Finding]]:
+def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> GatewayVerdict:
     at_object = ObjectRef.of(gateway, "Gateway")
     refused = _refusal(gateway)
     if refused is not None:
         is_new = is_within(creation_time(gateway), CONTROLLER_SECONDS, reading.now)
-        return not _concerns_others(refused, gateway, route), (_off(at_object, refused, is_new=is_new),)
+        is_broken = not _concerns_others(refused, gateway, route)
+        return GatewayVerdict(is_broken, (_off(at_object, refused, is_new=is_new),))
     if _is_forgotten(gateway, reading):
         # While the controller is away, its proxies serve what it said last.
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
-        return not _is_answered(gateway, route), (state,)
-    states = [state for state in _listeners(gateway, route, at_object) if state is not None]
-    used = len(attachments.listeners(route, gateway))
-    return bool(states) and len(states) == used, states
+        return GatewayVerdict(not _is_answered(gateway, route), (state,))
+    listeners = list(_listeners(gateway, route, at_object, reading))
+    states = [state for listener in listeners for state in listener.states]
+    of_listeners = {listener.is_broken for listener in listeners}
+    is_broken = None
+    if False in of_listeners or not listeners:
+        is_broken = False
+    elif None not in of_listeners:
+        is_broken = True
+    return GatewayVerdict(is_broken, states)
 
 
 def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
@@ -108,12 +131,17 @@ def _is_answered(gateway: Manifest, route: Manifest) -> bool:
     return any(attachments.answers(route, parent) for parent in refs)
 
 
-def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef) -> Iterator[Finding | None]:
-    """Yield the state of each listener to which a route attaches; None for a listener in order."""
+def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef, reading: Evidence) -> Iterator[GatewayVerdict]:
+    """Yield the verdict on each listener to which a route attaches."""
     statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
     for listener in attachments.listeners(route, gateway):
         name = str(listener.get("name"))
-        yield _listener(at_object, name, statuses.get(name, {}))
+        refusal = _listener(at_object, name, statuses.get(name, {}))
+        if refusal is None:
+            states = tuple(certificates.findings(gateway, listener, reading))
+            yield GatewayVerdict(certificates.is_broken(gateway, listener, states, reading), states)
+        else:
+            yield GatewayVerdict(True, (refusal,))
 
 
 def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Finding | None:

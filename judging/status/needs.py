@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from judging.status.records import Finding, Link
 from planning.ground.snapshot import (
     AUTOSCALER,
+    CERTIFICATE,
     CLAIM,
     DEPLOYMENT,
     EVENT,
@@ -18,6 +19,7 @@ from planning.ground.snapshot import (
     ROUTE,
     SCALED_OBJECT,
     SERVICE,
+    TLS_CERTIFICATE,
 )
 
 _PODS = frozenset({POD, EVENT, NODE})
@@ -25,7 +27,7 @@ _PODS = frozenset({POD, EVENT, NODE})
 _WORKLOADS = frozenset({DEPLOYMENT, LEADER_WORKER_SET})
 _SCALERS = frozenset({AUTOSCALER, SCALED_OBJECT})
 _KINDS: Mapping[Link, frozenset[str]] = {
-    Link.GATEWAY: frozenset({GATEWAY, ROUTE}),
+    Link.GATEWAY: frozenset({GATEWAY, ROUTE, TLS_CERTIFICATE, CERTIFICATE}),
     Link.ROUTE: frozenset({GATEWAY, ROUTE, POOL}) | _WORKLOADS,
     Link.INTERCEPTOR: frozenset({ROUTE, DEPLOYMENT, SERVICE}) | _PODS,
     Link.POOL: frozenset({ROUTE, POOL, POD}) | _WORKLOADS,

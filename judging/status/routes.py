@@ -1,6 +1,6 @@
 """The routes of a service: whether gateway controllers accept them, and whether they share requests as configured."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from judging.status import attachments, gateways, pods, shares
@@ -26,46 +26,63 @@ _ROUTED_SECONDS = 60
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways and routes of a service."""
-    yield from gateways.components(view, cluster, reading)
+    verdicts = gateways.verdicts(view, cluster, reading)
+    yield from gateways.components(view, verdicts)
+    broken_gateways = {place for place, verdict in verdicts.items() if verdict.is_broken}
     for route in view.routes:
-        yield _component(view, route, reading)
+        yield _component(view, route, broken_gateways, reading)
     if ROUTE in reading.unread:
         yield ServiceLink(Link.ROUTE, ObjectRef("HTTPRoute", view.namespace, view.name), is_broken=None)
     elif (view.namespace, view.name) in reading.routes and not view.routes:
         yield _missing(view, reading)
 
 
-def _component(view: ServiceView, route: Manifest, reading: Evidence) -> ServiceLink:
+def _component(
+    view: ServiceView, route: Manifest, broken_gateways: Collection[tuple[str, str]], reading: Evidence
+) -> ServiceLink:
     at_object = ObjectRef.of(route, "HTTPRoute")
     refs = attachments.parents(route)
     states = list[Finding]()
-    broken = list[bool]()
+    broken = list[RouteParent]()
     for parent in refs:
         state, is_broken = _at_parent(route, parent, reading)
-        broken.append(is_broken)
+        if is_broken:
+            broken.append(parent)
         if state is not None and state not in states:
             states.append(state)
+    is_broken = _stops_all(refs, broken, broken_gateways)
     if not any(share.percent for share in shares.shares(view)):
         states.append(finding("route-empty", at_object, change_time(route)))
-        broken = [True]
+        is_broken = True
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
         states += _differences(view, route, expectation)
-    # Parents of other kinds than Gateway are not read, so nothing is known about a route that has only such parents.
-    is_broken = all(broken) if broken else None
     return ServiceLink(Link.ROUTE, at_object, tuple(states), is_broken, note=_note(route, refs, states))
 
 
+def _stops_all(
+    refs: Sequence[RouteParent], broken: Collection[RouteParent], broken_gateways: Collection[tuple[str, str]]
+) -> bool | None:
+    """Tell whether no request gets past a route, which is `broken` at some of its parents; None if that is unknown.
+
+    Parents of other kinds than Gateway and sets of listeners are not judged, so nothing is known about a route that has
+    only such parents. A route that is refused at the only Gateway that works stops all requests.
+    """
+    if not refs:
+        return None
+    at_gateways = [ref for ref in refs if ref.gateway not in broken_gateways] or refs
+    return all(ref in broken for ref in at_gateways)
+
+
 def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:
-    """Return the state of a route at a Gateway, and whether no request gets past the route there."""
+    """Return the state of a route at a parent, and whether no request gets past the route there."""
     at_object = ObjectRef.of(route, "HTTPRoute")
     entries = attachments.answers(route, parent)
-    gateway = f"{parent.namespace}/{parent.name}"
     if not entries:
         state = "route-unseen"
         if is_within(change_time(route), CONTROLLER_SECONDS, reading.now):
             state = "route-new"
-        return finding(state, at_object, change_time(route), gateway=gateway), True
+        return finding(state, at_object, change_time(route), gateway=parent), True
     accepted = next(filter(attachments.is_accepted, entries), None)
     if accepted is None:
         return _refusal("route-refused", at_object, entries[0], "Accepted"), True
@@ -160,7 +177,7 @@ def _note(route: Manifest, refs: Sequence[RouteParent], states: Sequence[Finding
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
     paths = dict.fromkeys(quote(at(match, "path", "value")) for match in matches)
     hosts = [quote(host) for host in sequence(at(route, "spec", "hostnames"))]
-    places = dict.fromkeys(f"{ref.namespace}/{ref.name}" for ref in refs)
+    places = dict.fromkeys(map(str, refs))
     verdict = ", accepted"
     if any(state.level is Level.BROKEN for state in states):
         verdict = ""

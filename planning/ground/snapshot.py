@@ -25,6 +25,9 @@ POOL = f"{POOL_GROUP}/v1/InferencePool"
 ROUTE = f"{GATEWAY_GROUP}/v1/HTTPRoute"
 GATEWAY = f"{GATEWAY_GROUP}/v1/Gateway"
 SERVICE = "v1/Service"
+TLS_CERTIFICATE = "v1/Secret"
+"""Secrets with the certificates of listeners. A snapshot has of them nothing but their names and certificates."""
+CERTIFICATE = "cert-manager.io/v1/Certificate"
 KINDS = (
     DEPLOYMENT,
     POD,

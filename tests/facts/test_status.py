@@ -9,7 +9,18 @@ from facts import reading, status
 from facts.kubeconfig import KubeAccess
 from facts.status import ReadScope
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import DEPLOYMENT, EVENT, GATEWAY, KINDS, NODE, POD, ROUTE, SERVICE
+from planning.ground.snapshot import (
+    CERTIFICATE,
+    DEPLOYMENT,
+    EVENT,
+    GATEWAY,
+    KINDS,
+    NODE,
+    POD,
+    ROUTE,
+    SERVICE,
+    TLS_CERTIFICATE,
+)
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
 
@@ -96,6 +107,48 @@ def test_services_are_not_read_if_routes_name_the_addresses(api):
     api.answers = {ROUTES: {"items": [route_that_sets(METERED, NAMED)]}}
     assert read(api).of(SERVICE) == []
     assert not [path for path in api.seen if "services" in str(path)]
+
+
+SECRETS = "/api/v1/namespaces/{}/secrets/{}"
+CERTIFICATES = "/apis/cert-manager.io/v1/namespaces/{}/certificates?limit=500"
+
+
+def gateway_with(*references):
+    listeners = [{"name": "https", "tls": {"certificateRefs": [*references]}}, {"name": "http"}]
+    return named("a", spec={"listeners": listeners})
+
+
+def test_of_secrets_nothing_but_the_certificates_of_listeners_is_kept(api):
+    elsewhere = {"name": "y", "namespace": "security"}
+    references = [{"name": "x"}, elsewhere, {"name": "gone"}, {"kind": "ConfigMap", "name": "z"}]
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "KEY"}
+    api.answers = {
+        ROUTES: {"items": [named("qwen", spec={"parentRefs": [{"name": "a"}]})]},
+        GATEWAYS.format("models", "a"): gateway_with(*references),
+        SECRETS.format("models", "x"): {
+            "metadata": {"name": "x", "annotations": applied},
+            "data": {"tls.crt": "CERTIFICATE", "tls.key": "KEY", "ca.crt": "AUTHORITY"},
+        },
+        SECRETS.format("security", "y"): {"metadata": {"name": "y"}, "data": {"tls.key": "KEY"}},
+        CERTIFICATES.format("models"): {"items": [named("renewed")]},
+    }
+    snapshot = read(api, ReadScope(("models",), certificates=True))
+    assert snapshot.of(TLS_CERTIFICATE) == [
+        {"metadata": {"namespace": "models", "name": "x"}, "data": {"tls.crt": "CERTIFICATE"}},
+        {"metadata": {"namespace": "security", "name": "y"}, "data": {"tls.crt": None}},
+    ]
+    assert [item["metadata"]["name"] for item in snapshot.of(CERTIFICATE)] == ["renewed"]
+    assert "KEY" not in repr(snapshot)
+    assert snapshot.unread() == {}
+
+
+def test_without_the_option_no_secret_is_asked_for(api):
+    api.answers = {
+        ROUTES: {"items": [named("qwen", spec={"parentRefs": [{"name": "a"}]})]},
+        GATEWAYS.format("models", "a"): gateway_with({"name": "x"}),
+    }
+    assert TLS_CERTIFICATE not in read(api).objects
+    assert not [path for path in api.seen if "secrets" in str(path) or "certificates" in str(path)]
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 500, 503])

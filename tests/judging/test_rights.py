@@ -88,6 +88,15 @@ def test_a_status_lists_the_same_of_every_stack_because_its_file_may_have_change
     assert granted(Purpose.STATUS, groups) == granted(Purpose.STATUS)
 
 
+def test_a_status_reads_the_named_secrets_of_the_gateway_if_asked_for_their_certificates():
+    names = ("public-tls", "staff-tls")
+    assert granted(Purpose.STATUS, certificates=names) - granted(Purpose.STATUS) == {
+        ("gateways", "", "secrets", names, "get"),
+        ("gateways", "cert-manager.io", "certificates", (), "list"),
+    }
+    assert granted(Purpose.PREVIEW, certificates=names) == granted(Purpose.PREVIEW)
+
+
 def test_a_status_lists_the_services_among_which_an_interceptor_searches():
     metered = tree(qwen={"endpointPicker": {"enabled": False}})
     metered |= {"interceptor": {"mode": "label", "namespace": "models"}}

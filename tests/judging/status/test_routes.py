@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 
 from judging.status.evidence import RouteExpectation
@@ -14,8 +16,9 @@ def living():
     return Living()
 
 
-def accepted(living, name):
-    (entry,) = living.of("HTTPRoute", name)["status"]["parents"]
+def accepted(parents):
+    """Return what the only parent of some says of acceptance."""
+    (entry,) = parents
     return next(condition for condition in entry["conditions"] if condition["type"] == "Accepted")
 
 
@@ -31,7 +34,7 @@ def test_the_note_of_a_route_says_where_its_requests_come_in(living):
 
 
 def test_a_refused_route_is_quoted_with_controller_reason_and_time(living):
-    accepted(living, "plain").update(
+    accepted(living.of("HTTPRoute", "plain")["status"]["parents"]).update(
         status="False", reason="NotAllowedByListeners", message="no", lastTransitionTime="2026-11-28T02:20:00Z"
     )
     status = living.status("plain")
@@ -54,6 +57,82 @@ def test_a_route_at_two_gateways_serves_while_one_accepts_it(living):
     status = living.status("plain")
     assert status.serves is True
     assert status.culprit.state.id == "gateway-missing"
+
+
+def test_a_route_that_is_refused_at_the_only_gateway_that_works_stops_all_requests(living):
+    route = living.of("HTTPRoute", "plain")
+    (entry,) = route["status"]["parents"]
+    elsewhere = route["spec"]["parentRefs"][0] | {"name": "other"}
+    route["spec"]["parentRefs"].append(elsewhere)
+    route["status"]["parents"].append(copy.deepcopy(entry) | {"parentRef": elsewhere})
+    assert living.status("plain").serves is True
+    accepted(route["status"]["parents"][:1]).update(status="False", reason="NotAllowedByListeners", message="no")
+    assert living.status("plain").serves is False
+    assert living.culprit("plain") == (f"HTTPRoute {NAMESPACE}/plain", "route-refused")
+
+
+SETS = {
+    "ListenerSet": {"group": "gateway.networking.k8s.io", "kind": "ListenerSet"},
+    "XListenerSet": {"group": "gateway.networking.x-k8s.io", "kind": "XListenerSet"},
+}
+
+
+@pytest.fixture(params=SETS)
+def at_set(request, living):
+    """Return objects of which a route has a set of listeners as its parent, with the name of the Gateway."""
+    route = living.of("HTTPRoute", "plain")
+    route["spec"]["parentRefs"][0] |= SETS[request.param]
+    route["status"]["parents"][0]["parentRef"] |= SETS[request.param]
+    return living, request.param
+
+
+def test_a_route_at_a_set_of_listeners_is_judged_by_what_controllers_say_of_it(at_set):
+    living, kind = at_set
+    notes = {component.link: component.note for component in living.status("plain").components}
+    assert notes[Link.ROUTE] == f"/{NAMESPACE}/plain at {kind} gateways/gateway, accepted"
+    assert (living.status("plain").serves, living.culprit("plain")) == (True, None)
+    living.remove("Gateway", "gateway")
+    assert living.status("plain").serves is True
+    accepted(living.of("HTTPRoute", "plain")["status"]["parents"]).update(status="False", reason="NoMatchingParent")
+    assert (living.status("plain").serves, living.status("plain").culprit.state.id) == (False, "route-refused")
+
+
+def test_a_route_at_a_set_of_listeners_that_nobody_knows_is_unseen(at_set):
+    living, kind = at_set
+    route = living.of("HTTPRoute", "plain")
+    route["status"]["parents"][0]["parentRef"] |= {"group": "gateway.networking.k8s.io", "kind": "Gateway"}
+    status = living.status("plain")
+    assert status.serves is False
+    assert status.culprit.words == f"is not known to any gateway controller at {kind} gateways/gateway"
+
+
+def test_a_route_at_a_set_of_listeners_may_have_unresolved_references_and_be_stale(at_set):
+    living, _ = at_set
+    route = living.of("HTTPRoute", "plain")
+    (entry,) = route["status"]["parents"]
+    route["metadata"]["generation"] += 1
+    assert (living.status("plain").serves, living.status("plain").culprit.state.id) == (True, "route-stale")
+    resolved = next(condition for condition in entry["conditions"] if condition["type"] == "ResolvedRefs")
+    resolved.update(status="False", reason="InvalidFilter", message="no")
+    assert (living.status("plain").serves, living.status("plain").culprit.state.id) == (False, "route-unresolved")
+
+
+def test_a_broken_gateway_stops_no_requests_that_come_by_a_set_of_listeners(living):
+    route = living.of("HTTPRoute", "plain")
+    by_set = route["spec"]["parentRefs"][0] | SETS["ListenerSet"] | {"name": "set"}
+    route["spec"]["parentRefs"].append(by_set)
+    route["status"]["parents"].append(copy.deepcopy(route["status"]["parents"][0]) | {"parentRef": by_set})
+    living.remove("Gateway", "gateway")
+    status = living.status("plain")
+    assert (status.serves, status.culprit.state.id) == (True, "gateway-missing")
+    accepted(route["status"]["parents"][1:]).update(status="False", reason="NoMatchingParent")
+    assert living.status("plain").serves is False
+
+
+def test_nothing_is_told_of_a_route_with_parents_of_other_kinds_alone(living):
+    living.of("HTTPRoute", "plain")["spec"]["parentRefs"][0] |= {"group": "", "kind": "Service"}
+    status = living.status("plain")
+    assert (status.serves, status.culprit) == (None, None)
 
 
 def test_a_route_without_an_answer_is_new_for_a_minute_and_unseen_later(living):

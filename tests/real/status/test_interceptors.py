@@ -45,7 +45,7 @@ def metered(plane):
 def links(plane):
     """Return the components of the service, by link."""
     live = reader.read(KubeAccess(plane.kubeconfig.read_text(encoding="utf-8"), None), ReadScope())
-    (service,) = verdict.of(live, {}).only(None, ["qwen"]).services
+    (service,) = verdict.of(live, {}).at({(NAMESPACE, "qwen")}).services
     return {component.link: component for component in service.components}
 
 

@@ -74,11 +74,15 @@ class Space:
         self.kubectl("patch", target, "--type=merge", f"--patch={json.dumps(change)}", *options)
 
     def status(
-        self, expected: Mapping[tuple[str, str], Expectation] | None = None, later: timedelta = timedelta()
+        self,
+        expected: Mapping[tuple[str, str], Expectation] | None = None,
+        later: timedelta = timedelta(),
+        *,
+        certificates: bool = False,
     ) -> Status:
         """Read the status of the namespace, as of some time from now."""
         access = KubeAccess(self.plane.kubeconfig.read_text(encoding="utf-8"), None)
-        snapshot = reader.read(access, ReadScope())
+        snapshot = reader.read(access, ReadScope(certificates=certificates))
         status = verdict.of(replace(snapshot, read_at=snapshot.read_at + later), expected or {})
         return replace(
             status, services=tuple(service for service in status.services if service.view.namespace == self.name)

@@ -1,0 +1,72 @@
+"""The certificates of a Gateway's listeners: when they expire, and whether cert-manager renews them.
+
+They are read only if somebody asks for them, because a right to read a Secret is one to read its private key.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from judging.status import x509
+from judging.status.evidence import Evidence
+from judging.status.pod_words import duration
+from judging.status.quotes import quote
+from judging.status.records import Finding, ObjectRef, condition, finding, time
+from judging.status.states import Level
+from planning.ground import listeners
+from planning.ground.snapshot import TLS_CERTIFICATE, Manifest
+
+_SOON = timedelta(days=14)
+"""Time before the end of a certificate from which on it is named. Renewal is due long before: cert-manager renews a
+certificate of 90 days 30 days before its end (cert-manager v1.18, pkg/util/pki/renewaltime.go)."""
+
+
+def findings(gateway: Manifest, listener: Mapping[str, Any], reading: Evidence) -> Iterator[Finding]:
+    """Yield the states of the certificates of a listener."""
+    for place in listeners.secrets(gateway, listener):
+        name = quote(listener.get("name"))
+        secret = reading.secrets.get(place)
+        if secret is not None:
+            yield from _expiry(secret, name, reading)
+        renewal = reading.renewals.get(place)
+        if renewal is not None:
+            yield from _renewal(renewal)
+
+
+def is_broken(
+    gateway: Manifest, listener: Mapping[str, Any], states: Sequence[Finding], reading: Evidence
+) -> bool | None:
+    """Tell whether no client gets past a listener with these states; None if a certificate could not be read.
+
+    An expired certificate ends the requests: every client that verifies certificates ends the connection.
+    """
+    if any(state.level is Level.BROKEN for state in states):
+        return True
+    if TLS_CERTIFICATE in reading.unread and any(listeners.secrets(gateway, listener)):
+        return None
+    return False
+
+
+def _expiry(secret: Manifest, listener: str, reading: Evidence) -> Iterator[Finding]:
+    """Yield the state of a certificate that expires soon, or that has expired."""
+    end = x509.end_of_secret(secret)
+    if end is None or end - reading.now > _SOON:
+        return
+    at_object = ObjectRef.of(secret, "Secret")
+    moment = f"{end:%Y-%m-%d %H:%M} UTC"
+    if end <= reading.now:
+        yield finding("certificate-expired", at_object, end, listener=listener, moment=moment)
+    else:
+        left = duration((end - reading.now).total_seconds())
+        yield finding("certificate-expires", at_object, end - _SOON, listener=listener, moment=moment, left=left)
+
+
+def _renewal(certificate: Manifest) -> Iterator[Finding]:
+    """Yield the state of a Certificate that cert-manager does not bring up to date."""
+    ready = condition(certificate, "Ready")
+    if ready.get("status") == "False":
+        since = time(ready.get("lastTransitionTime"))
+        reason = quote(ready.get("reason"))
+        message = quote(ready.get("message"))
+        reference = ObjectRef.of(certificate, "Certificate")
+        yield finding("certificate-unready", reference, since, reason=reason, message=message)

@@ -1,0 +1,81 @@
+"""Reader of the end of a certificate's validity (RFC 5280). Nothing is verified, and no key is looked at."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from models.trees import at
+from planning.ground.snapshot import Manifest
+
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----")
+_SEQUENCE = 0x30
+_VERSION = 0xA0
+"""Tag of the version, the only optional element before the validity."""
+_TIMES = {0x17: ("%y%m%d%H%M%SZ", 13), 0x18: ("%Y%m%d%H%M%SZ", 15)}
+"""Format and length of UTCTime and GeneralizedTime as certificates have them (RFC 5280 4.1.2.5)."""
+_LONG = 0x80
+"""Bit of a length whose lower bits are the number of bytes of the real length."""
+_CENTURY = 100
+_FIRST_YEAR = 1950
+"""Two digits of a year stand for one from here on (RFC 5280 4.1.2.5.1)."""
+
+
+def end_of_secret(secret: Manifest) -> datetime | None:
+    """Return the end of the first certificate in `tls.crt` of a Secret, that of the server; None if there is none."""
+    data = at(secret, "data", "tls.crt")
+    if not isinstance(data, str):
+        return None
+    try:
+        text = base64.b64decode(data, validate=True).decode("latin-1")
+        block = _PEM.search(text)
+        return None if block is None else end(base64.b64decode(block[1]))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def end(certificate: bytes) -> datetime:
+    """Return the end of the validity of a certificate in DER. Raises `ValueError` for anything else."""
+    body = _inside(_inside(certificate))
+    fields = [(tag, content) for tag, content in _elements(body) if tag != _VERSION]
+    # Serial number, algorithm of the signature, issuer, validity.
+    validity = fields[3:4]
+    moments = [moment for _, content in validity for moment in _elements(content)]
+    if len(moments) != len(("notBefore", "notAfter")):
+        raise ValueError("no validity")
+    return _time(*moments[1])
+
+
+def _inside(data: bytes) -> bytes:
+    """Return the content of the sequence with which data begins."""
+    tag, content = next(_elements(data), (0, b""))
+    if tag != _SEQUENCE:
+        raise ValueError("no sequence")
+    return content
+
+
+def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield tag and content of the elements of data. Raises `ValueError` if the data are cut short."""
+    rest = data
+    while rest:
+        header = 2
+        length = rest[1] if len(rest) > 1 else 0
+        if length & _LONG:
+            header += length & ~_LONG
+            length = int.from_bytes(rest[2:header], "big")
+        if len(rest) < header + length:
+            raise ValueError("cut short")
+        yield rest[0], rest[header : header + length]
+        rest = rest[header + length :]
+
+
+def _time(tag: int, content: bytes) -> datetime:
+    form, length = _TIMES.get(tag, ("", 0))
+    text = content.decode("latin-1")
+    if len(text) != length:
+        raise ValueError("no time")
+    moment = datetime.strptime(text, form).replace(tzinfo=UTC)
+    if tag == min(_TIMES) and moment.year >= _FIRST_YEAR + _CENTURY:
+        moment = moment.replace(year=moment.year - _CENTURY)
+    return moment
