@@ -1,4 +1,4 @@
-"""What a route refers to and its controller does not find: whether requests end there."""
+"""References of a route that its controller does not find: whether requests end there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
