@@ -107,7 +107,7 @@ def hosts(route: Manifest, listener: Mapping[str, Any]) -> Sequence[str]:
 
     There are none if route and listener have no host in common. Of two that meet, the narrower one counts.
     """
-    return [host for name in hostnames(route) for host in _common(name, _listened(listener))]
+    return [host for name in hostnames(route) for host in _common(name, _host_pattern(listener))]
 
 
 def hostnames(route: Manifest) -> Sequence[str]:
@@ -117,10 +117,10 @@ def hostnames(route: Manifest) -> Sequence[str]:
 
 def takes(listener: Mapping[str, Any], host: str) -> bool:
     """Tell whether a listener takes requests for a host that a route names, or for some of its hosts."""
-    return any(_common(host, _listened(listener)))
+    return any(_common(host, _host_pattern(listener)))
 
 
-def _listened(listener: Mapping[str, Any]) -> str:
+def _host_pattern(listener: Mapping[str, Any]) -> str:
     return str(listener.get("hostname") or EVERY_HOST).lower()
 
 
