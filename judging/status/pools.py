@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status import pods, shares
+from judging.status import attachments, pods, shares
 from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, creation_time, is_within
@@ -121,14 +121,12 @@ def _components(
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
-    refusal = None
+    refusals = list[Finding | None]()
     if backend.pool is not None:
-        refusal = _refusal(backend.pool)
-    states = list[Finding]()
-    is_broken: bool | None = False
-    if refusal is not None:
-        states.append(refusal)
-        is_broken = bool(backend.percent) and not _is_bypassed(backend.pool, refusal)
+        refusals += _answers(view, backend.pool)
+    states = [refusal for refusal in refusals if refusal is not None][:1]
+    stops = [refusal is not None and not _is_bypassed(backend.pool, refusal) for refusal in refusals]
+    is_broken: bool | None = bool(backend.percent) and bool(stops) and all(stops)
     if not endpoints and backend.percent:
         is_broken = True
         if reading.unread.keys() & _OF_ENDPOINTS:
@@ -206,13 +204,26 @@ def _label(role: RoleView, key: str) -> object:
     return mapping(at(_template(role), "metadata", "labels")).get(key)
 
 
-def _refusal(pool: Manifest) -> Finding | None:
-    """Return the state of a pool that a gateway controller rejects (Gateway API Inference Extension, PoolStatus)."""
+def _answers(view: ServiceView, pool: Manifest) -> Iterator[Finding | None]:
+    """Yield what is said of a pool for each Gateway of a service: the state of a refusal, or None if there is none.
+
+    The Gateway of a set of listeners is not known, so what is said for any Gateway counts then (Gateway API Inference
+    Extension v1.3.0, api/v1/inferencepool_types.go, PoolStatus).
+    """
+    places = {parent.gateway for route in view.routes for parent in attachments.parents(route)}
     for entry in map(mapping, sequence(at(pool, "status", "parents"))):
-        for name in ("Accepted", "ResolvedRefs"):
-            verdict = conditions(entry).get(name, {})
-            if verdict.get("status") == "False":
-                return _refusal_at(pool, entry, verdict)
+        parent = mapping(entry.get("parentRef"))
+        place = str(parent.get("namespace") or name_of(pool)[0]), str(parent.get("name"))
+        if not places or None in places or place in places:
+            yield _refusal(pool, entry)
+
+
+def _refusal(pool: Manifest, entry: Mapping[str, object]) -> Finding | None:
+    """Return the state of a pool that a gateway controller rejects."""
+    for name in ("Accepted", "ResolvedRefs"):
+        verdict = conditions(entry).get(name, {})
+        if verdict.get("status") == "False":
+            return _refusal_at(pool, entry, verdict)
     return None
 
 
