@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from composition.results import Composition
 from facts import completions, pod_logs
 from facts import status as reader
-from facts.completions import Answer, Target
+from facts.completions import Answer, AskedService
 from facts.kubeconfig import KubeAccess
 from facts.pod_logs import LogPlace
 from facts.status import ReadScope
@@ -153,14 +153,14 @@ def answers(status: Status, stack: ExpectedStack | None) -> Mapping[_Place, Answ
     return {place: answered.get(place, _NOBODY) for place in targets}
 
 
-def _target(service: ServiceStatus, configured: tuple[str, str] | None) -> Target | None:
+def _target(service: ServiceStatus, configured: tuple[str, str] | None) -> AskedService | None:
     """Return whom to ask about a service; None if no address of the service is known."""
     if configured is not None:
-        return Target(*configured)
+        return AskedService(*configured)
     urls = addresses.urls(service.view, service.gateways)
     if not urls:
         return None
-    return Target(urls[0], None)
+    return AskedService(urls[0], None)
 
 
 def _place(service: ServicePlan) -> _Place:

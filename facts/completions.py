@@ -24,7 +24,7 @@ _LONGEST = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AskedService:
     """A service that gets a request."""
 
     url: str
@@ -34,7 +34,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request."""
+    """The result of a request."""
 
     words: str
     """The result, without the time that it took."""
@@ -49,7 +49,7 @@ class Answer:
         return f"{self.words} after {self.seconds:.1f} s"
 
 
-def ask(targets: Mapping[_Key, Target]) -> dict[_Key, Answer]:
+def ask(targets: Mapping[_Key, AskedService]) -> dict[_Key, Answer]:
     """Send a request for one token to each service, side by side, and return what became of each.
 
     All services together have 20 seconds. The requests have no credentials. A service that does not answer does not
@@ -86,7 +86,7 @@ def ask(targets: Mapping[_Key, Target]) -> dict[_Key, Answer]:
     return {key: answers.get(key) or Answer(f"{target.url} {late}") for key, target in targets.items()}
 
 
-def _ask(target: Target, run: Run) -> Answer:
+def _ask(target: AskedService, run: Run) -> Answer:
     url = target.url
     # A service that does not name its models does not serve; the answer to a request for any model says why.
     model = target.model or _first_model(url, run) or "model"

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from facts import completions, hosts
-from facts.completions import Target
+from facts.completions import AskedService
 from tests.support.cluster import loopback
 
 TOKEN = {"choices": [{"text": "!", "index": 0}]}
@@ -22,7 +22,7 @@ def server():
 
 
 def answer_of(url, model="qwen"):
-    (answer,) = completions.ask({"qwen": Target(url, model)}).values()
+    (answer,) = completions.ask({"qwen": AskedService(url, model)}).values()
     return answer
 
 
@@ -78,7 +78,7 @@ def test_all_services_together_have_one_time_limit(server, monkeypatch):
     monkeypatch.setattr(completions, "_SECONDS", 0.3)
     server.hang = loopback.threading.Event()
     begin = time.monotonic()
-    answers = completions.ask({number: Target(server.url, None) for number in range(40)})
+    answers = completions.ask({number: AskedService(server.url, None) for number in range(40)})
     assert time.monotonic() - begin < 5
     assert {answer.words for answer in answers.values()} == {f"{server.url} {LATE}"}
 
@@ -87,8 +87,8 @@ def test_a_service_that_does_not_answer_hides_no_other(server, monkeypatch):
     monkeypatch.setattr(completions, "_SECONDS", 1)
     server.hang = loopback.threading.Event()
     server.silent = {"/silent/v1/completions"}
-    silent = Target(f"{server.url}/silent", "qwen")
-    answers = completions.ask({"silent": silent, "qwen": Target(f"{server.url}/models/qwen", "qwen")})
+    silent = AskedService(f"{server.url}/silent", "qwen")
+    answers = completions.ask({"silent": silent, "qwen": AskedService(f"{server.url}/models/qwen", "qwen")})
     assert "did not answer within 1 seconds" in answers["silent"].words
     assert answers["qwen"].words.endswith("answered 200 with a token")
 
