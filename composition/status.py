@@ -15,6 +15,7 @@ from judging.status.evidence import Expectation, RouteExpectation
 from judging.status.owners import Owner
 from judging.status.verdict import ServiceStatus, Status
 from models import credentials
+from models.paths import Path
 from models.printable import printable
 from models.routing import Gateway
 from models.stack import Stack
@@ -59,7 +60,7 @@ def expectations(composition: Composition) -> ExpectedStack:
             for key, service in composition.contract["services"].items()
             if service["urls"]
         },
-        {place: expected for service in services for place, expected in _expectations(service, composition.stack)},
+        {place: expected for service in services for place, expected in _expectations(service, composition)},
         routes(composition),
     )
 
@@ -166,21 +167,25 @@ def _place(service: ServicePlan) -> _Place:
     return service.primary.names.namespace, service.primary.names.service
 
 
-def _expectations(service: ServicePlan, stack: Stack) -> Iterator[tuple[_Place, Expectation]]:
+def _expectations(service: ServicePlan, composition: Composition) -> Iterator[tuple[_Place, Expectation]]:
     """Yield what is expected of each workload of a service."""
     for variant in service.variants:
-        size = _weights_size(variant, stack)
+        size = _weights_size(variant, composition)
         for workload in variant.workloads:
             yield (variant.names.namespace, workload.name), _expectation(workload, size)
 
 
-def _weights_size(variant: VariantPlan, stack: Stack) -> int | None:
+def _weights_size(variant: VariantPlan, composition: Composition) -> int | None:
     """Return the bytes of a variant's weights; None if they are unknown."""
-    spec = stack.services[variant.key]
+    spec = composition.stack.services[variant.key]
+    at = Path("services", variant.key)
     model = spec.model
     if spec.canary is not None and variant.names.variant_name == CANARY:
+        at /= "canary"
         model = spec.canary.model
-    return None if model.size is None else int(amount(model.size))
+    if model.size is None or at / "model" in composition.stand_ins:
+        return None
+    return int(amount(model.size))
 
 
 def _expectation(workload: Workload, size: int | None) -> Expectation:
