@@ -11,7 +11,7 @@ from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.shares import SERVICE
-from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
+from judging.status.topology import RoleView, ServiceView, Topology, VariantView, is_selected, name_of, pool_selector
 from models.trees import at, mapping, sequence
 from planning.ground import labels
 from planning.ground.names import CANARY, PRIMARY
@@ -85,19 +85,33 @@ def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
     return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
 
 
-def strays(view: ServiceView, reading: Evidence) -> Iterator[ServiceLink]:
-    """Yield the backends that routes name, but that belong to no variant that has objects."""
+def strays(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
+    """Yield the backends that routes name, but that belong to no variant that has objects.
+
+    Pods and picker of a pool that is not the service's own are not known, so it cannot be told whether it answers.
+    """
     existing = {variant.name for variant in view.variants}
     named = {share.variant for share in shares.shares(view)} - existing
     for name in sorted(filter(None, named)):
         yield from components(view, VariantView(name, shares.bases(view)[name], (), (), ()), reading)
+    percents = shares.percents(view)
     others = {
-        (share.namespace, share.name): share.percent
+        (share.namespace, share.name)
         for share in shares.shares(view)
         if share.kind == shares.POOL and not share.variant
     }
-    for (namespace, name), percent in sorted(others.items()):
-        yield _missing(view, PoolBackend(shares.POOL, namespace, name, None, percent or None), "", reading)
+    for place in sorted(others):
+        percent = percents.get((shares.POOL, *place))
+        # The pools of another namespace may not be read.
+        if place in cluster.pools or place[0] != view.namespace:
+            yield _foreign(place, percent)
+        else:
+            yield _missing(view, PoolBackend(shares.POOL, *place, None, percent), "", reading)
+
+
+def _foreign(place: tuple[str, str], percent: int | None) -> ServiceLink:
+    is_broken = None if percent else False
+    return ServiceLink(Link.POOL, ObjectRef(shares.POOL, *place), is_broken=is_broken, note="is no pool of the service")
 
 
 def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> ServiceLink:

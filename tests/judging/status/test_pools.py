@@ -91,3 +91,23 @@ def test_what_any_gateway_says_of_a_pool_counts_for_a_set_of_listeners(living):
     assert living.status("pair").serves is True
     refuse_pool(living, "pair")
     assert living.status("pair").serves is False
+
+
+def test_a_pool_of_another_service_exists_and_is_not_judged(living):
+    refs = living.of("HTTPRoute", "open")["spec"]["rules"][0]["backendRefs"]
+    refs.append(refs[0] | {"name": "pair", "weight": 0})
+    assert (living.status("open").serves, living.status("open").culprit) == (True, None)
+    refs[1]["weight"] = 1
+    assert (living.status("open").serves, living.status("open").culprit) == (None, None)
+    living.remove("InferencePool", "pair")
+    assert living.culprit("open") == (f"InferencePool {NAMESPACE}/pair", "pool-missing")
+
+
+def test_a_missing_pool_of_another_service_counts_by_the_rule_with_its_largest_share(living):
+    rules = living.of("HTTPRoute", "open")["spec"]["rules"]
+    refs = rules[0]["backendRefs"]
+    path = {"path": {"type": "PathPrefix", "value": f"/{NAMESPACE}/open/v2"}}
+    rules.append(rules[0] | {"matches": [path], "backendRefs": [*refs, refs[0] | {"name": "gone", "weight": 0}]})
+    assert living.status("open").serves is True
+    rules.insert(0, rules[1] | {"backendRefs": [*refs, refs[0] | {"name": "gone", "weight": 1}]})
+    assert living.culprit("open") == (f"InferencePool {NAMESPACE}/gone", "pool-missing")
