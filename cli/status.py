@@ -106,7 +106,7 @@ def _target(options: Namespace) -> _Question:
     if options.stack is None:
         return _Question(KubeAccess(None, options.context), "all stacks", None, (), options.certificates)
     named = named_stack.of(options)
-    composition = named.compose()
+    composition = named.compose(asks_sources=False)
     stack = status.expectations(composition)
     unknown = [key for key in options.services if key not in stack.services]
     if unknown:

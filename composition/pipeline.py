@@ -26,6 +26,7 @@ from models.load import Loaded, load
 from models.problems import ConfigError, Problem, errors, warnings
 from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
+from planning.plans import StackPlan
 from planning.releases import former_names
 from planning.routes import acceptance
 
@@ -42,12 +43,14 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     instance: Instance = MAIN,
     lock: LockFile | None = None,
     state: State = nothing_recorded,
+    *,
+    asks_sources: bool = True,
 ) -> Composition | Refusal:
     """Run all steps on the configuration of an inference stack in the Pulumi stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`, or a `Configuration` with this value.
     `earlier` are errors that the caller found; if there are any, no cluster is read. `platform` are the outputs of the
-    platform; None if they were not read. `state` returns Pulumi's state before the run.
+    platform; None if unread. `state` returns Pulumi's state before the run. `asks_sources` lets sources tell sizes.
     """
     configuration = Configuration.of(tree)
     files = Sources()
@@ -63,11 +66,10 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         source_warnings = selection.stale
         loaded = load(configuration.tree, mistakes, files.sources, selection.layers)
         # 3: pin sources, ask for sizes
-        loaded, content_warnings = locking.with_contents(loaded, given, name, target)
-        source_warnings = (*source_warnings, *content_warnings)
+        sized = locking.with_contents(loaded, given, name, target, asks_sources=asks_sources)
         # 4, 5, 6: resolve, judge what spans several fields, decide
-        loaded, meaning_warnings = _interpret_release(loaded, state, instance)
-        source_warnings = (*source_warnings, *meaning_warnings)
+        loaded, meaning_warnings = _interpret_release(sized.loaded, state, instance)
+        source_warnings = (*source_warnings, *sized.warnings, *meaning_warnings)
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
@@ -77,11 +79,10 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         needed = needs.of(objects(rendered), plan)
         facts = target.facts(loaded.stack.cluster, needed)
         waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
-        components = _prefix(marking.mark(await_routes(rendered, plan, waits.routes), name), instance)
-        validation.check(objects(components), plan.sections)
+        components = _finish(await_routes(rendered, plan, waits.routes), plan, name, instance)
     except (ConfigError, SchemaError) as error:
         return Refusal(files.complete(error), source_warnings, plan_warnings)
-    rendering = Rendering(loaded, source_warnings, plan, needed, facts, waits, components)
+    rendering = Rendering(loaded, source_warnings, plan, needed, facts, waits, components, sized.stand_ins)
     return _judge(rendering, selection.warnings(facts, name.stack), target, instance, state)
 
 
@@ -120,7 +121,17 @@ def _judge(
         preflight=problems,
         continuity=situation.continuity,
         announcements=announcements,
+        stand_ins=rendering.stand_ins,
     )
+
+
+def _finish(
+    components: tuple[Component, ...], plan: StackPlan, name: StackName, instance: Instance
+) -> tuple[Component, ...]:
+    """Return the components with the marks of their stack. Raises SchemaError if an object does not fit its schema."""
+    marked = _prefix(marking.mark(components, name), instance)
+    validation.check(objects(marked), plan.sections)
+    return marked
 
 
 def _prefix(components: tuple[Component, ...], instance: Instance) -> tuple[Component, ...]:

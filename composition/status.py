@@ -15,6 +15,7 @@ from judging.status.evidence import Expectation, RouteExpectation
 from judging.status.owners import Owner
 from judging.status.verdict import ServiceStatus, Status
 from models import credentials
+from models.paths import Path
 from models.printable import printable
 from models.routing import Gateway
 from models.stack import Stack
@@ -172,19 +173,23 @@ def _expectations(service: ServicePlan, composition: Composition) -> Iterator[tu
     rendered = (entry for entry in composition.objects if entry.api in kinds)
     manifests = {entry.place[2:]: entry.manifest for entry in rendered}
     for variant in service.variants:
-        size = _weights_size(variant, composition.stack)
+        size = _weights_size(variant, composition)
         for workload in variant.workloads:
             place = (variant.names.namespace, workload.name)
             yield place, replace(_expectation(workload, size), manifest=manifests.get(place))
 
 
-def _weights_size(variant: VariantPlan, stack: Stack) -> int | None:
+def _weights_size(variant: VariantPlan, composition: Composition) -> int | None:
     """Return the bytes of a variant's weights; None if they are unknown."""
-    spec = stack.services[variant.key]
+    spec = composition.stack.services[variant.key]
+    at = Path("services", variant.key)
     model = spec.model
     if spec.canary is not None and variant.names.variant_name == CANARY:
+        at /= "canary"
         model = spec.canary.model
-    return None if model.size is None else int(amount(model.size))
+    if model.size is None or at / "model" in composition.stand_ins:
+        return None
+    return int(amount(model.size))
 
 
 def _expectation(workload: Workload, size: int | None) -> Expectation:

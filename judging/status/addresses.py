@@ -11,6 +11,8 @@ from planning.routes.records import EVERY_HOST
 
 _PORTS = {"http": 80, "https": 443}
 """Ports that URLs leave out, by scheme."""
+_EXPRESSION = "RegularExpression"
+"""Type of the match of a path by a regular expression (Gateway API v1.4, HTTPPathMatch)."""
 _SCHEMES = {"HTTP": "http", "HTTPS": "https"}
 """Schemes by the protocol of a listener. Listeners of other protocols take no HTTP requests."""
 
@@ -67,10 +69,14 @@ def _url_host(address: str) -> str:
 
 
 def _paths(route: Manifest) -> list[str]:
-    """Return the paths of all rules of a route; `/` if a rule matches every path. The trailing slash is left out."""
+    """Return the paths of all rules of a route; `/` if a rule matches every path. The trailing slash is left out.
+
+    A regular expression is no path of a URL.
+    """
     paths = list[str]()
     for rule in map(mapping, sequence(at(route, "spec", "rules"))):
-        for match in map(mapping, sequence(rule.get("matches"))) or ({},):
+        for match in map(mapping, sequence(rule.get("matches")) or ({},)):
             path = at(match, "path", "value")
-            paths.append(str(path) if isinstance(path, str) else "/")
+            if at(match, "path", "type") != _EXPRESSION:
+                paths.append(str(path) if isinstance(path, str) else "/")
     return sorted({path.rstrip("/") for path in paths})

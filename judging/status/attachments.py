@@ -107,9 +107,21 @@ def hosts(route: Manifest, listener: Mapping[str, Any]) -> Sequence[str]:
 
     There are none if route and listener have no host in common. Of two that meet, the narrower one counts.
     """
-    listened = str(listener.get("hostname") or EVERY_HOST).lower()
-    names = [str(name).lower() for name in sequence(at(route, "spec", "hostnames"))]
-    return [host for name in names or [EVERY_HOST] for host in _common(name, listened)]
+    return [host for name in hostnames(route) for host in _common(name, _host_pattern(listener))]
+
+
+def hostnames(route: Manifest) -> Sequence[str]:
+    """Return the hosts that a route names; `*` alone if it names none."""
+    return [str(name).lower() for name in sequence(at(route, "spec", "hostnames"))] or [EVERY_HOST]
+
+
+def takes(listener: Mapping[str, Any], host: str) -> bool:
+    """Tell whether a listener takes requests for a host that a route names, or for some of its hosts."""
+    return any(_common(host, _host_pattern(listener)))
+
+
+def _host_pattern(listener: Mapping[str, Any]) -> str:
+    return str(listener.get("hostname") or EVERY_HOST).lower()
 
 
 def _common(first: str, second: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The Gateways to which the routes of a service attach, and what their controllers say of a route."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,15 +74,33 @@ def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> Gatewa
         # While the controller is away, its proxies serve what it said last.
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
         return GatewayVerdict(not _is_answered(gateway, route), (state,))
-    listeners = list(_listeners(gateway, route, at_object, reading))
-    states = [state for listener in listeners for state in listener.states]
-    of_listeners = {listener.is_broken for listener in listeners}
-    is_broken = None
-    if False in of_listeners or not listeners:
-        is_broken = False
-    elif None not in of_listeners:
-        is_broken = True
-    return GatewayVerdict(is_broken, states)
+    of_listeners = list(_listeners(gateway, route, at_object, reading))
+    states = [state for verdict in of_listeners for state in verdict.states]
+    broken = [verdict.is_broken for verdict in of_listeners]
+    return GatewayVerdict(_stops_any(_groups(gateway, route, broken)), states)
+
+
+def _groups(gateway: Manifest, route: Manifest, broken: Sequence[bool | None]) -> Sequence[Collection[bool | None]]:
+    """Return which listeners of a route are broken, by the hosts that the route names, or of all if it names none.
+
+    A host that no listener of the Gateway takes is left out.
+    """
+    listeners = attachments.listeners(route, gateway)
+    groups = [
+        [is_broken for listener, is_broken in zip(listeners, broken, strict=True) if attachments.takes(listener, host)]
+        for host in attachments.hostnames(route)
+    ]
+    return [group for group in groups if group]
+
+
+def _stops_any(groups: Sequence[Collection[bool | None]]) -> bool | None:
+    """Tell whether all listeners of a group are broken; None if that is unknown."""
+    failing = [group for group in groups if False not in group]
+    if not failing:
+        return False
+    if any(None not in group for group in failing):
+        return True
+    return None
 
 
 def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:

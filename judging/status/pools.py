@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status import pods, shares
+from judging.status import attachments, pods, shares
 from judging.status.evidence import Evidence
 from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.shares import SERVICE
-from judging.status.topology import RoleView, ServiceView, VariantView, is_selected, name_of, pool_selector
+from judging.status.topology import RoleView, ServiceView, Topology, VariantView, is_selected, name_of, pool_selector
 from models.trees import at, mapping, sequence
 from planning.ground import labels
 from planning.ground.names import CANARY, PRIMARY
@@ -85,19 +85,33 @@ def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
     return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
 
 
-def strays(view: ServiceView, reading: Evidence) -> Iterator[ServiceLink]:
-    """Yield the backends that routes name, but that belong to no variant that has objects."""
+def strays(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
+    """Yield the backends that routes name, but that belong to no variant that has objects.
+
+    Pods and picker of a pool that is not the service's own are not known, so it cannot be told whether it answers.
+    """
     existing = {variant.name for variant in view.variants}
     named = {share.variant for share in shares.shares(view)} - existing
     for name in sorted(filter(None, named)):
         yield from components(view, VariantView(name, shares.bases(view)[name], (), (), ()), reading)
+    percents = shares.percents(view)
     others = {
-        (share.namespace, share.name): share.percent
+        (share.namespace, share.name)
         for share in shares.shares(view)
         if share.kind == shares.POOL and not share.variant
     }
-    for (namespace, name), percent in sorted(others.items()):
-        yield _missing(view, PoolBackend(shares.POOL, namespace, name, None, percent or None), "", reading)
+    for place in sorted(others):
+        percent = percents.get((shares.POOL, *place))
+        # The pools of another namespace may not be read.
+        if place in cluster.pools or place[0] != view.namespace:
+            yield _foreign(place, percent)
+        else:
+            yield _missing(view, PoolBackend(shares.POOL, *place, None, percent), "", reading)
+
+
+def _foreign(place: tuple[str, str], percent: int | None) -> ServiceLink:
+    is_broken = None if percent else False
+    return ServiceLink(Link.POOL, ObjectRef(shares.POOL, *place), is_broken=is_broken, note="is no pool of the service")
 
 
 def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> ServiceLink:
@@ -121,14 +135,12 @@ def _components(
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.pods if pods.is_ready(pod) and _selects(backend, pod)]
-    refusal = None
+    refusals = list[Finding | None]()
     if backend.pool is not None:
-        refusal = _refusal(backend.pool)
-    states = list[Finding]()
-    is_broken: bool | None = False
-    if refusal is not None:
-        states.append(refusal)
-        is_broken = bool(backend.percent) and not _is_bypassed(backend.pool, refusal)
+        refusals += _answers(view, backend.pool)
+    states = [refusal for refusal in refusals if refusal is not None][:1]
+    stops = [refusal is not None and not _is_bypassed(backend.pool, refusal) for refusal in refusals]
+    is_broken: bool | None = bool(backend.percent) and bool(stops) and all(stops)
     if not endpoints and backend.percent:
         is_broken = True
         if reading.unread.keys() & _OF_ENDPOINTS:
@@ -206,13 +218,26 @@ def _label(role: RoleView, key: str) -> object:
     return mapping(at(_template(role), "metadata", "labels")).get(key)
 
 
-def _refusal(pool: Manifest) -> Finding | None:
-    """Return the state of a pool that a gateway controller rejects (Gateway API Inference Extension, PoolStatus)."""
+def _answers(view: ServiceView, pool: Manifest) -> Iterator[Finding | None]:
+    """Yield what is said of a pool for each Gateway of a service: the state of a refusal, or None if there is none.
+
+    The Gateway of a set of listeners is not known, so what is said for any Gateway counts then (Gateway API Inference
+    Extension v1.3.0, api/v1/inferencepool_types.go, PoolStatus).
+    """
+    places = {parent.gateway for route in view.routes for parent in attachments.parents(route)}
     for entry in map(mapping, sequence(at(pool, "status", "parents"))):
-        for name in ("Accepted", "ResolvedRefs"):
-            verdict = conditions(entry).get(name, {})
-            if verdict.get("status") == "False":
-                return _refusal_at(pool, entry, verdict)
+        parent = mapping(entry.get("parentRef"))
+        place = str(parent.get("namespace") or name_of(pool)[0]), str(parent.get("name"))
+        if not places or None in places or place in places:
+            yield _refusal(pool, entry)
+
+
+def _refusal(pool: Manifest, entry: Mapping[str, object]) -> Finding | None:
+    """Return the state of a pool that a gateway controller rejects."""
+    for name in ("Accepted", "ResolvedRefs"):
+        verdict = conditions(entry).get(name, {})
+        if verdict.get("status") == "False":
+            return _refusal_at(pool, entry, verdict)
     return None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from judging.status import attachments, gateways, pods, shares
+from judging.status import attachments, gateways, pods, shares, unresolved_refs
 from judging.status.attachments import RouteParent
 from judging.status.evidence import Evidence, RouteExpectation
 from judging.status.gateways import CONTROLLER_SECONDS
@@ -14,12 +14,11 @@ from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
 from planning.ground import labels
-from planning.ground.api_groups import POOL_GROUP
 from planning.ground.snapshot import POOL, ROUTE, Manifest
 
-_OF_BACKENDS = frozenset({"BackendNotFound", "RefNotPermitted", "InvalidKind"})
-"""Reasons of `ResolvedRefs` that concern single backends: requests to the other backends are answered (Gateway API
-v1.4, apis/v1/httproute_types.go, HTTPBackendRef)."""
+_DROPPED = "Dropped Rule"
+"""Beginning of the message if a controller ignores the invalid rules of a route. If not, it serves the route as it was
+before (Gateway API v1.4, apis/v1/shared_types.go, RouteConditionPartiallyInvalid)."""
 _ROUTED_SECONDS = 60
 """Time within which a run makes the route of a service, after the service became ready."""
 
@@ -45,13 +44,13 @@ def _component(
     states = list[Finding]()
     broken = list[RouteParent]()
     for parent in refs:
-        state, is_broken = _at_parent(route, parent, reading)
+        state, is_broken = _at_parent(view, route, parent, reading)
         if is_broken:
             broken.append(parent)
         if state is not None and state not in states:
             states.append(state)
     is_broken = _stops_all(refs, broken, broken_gateways)
-    if not any(share.percent for share in shares.shares(view)):
+    if shares.leaves_requests(route):
         states.append(finding("route-empty", at_object, change_time(route)))
         is_broken = True
     expectation = reading.routes.get(name_of(route))
@@ -74,34 +73,62 @@ def _stops_all(
     return all(ref in broken for ref in at_gateways)
 
 
-def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:
+def _at_parent(
+    view: ServiceView, route: Manifest, parent: RouteParent, reading: Evidence
+) -> tuple[Finding | None, bool]:
     """Return the state of a route at a parent, and whether no request gets past the route there."""
     at_object = ObjectRef.of(route, "HTTPRoute")
-    entries = attachments.answers(route, parent)
-    if not entries:
-        state = "route-unseen"
-        if is_within(change_time(route), CONTROLLER_SECONDS, reading.now):
-            state = "route-new"
-        return finding(state, at_object, change_time(route), gateway=parent), True
-    accepted = next(filter(attachments.is_accepted, entries), None)
-    if accepted is None:
-        return _refusal("route-refused", at_object, entries[0], "Accepted"), True
-    unresolved = conditions(accepted).get("ResolvedRefs", {})
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    entries = _entries(route, parent, is_recent=is_recent)
+    accepted = next(filter(attachments.is_accepted, entries), None)
+    if accepted is not None:
+        return _of_accepted(view, route, accepted, reading)
+    refused = [entry for entry in entries if _condition(entry, "Accepted").get("status") == "False"]
+    if refused or (entries and not is_recent):
+        return _refusal("route-refused", at_object, [*refused, *entries][0], "Accepted"), True
+    state = "route-new" if is_recent else "route-unseen"
+    return finding(state, at_object, change_time(route), gateway=parent), True
+
+
+def _entries(route: Manifest, parent: RouteParent, *, is_recent: bool) -> Sequence[Mapping[str, Any]]:
+    """Return what controllers say of a route at a parent.
+
+    What was said of a former generation counts only while controllers may not have seen the present one, or if no
+    controller has: a controller that was removed leaves what it said last.
+    """
+    entries = attachments.answers(route, parent)
+    present = [entry for entry in entries if not gateways.is_old(route, _condition(entry, "Accepted"))]
+    if is_recent or not present:
+        return entries
+    return present
+
+
+def _of_accepted(
+    view: ServiceView, route: Manifest, accepted: Mapping[str, Any], reading: Evidence
+) -> tuple[Finding | None, bool]:
+    """Return the state of a route that a controller accepts, and whether it stops requests nevertheless."""
+    at_object = ObjectRef.of(route, "HTTPRoute")
+    is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    unresolved = _condition(accepted, "ResolvedRefs")
     if unresolved.get("status") == "False":
-        stops = _stops(route, unresolved)
+        # A controller may look at a new route before it has looked at the pool that the route refers to.
+        is_early = is_recent or _has_new_pool(view, reading)
+        stops = unresolved_refs.stops(view, route, unresolved.get("reason"), is_early=is_early)
         state = "route-unresolved"
-        if is_recent and not stops:
-            # A controller may look at a new route before it has looked at the pool that the route refers to.
+        if is_early and not stops:
             state = "route-resolving"
         return _refusal(state, at_object, accepted, "ResolvedRefs"), stops
-    if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
+    partial = _condition(accepted, "PartiallyInvalid")
+    if partial.get("status") == "True":
+        is_dropped = str(partial.get("message")).startswith(_DROPPED)
+        return _refusal("route-refused", at_object, accepted, "PartiallyInvalid"), is_dropped
+    if gateways.is_old(route, _condition(accepted, "Accepted")) and not is_recent:
         return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False
 
 
 def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: str) -> Finding:
-    refusal = conditions(entry).get(name, {})
+    refusal = _condition(entry, name)
     return finding(
         state,
         at_object,
@@ -112,23 +139,9 @@ def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: s
     )
 
 
-def _stops(route: Manifest, unresolved: Mapping[str, Any]) -> bool:
-    """Tell whether an unresolved reference stops requests that no other link accounts for.
-
-    A pool that is missing is a broken link of its own (`pools`). A backend without a share, one for special headers, or
-    a target of copies of requests, stops nothing.
-    """
-    if unresolved.get("reason") not in _OF_BACKENDS:
-        return True
-    namespace, _ = name_of(route)
-    refs = [mapping(ref) for rule in shares.usual_rules(route) for ref in sequence(rule.get("backendRefs"))]
-    return any(ref.get("weight", 1) and not _is_plain_pool(ref, namespace) for ref in refs)
-
-
-def _is_plain_pool(ref: Mapping[str, Any], namespace: str) -> bool:
-    """Tell whether a backend is an InferencePool beside the route: nothing but its absence can be wrong with it."""
-    is_pool = (ref.get("group"), ref.get("kind")) == (POOL_GROUP, shares.POOL)
-    return is_pool and ref.get("namespace", namespace) == namespace
+def _has_new_pool(view: ServiceView, reading: Evidence) -> bool:
+    pools = (pool for variant in view.variants for pool in variant.pools)
+    return any(is_within(creation_time(pool), CONTROLLER_SECONDS, reading.now) for pool in pools)
 
 
 def _missing(view: ServiceView, reading: Evidence) -> ServiceLink:
@@ -182,6 +195,10 @@ def _note(route: Manifest, refs: Sequence[RouteParent], states: Sequence[Finding
     if any(state.level is Level.BROKEN for state in states):
         verdict = ""
     return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}{verdict}"
+
+
+def _condition(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return conditions(entry).get(name, {})
 
 
 def _controller(entry: Mapping[str, Any]) -> str:

@@ -100,6 +100,24 @@ def usual_rules(route: Manifest) -> Sequence[Mapping[str, Any]]:
     ]
 
 
+def leaves_requests(route: Manifest) -> bool:
+    """Tell whether a rule for requests without special headers gives them to no backend, or there is no rule.
+
+    A gateway answers such requests with status 500 (Gateway API v1.4, HTTPRouteRule.backendRefs). A redirect needs no
+    backend.
+    """
+    rules = usual_rules(route)
+    return not rules or not all(_is_redirect(rule) or any(map(_weight, _refs(rule))) for rule in rules)
+
+
+def _is_redirect(rule: Mapping[str, object]) -> bool:
+    return any("requestRedirect" in mapping(entry) for entry in sequence(rule.get("filters")))
+
+
+def _refs(rule: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
+    return [mapping(ref) for ref in sequence(rule.get("backendRefs"))]
+
+
 @dataclass(frozen=True, slots=True)
 class _Match:
     """A match of a rule."""
@@ -130,7 +148,7 @@ def _match(match: Mapping[str, object]) -> _Match:
 
 
 def _rule(view: ServiceView, route_namespace: str, rule: Mapping[str, object]) -> Sequence[BackendShare]:
-    refs = [mapping(ref) for ref in sequence(rule.get("backendRefs"))]
+    refs = _refs(rule)
     weights = [_weight(ref) for ref in refs]
     total = sum(weights)
     last = max((index for index, weight in enumerate(weights) if weight), default=-1)

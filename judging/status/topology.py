@@ -138,6 +138,8 @@ class Topology:
     """Interceptors by namespace and name, which are those of their Services."""
     labelled: tuple[Manifest, ...] = ()
     """Services with the labels by which interceptors search, by namespace and name; anybody's."""
+    pools: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and names of all InferencePools, whoever made them."""
 
 
 def of(snapshot: Snapshot, owner_of: OwnerOf | None = None) -> Topology:
@@ -149,6 +151,7 @@ def of(snapshot: Snapshot, owner_of: OwnerOf | None = None) -> Topology:
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
         parts.interceptors(),
         tuple(_by_name(snapshot.of(SERVICE))),
+        frozenset(map(name_of, snapshot.of(POOL))),
     )
 
 

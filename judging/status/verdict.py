@@ -156,7 +156,7 @@ def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iter
     """Yield the links of the chain, from the client to the pods."""
     yield from routes.components(view, cluster, reading)
     yield from interceptors.components(view, cluster, reading)
-    yield from pools.strays(view, reading)
+    yield from pools.strays(view, cluster, reading)
     for variant in view.variants:
         yield from _of_variant(view, variant, reading)
     yield from claims.components(view, reading)

@@ -13,7 +13,7 @@ from planning.ground.snapshot import CLUSTER_SCOPED, KINDS, POD, Snapshot
 from tests.support.captured_objects import NOW, programmed
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
-from tests.support.stacks import NAME, tree
+from tests.support.stacks import NAME, PIN, tree
 
 ACCESS = KubeAccess("{}", None)
 KEY = "hf_" + "a1B2" * 9
@@ -31,6 +31,22 @@ def test_a_stack_expects_its_services_replicas_and_namespaces():
     assert stack.services == {"qwen": ("models", "qwen"), "bert": ("chat", "bert")}
     assert stack.workloads["models", "qwen-decode"].replicas == 3
     assert stack.workloads["models", "qwen-decode"].manifest["metadata"]["name"] == "qwen-decode"
+
+
+def stored(source, **model):
+    service = {"storage": {"type": "dedicated"}, "model": {"name": "org/m", "source": source, **model}}
+    composition = compose(tree(qwen=service), Given(NOTHING_READ), NAME, asks_sources=False)
+    assert isinstance(composition, Composition), composition
+    (workload,) = status.expectations(composition).workloads.values()
+    return workload
+
+
+@pytest.mark.parametrize("source", ["hf://org/m@" + "d1" * 20, "s3://models/m", f"kit://registry.example/m@{PIN}"])
+def test_a_size_that_nobody_is_asked_for_is_not_expected(source, nobody):
+    unknown = stored(source)
+    assert (unknown.weights, unknown.fetch_seconds, unknown.load_seconds) == (None, None, None)
+    assert unknown.replicas == 1
+    assert stored(source, size="1Gi").weights == 2**30
 
 
 def test_what_the_cluster_lacks_is_missing_unless_it_could_not_be_read():

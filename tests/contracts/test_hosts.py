@@ -41,7 +41,7 @@ REASONS = {
     METADATA: "`s3://` on AWS, if no file and no variable has an AWS identity: the machine's or the pod's is looked up",
 }
 """Reason why each server is asked, in the order of the page. A server that is not here fails the test."""
-COMPOSING = ("diagram", "fit", "render", "rights", "summarize", "upgrade")
+COMPOSING = ("diagram", "fit", "render", "rights", "status", "summarize", "upgrade")
 OTHERS = {
     "affected": ["--since", "HEAD"],
     "comment": ["report.md", "--environment", "prod"],
@@ -51,7 +51,6 @@ OTHERS = {
     "lock": ["all"],
     "reference": [],
     "schema": [],
-    "status": [],
 }
 """Arguments of further commands. `all` stands for the stack with all sources."""
 OPTIONS = {"rights": ["--for", "preview"], "summarize": ["--events", "events.json"], "upgrade": ["--to", "gie-1.3"]}
@@ -219,9 +218,12 @@ def test_every_command_is_recorded():
 
 
 def test_every_command_did_its_work():
-    """A command that fails early asks nobody. The stand-in of the cluster has nothing, which `facts` says by 1."""
+    """A command that fails early asks nobody. The stand-in of the cluster has nothing; `facts` and `status` say so."""
     codes = {name: code for name, code in everything().codes.items() if not name.startswith("local")}
-    assert {name: code for name, code in codes.items() if code != "exit 0"} == {"facts": "exit 1"}, everything().output
+    assert {name: code for name, code in codes.items() if code != "exit 0"} == {
+        "facts": "exit 1",
+        "status": "exit 4",
+    }, everything().output
 
 
 def test_the_metadata_of_a_machine_is_asked_only_if_aws_is():

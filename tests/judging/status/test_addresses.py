@@ -68,6 +68,14 @@ def test_urls_are_those_of_hosts_paths_and_listeners(live, routes, expected):
     assert urls(live, *routes) == expected
 
 
+def test_a_rule_without_matches_has_every_path_and_a_regular_expression_is_none():
+    of_expression = route()
+    of_expression["spec"]["rules"] = [{"matches": [{"path": {"type": "RegularExpression", "value": "/[a-z]+"}}]}]
+    assert urls(gateway(WEB), of_expression) == []
+    of_expression["spec"]["rules"].append({})
+    assert urls(gateway(WEB), of_expression) == ["http://10.0.0.1"]
+
+
 def test_addresses_of_a_gateway_are_sorted_and_garbage_has_none():
     assert addresses.of_gateway(gateway(WEB, values=["10.0.0.2", "10.0.0.1"])) == ["10.0.0.1", "10.0.0.2"]
     assert addresses.of_gateway({"status": {"addresses": [None, {"value": None}, "x"]}}) == []

@@ -54,6 +54,20 @@ def test_a_service_does_not_serve_if_all_of_its_listeners_fail_although_others_w
     assert (living.status("plain").serves, living.culprit("plain")) == (False, (GATEWAY, "listener-off"))
 
 
+def test_each_host_that_a_route_names_needs_a_listener_that_works(living):
+    with_fault(living, "Programmed", "Invalid", hostname="*.example.org")
+    (first, _) = living.of("Gateway", "gateway")["spec"]["listeners"]
+    first["hostname"] = "example.com"
+    assert living.status("plain").serves is True
+    route = living.of("HTTPRoute", "plain")
+    route["spec"]["hostnames"] = ["example.com", "nobody.example"]
+    assert (living.status("plain").serves, living.culprit("plain")) == (True, None)
+    route["spec"]["hostnames"] = ["example.com", "a.example.org"]
+    assert (living.status("plain").serves, living.culprit("plain")) == (False, (GATEWAY, "listener-off"))
+    del first["hostname"]
+    assert (living.status("plain").serves, living.culprit("plain")) == (True, (GATEWAY, "listener-off"))
+
+
 def test_a_port_that_lacks_behind_the_only_listener_of_a_route_stops_it(living):
     (first,) = living.of("Gateway", "gateway")["spec"]["listeners"]
     gateway = living.of("Gateway", "gateway")

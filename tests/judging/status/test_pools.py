@@ -1,5 +1,7 @@
 """A service without a route is judged by its Service, and one with a route by the backends of the route."""
 
+import copy
+
 import pytest
 
 from judging.status.evidence import RouteExpectation
@@ -67,3 +69,45 @@ def test_the_route_that_a_run_is_about_to_make_leads_to_the_pool(living):
     links = {part.link: part for part in living.status("pair").components}
     assert links[Link.PICKER].is_broken is True
     assert str(links[Link.POOL].object) == f"InferencePool {NAMESPACE}/pair"
+
+
+def test_what_another_gateway_says_of_a_pool_is_not_blamed(living):
+    parents = living.of("InferencePool", "pair")["status"]["parents"]
+    refused = copy.deepcopy(parents[0])
+    refused["parentRef"]["name"] = "of-others"
+    refused["conditions"][1].update(status="False", reason="InvalidExtensionRef", message="not found")
+    parents.insert(0, refused)
+    assert (living.status("pair").serves, living.status("pair").culprit) == (True, None)
+    refused["parentRef"]["name"] = "gateway"
+    assert (living.status("pair").serves, living.status("pair").culprit.state.id) == (True, "pool-refused")
+    del parents[1]
+    assert (living.status("pair").serves, living.status("pair").culprit.state.id) == (False, "pool-refused")
+
+
+def test_what_any_gateway_says_of_a_pool_counts_for_a_set_of_listeners(living):
+    route = living.of("HTTPRoute", "pair")
+    for reference in (route["spec"]["parentRefs"][0], route["status"]["parents"][0]["parentRef"]):
+        reference |= {"kind": "ListenerSet", "name": "set"}
+    assert living.status("pair").serves is True
+    refuse_pool(living, "pair")
+    assert living.status("pair").serves is False
+
+
+def test_a_pool_of_another_service_exists_and_is_not_judged(living):
+    refs = living.of("HTTPRoute", "open")["spec"]["rules"][0]["backendRefs"]
+    refs.append(refs[0] | {"name": "pair", "weight": 0})
+    assert (living.status("open").serves, living.status("open").culprit) == (True, None)
+    refs[1]["weight"] = 1
+    assert (living.status("open").serves, living.status("open").culprit) == (None, None)
+    living.remove("InferencePool", "pair")
+    assert living.culprit("open") == (f"InferencePool {NAMESPACE}/pair", "pool-missing")
+
+
+def test_a_missing_pool_of_another_service_counts_by_the_rule_with_its_largest_share(living):
+    rules = living.of("HTTPRoute", "open")["spec"]["rules"]
+    refs = rules[0]["backendRefs"]
+    path = {"path": {"type": "PathPrefix", "value": f"/{NAMESPACE}/open/v2"}}
+    rules.append(rules[0] | {"matches": [path], "backendRefs": [*refs, refs[0] | {"name": "gone", "weight": 0}]})
+    assert living.status("open").serves is True
+    rules.insert(0, rules[1] | {"backendRefs": [*refs, refs[0] | {"name": "gone", "weight": 1}]})
+    assert living.culprit("open") == (f"InferencePool {NAMESPACE}/gone", "pool-missing")

@@ -1,4 +1,5 @@
 import copy
+from datetime import timedelta
 
 import pytest
 
@@ -176,6 +177,90 @@ def test_a_rule_for_a_header_gives_a_canary_no_share_of_other_requests(living):
     living.unready("chat-canary-decode")
     assert living.status("chat").serves is True
     assert "canary-empty" not in living.states("chat")
+
+
+def test_a_rule_without_a_backend_leaves_its_requests_unanswered(living):
+    rules = living.of("HTTPRoute", "plain")["spec"]["rules"]
+    path = {"path": {"type": "PathPrefix", "value": f"/{NAMESPACE}/plain/v2"}}
+    rules.append(copy.deepcopy(rules[0]) | {"matches": [path]})
+    assert living.status("plain").serves is True
+    rules[1]["backendRefs"][0]["weight"] = 0
+    assert living.culprit("plain") == (f"HTTPRoute {NAMESPACE}/plain", "route-empty")
+    assert living.status("plain").serves is False
+    rules[1] = {"matches": [path], "filters": [{"type": "RequestRedirect", "requestRedirect": {"scheme": "https"}}]}
+    assert living.status("plain").serves is True
+    rules[1]["filters"] = []
+    assert living.status("plain").serves is False
+
+
+def unresolved(living, name, reason):
+    """Let a controller not find what a route refers to."""
+    (entry,) = living.of("HTTPRoute", name)["status"]["parents"]
+    resolved = next(condition for condition in entry["conditions"] if condition["type"] == "ResolvedRefs")
+    resolved.update(status="False", reason=reason, message="no")
+
+
+@pytest.mark.parametrize("reason", ["BackendNotFound", "InvalidKind"])
+def test_a_controller_that_does_not_find_pools_that_exist_stops_requests(reason, living):
+    unresolved(living, "open", reason)
+    assert living.status("open").serves is False
+    assert living.culprit("open") == (f"HTTPRoute {NAMESPACE}/open", "route-unresolved")
+
+
+def test_a_new_route_may_be_looked_at_before_its_pools(living):
+    route = living.of("HTTPRoute", "open")
+    route["metadata"]["managedFields"] = [{"manager": "kubectl", "time": f"{living.read_at:%Y-%m-%dT%H:%M:%SZ}"}]
+    unresolved(living, "open", "BackendNotFound")
+    assert living.status("open", timedelta()).serves is True
+    assert "route-resolving" in living.states("open", timedelta())
+
+
+def test_a_route_may_be_looked_at_before_its_new_pool(living):
+    living.of("InferencePool", "open")["metadata"]["creationTimestamp"] = f"{living.read_at:%Y-%m-%dT%H:%M:%SZ}"
+    unresolved(living, "open", "BackendNotFound")
+    assert living.status("open", timedelta()).serves is True
+    assert living.status("open").serves is False
+
+
+def test_a_mirror_that_is_not_found_stops_no_request(living):
+    mirror = {"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "copies", "port": 80}}}
+    living.of("HTTPRoute", "open")["spec"]["rules"][0]["filters"].append(mirror)
+    unresolved(living, "open", "BackendNotFound")
+    assert living.status("open").serves is True
+
+
+def test_a_controller_that_ignores_rules_stops_their_requests(living):
+    (entry,) = living.of("HTTPRoute", "plain")["status"]["parents"]
+    partial = {"type": "PartiallyInvalid", "status": "True", "reason": "UnsupportedValue", "message": "Dropped Rule 1"}
+    entry["conditions"].append(partial)
+    assert (living.status("plain").serves, living.status("plain").culprit.state.id) == (False, "route-refused")
+    partial["message"] = "Fall Back to generation 1"
+    assert (living.status("plain").serves, living.status("plain").culprit.state.id) == (True, "route-refused")
+    partial["status"] = "False"
+    assert living.status("plain").culprit is None
+
+
+def test_what_a_removed_controller_said_of_a_former_generation_does_not_count(living):
+    route = living.of("HTTPRoute", "plain")
+    (entry,) = route["status"]["parents"]
+    route["metadata"]["generation"] += 1
+    refusal = {"type": "Accepted", "status": "False", "observedGeneration": route["metadata"]["generation"]}
+    route["status"]["parents"].append(entry | {"controllerName": "example.com/new", "conditions": [refusal]})
+    assert (living.status("plain").serves, living.status("plain").culprit.state.id) == (False, "route-refused")
+    del refusal["observedGeneration"]
+    refusal["status"] = "True"
+    assert living.status("plain").culprit is None
+
+
+def test_a_route_that_a_controller_has_not_decided_on_is_new_for_a_minute(living):
+    route = living.of("HTTPRoute", "plain")
+    route["metadata"]["managedFields"] = [{"manager": "kubectl", "time": f"{living.read_at:%Y-%m-%dT%H:%M:%SZ}"}]
+    undecided = accepted(route["status"]["parents"])
+    undecided.update(status="Unknown", reason="Pending")
+    assert living.states("plain", timedelta()) == {"route-new"}
+    assert living.states("plain") == {"route-refused"}
+    undecided["status"] = "False"
+    assert living.states("plain", timedelta()) == {"route-refused"}
 
 
 def with_header(rule):

@@ -230,6 +230,15 @@ def test_a_listener_with_a_kind_that_its_controller_does_not_know_is_not_blamed(
         eventually(lambda: is_well(stack), SECONDS)
 
 
+@pytest.mark.states("route-unseen")
+def test_a_route_at_a_set_of_listeners_that_no_controller_knows_is_unseen(stack):
+    kind = edited("HTTPRoute", (NAMESPACE, "plain"), "/spec/parentRefs/0/kind", "ListenerSet")
+    with made(stack, kind):
+        eventually(lambda: stack.failing() == {"plain"}, SECONDS)
+        eventually(lambda: culprit_of(stack, "plain") == (f"HTTPRoute {NAMESPACE}/plain", "route-unseen"), SECONDS)
+        assert "ListenerSet gateways/gateway" in stack.of("plain").culprit.words
+
+
 def frozen(stack):
     """Halt the gateway's controller, and change a route."""
     controller = stack.controller()
