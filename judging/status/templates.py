@@ -46,7 +46,7 @@ class _Place:
     """A place in the tree of a pod's spec."""
 
     path: str
-    own: Sequence[Mapping[str, object]]
+    of_runs: Sequence[Mapping[str, object]]
     """Trees of the fields below this place that the writers of runs own."""
     live: object
     stated: object
@@ -84,10 +84,10 @@ def _fields_of(
     """Yield the fields of pods' specs that the writer of an entry of `managedFields` owns alone."""
     expectation = reading.expected.get(name_of(role.workload))
     stated = None if expectation is None else expectation.manifest
-    own = [other for other in entries if str(other.get("manager", "")).startswith(_OWN_MANAGER)]
+    entries_of_runs = [other for other in entries if str(other.get("manager", "")).startswith(_OWN_MANAGER)]
     for path in _SPECS[role.kind]:
         keys = [f"f:{name}" for name in path]
-        trees = [mapping(at(other.get("fieldsV1"), *keys)) for other in own]
+        trees = [mapping(at(other.get("fieldsV1"), *keys)) for other in entries_of_runs]
         place = _Place(
             "",
             [tree for tree in trees if tree],
@@ -96,7 +96,7 @@ def _fields_of(
             is_planned=stated is not None,
         )
         # Without fields of a run, nobody knows what the run has stated.
-        if place.own:
+        if place.of_runs:
             yield from _fields(mapping(at(entry.get("fieldsV1"), *keys)), place)
 
 
@@ -116,12 +116,12 @@ def _fields(owned: Mapping[str, object], place: _Place) -> Iterator[_Field]:
 
 def _is_added(owned: Mapping[str, object], place: _Place) -> bool:
     """Tell whether another writer has added a map or list item, of which no run has stated anything."""
-    return _ITSELF in owned and place.stated is None and not any(_ITSELF in tree for tree in place.own)
+    return _ITSELF in owned and place.stated is None and not any(_ITSELF in tree for tree in place.of_runs)
 
 
 def _leaf(place: _Place) -> Iterator[_Field]:
     """Yield a field that is set as a whole, unless a run owns it, too, or somebody has set it to the stated value."""
-    if place.own:
+    if place.of_runs:
         return
     if not place.is_planned:
         yield _Field(place.path, is_stated=True)
@@ -132,14 +132,14 @@ def _leaf(place: _Place) -> Iterator[_Field]:
 def _inside(place: _Place, key: str) -> _Place:
     """Return the place of a key of a tree of fields: `f:` with a name, or `k:` with the keys of a list item."""
     kind, _, text = key.partition(":")
-    own = [_tree(tree[key]) for tree in place.own if key in tree]
+    trees = [_tree(tree[key]) for tree in place.of_runs if key in tree]
     if kind != "k":
         path = f"{place.path}.{text}".removeprefix(".")
-        return _Place(path, own, at(place.live, text), at(place.stated, text), place.is_planned)
+        return _Place(path, trees, at(place.live, text), at(place.stated, text), place.is_planned)
     keys = _keys(text)
     name = keys.get("name") or next(iter(keys.values()), "")
     path = f"{place.path}[{quote(str(name))}]"
-    return _Place(path, own, _item(place.live, keys), _item(place.stated, keys), place.is_planned)
+    return _Place(path, trees, _item(place.live, keys), _item(place.stated, keys), place.is_planned)
 
 
 def _tree(value: object) -> Mapping[str, object]:
