@@ -1,7 +1,7 @@
 """The status of deployed stacks, for the command `status` and for programs: functions that return a record."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from composition.results import Composition
 from facts import completions, pod_logs
@@ -169,10 +169,14 @@ def _place(service: ServicePlan) -> _Place:
 
 def _expectations(service: ServicePlan, composition: Composition) -> Iterator[tuple[_Place, Expectation]]:
     """Yield what is expected of each workload of a service."""
+    kinds = (snapshot.DEPLOYMENT, snapshot.LEADER_WORKER_SET)
+    rendered = (entry for entry in composition.objects if entry.api in kinds)
+    manifests = {entry.place[2:]: entry.manifest for entry in rendered}
     for variant in service.variants:
         size = _weights_size(variant, composition)
         for workload in variant.workloads:
-            yield (variant.names.namespace, workload.name), _expectation(workload, size)
+            place = (variant.names.namespace, workload.name)
+            yield place, replace(_expectation(workload, size), manifest=manifests.get(place))
 
 
 def _weights_size(variant: VariantPlan, composition: Composition) -> int | None:
