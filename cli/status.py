@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cli import named_stack, status_text
@@ -58,11 +58,14 @@ class _Report:
     """Exit code of the command."""
     status: Status
     page: Page
+    answers: Mapping[tuple[str, str], str] | None
+    """Result of a request to each service, without the time that it took, by namespace and name of the service; None if
+    nobody asked for it."""
 
     @property
     def document(self) -> StatusDocument:
-        """Return the status as a plain tree."""
-        return document.of(self.status, self.code, self.page.missing, self.page.logs, self.page.answers)
+        """Return the status as a plain tree. Only the time of the reading depends on when it is made."""
+        return document.of(self.status, self.code, self.page.missing, self.page.logs, self.answers)
 
     def text(self, *, as_json: bool) -> str:
         """Return the status as JSON, or as text of the terminal's width."""
@@ -85,7 +88,9 @@ def add_options(parser: ArgumentParser) -> None:
     forms.add_argument("--json", action="store_true", help="print JSON, as `python -m cli schema status` describes it")
     parser.add_argument("--logs", action="store_true", help="add the last lines of the culprit's log")
     parser.add_argument("--certificates", action="store_true", help="read when the certificates of Gateways expire")
-    parser.add_argument("--ask", action="store_true", help="send a request to each service at its URL")
+    parser.add_argument(
+        "--ask", action="store_true", help="send a request to each service at its URL, all within 20 seconds"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -120,15 +125,20 @@ def _target(options: Namespace) -> _Question:
 def _report(target: _Question, options: Namespace) -> _Report:
     """Read the cluster, and ask for what the options add."""
     result, missing = target.read()
-    logs = answers = None
+    logs = answers = timed_answers = None
     if options.logs:
         logs = status.logs(target.access, result)
     if options.ask:
-        answers = status.answers(result, target.stack)
+        of_services = status.answers(result, target.stack)
+        answers = {place: answer.words for place, answer in of_services.items()}
+        timed_answers = {place: answer.text for place, answer in of_services.items()}
+    if options.watch:
+        # What has not changed is printed as before.
+        timed_answers = answers
     code = result.exit_code
     if missing and code is ExitCode.SERVES:
         code = ExitCode.DEGRADED
-    return _Report(code, result, Page(target.title, missing, logs, answers))
+    return _Report(code, result, Page(target.title, missing, logs, timed_answers), answers)
 
 
 def _watch(target: _Question, options: Namespace) -> int:

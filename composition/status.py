@@ -1,11 +1,12 @@
 """The status of deployed stacks, for the command `status` and for programs: functions that return a record."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from composition.results import Composition
 from facts import completions, pod_logs
 from facts import status as reader
+from facts.completions import Answer, AskedService
 from facts.kubeconfig import KubeAccess
 from facts.pod_logs import LogPlace
 from facts.status import ReadScope
@@ -27,6 +28,7 @@ from planning.serving.workload import Workload
 
 _Place = tuple[str, str]
 """Namespace and name of an object."""
+_NOBODY = Answer("nobody, because no address of the service is known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,27 +142,25 @@ def logs(access: KubeAccess, status: Status) -> Mapping[_Place, Sequence[str]]:
     return {place: [printable(line) for line in lines] for place, lines in hidden.items()}
 
 
-def answers(status: Status, stack: ExpectedStack | None) -> Mapping[_Place, str]:
+def answers(status: Status, stack: ExpectedStack | None) -> Mapping[_Place, Answer]:
     """Send a request for one token to each service, and return what became of it, by namespace and name of the service.
 
     The request goes to the service's configured URL, or else to the first URL of its live Gateways.
     """
     urls = {} if stack is None else {stack.services[key]: url for key, url in stack.urls.items()}
-    return {
-        place: _answer(service, urls.get(place))
-        for service in status.services
-        for place in ((service.view.namespace, service.view.name),)
-    }
+    targets = {service.view.place: _target(service, urls.get(service.view.place)) for service in status.services}
+    answered = completions.ask({place: target for place, target in targets.items() if target is not None})
+    return {place: answered.get(place, _NOBODY) for place in targets}
 
 
-def _answer(service: ServiceStatus, configured: tuple[str, str] | None) -> str:
+def _target(service: ServiceStatus, configured: tuple[str, str] | None) -> AskedService | None:
+    """Return whom to ask about a service; None if no address of the service is known."""
     if configured is not None:
-        return completions.ask(*configured)
+        return AskedService(*configured)
     urls = addresses.urls(service.view, service.gateways)
     if not urls:
-        return "nobody, because no address of the service is known"
-    # A service that does not name its models does not serve; the answer to a request for any model says why.
-    return completions.ask(urls[0], completions.first_model(urls[0]) or "model")
+        return None
+    return AskedService(urls[0], None)
 
 
 def _place(service: ServicePlan) -> _Place:
@@ -169,10 +169,14 @@ def _place(service: ServicePlan) -> _Place:
 
 def _expectations(service: ServicePlan, composition: Composition) -> Iterator[tuple[_Place, Expectation]]:
     """Yield what is expected of each workload of a service."""
+    kinds = (snapshot.DEPLOYMENT, snapshot.LEADER_WORKER_SET)
+    rendered = (entry for entry in composition.objects if entry.api in kinds)
+    manifests = {entry.place[2:]: entry.manifest for entry in rendered}
     for variant in service.variants:
         size = _weights_size(variant, composition)
         for workload in variant.workloads:
-            yield (variant.names.namespace, workload.name), _expectation(workload, size)
+            place = (variant.names.namespace, workload.name)
+            yield place, replace(_expectation(workload, size), manifest=manifests.get(place))
 
 
 def _weights_size(variant: VariantPlan, composition: Composition) -> int | None:

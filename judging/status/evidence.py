@@ -23,6 +23,8 @@ class Expectation:
     """Time in which a pod usually fetches its weights; None if it fetches none or the size is unknown."""
     load_seconds: int | None
     """Time from the start of the engine in which it usually becomes ready; None if the size is unknown."""
+    manifest: Manifest | None = field(default=None, hash=False)
+    """The rendered workload; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The command `status`, before API servers on loopback."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import yaml
 from cli import status as command
 from composition import status
 from facts import reading
+from facts.completions import Answer
 from judging.status import verdict
 from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import KINDS, POD, Snapshot
@@ -271,6 +273,32 @@ def test_watching_prints_only_changes_and_ends_with_the_last_code(readings, caps
     assert result.output.count("all stacks") == 3
     readings += [later, nothing]
     assert commands.ended(capsys, "status", "--watch").code == 4
+
+
+@pytest.fixture
+def _slower_answers(monkeypatch):
+    """Let every service answer a second later than at the reading before."""
+    seconds = itertools.count(1)
+
+    def ask(targets):
+        return dict.fromkeys(targets, Answer("http://gateway/qwen answered 200 with a token", float(next(seconds))))
+
+    monkeypatch.setattr(status.completions, "ask", ask)
+    monkeypatch.setattr(status.addresses, "urls", lambda *_: ["http://gateway/qwen"])
+
+
+@pytest.mark.usefixtures("_slower_answers")
+def test_the_time_of_an_answer_is_no_change(readings, capsys):
+    readings += [captured_objects.snapshot() for _ in range(3)]
+    watched = commands.ended(capsys, "status", "--watch", "--ask").output
+    assert watched.count("all stacks") == 1
+    assert "answered 200 with a token\n" in watched
+    readings += [captured_objects.snapshot()]
+    assert "answered 200 with a token after 4.0 s\n" in commands.ended(capsys, "status", "--ask").output
+    readings += [captured_objects.snapshot()]
+    document = json.loads(commands.ended(capsys, "status", "--ask", "--json").output)
+    (answer,) = {service["answer"] for service in document["services"]}
+    assert answer == "http://gateway/qwen answered 200 with a token"
 
 
 def test_watching_that_is_interrupted_before_anything_was_read_knows_nothing(readings, capsys):

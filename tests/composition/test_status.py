@@ -30,6 +30,7 @@ def test_a_stack_expects_its_services_replicas_and_namespaces():
     assert stack.namespaces == ("chat", "models")
     assert stack.services == {"qwen": ("models", "qwen"), "bert": ("chat", "bert")}
     assert stack.workloads["models", "qwen-decode"].replicas == 3
+    assert stack.workloads["models", "qwen-decode"].manifest["metadata"]["name"] == "qwen-decode"
 
 
 def stored(source, **model):

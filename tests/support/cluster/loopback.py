@@ -54,7 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.server.cut.discard(self.path)
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
         self.do_GET()
 
     def _has_certificate(self):
@@ -82,6 +82,7 @@ def serve(answers, authorization="Bearer right", tls=None):
     server.answers = answers
     server.authorization = authorization
     server.seen = []
+    server.bodies = []
     server.refused = set()
     server.hang = None
     server.connections = 0
