@@ -207,7 +207,8 @@ def _stop(components: Sequence[ServiceLink], needed: Sequence[ServiceLink]) -> _
         if component.is_broken
     ]
     to_blame = (stop for stop in stops if stop.culprit is not None and stop.culprit.level is not Level.NORMAL)
-    waiting = (stop for stop in stops if stop.culprit is not None)
+    # That nothing is to blame is known only of all links.
+    waiting = (replace(stop, links=set(Link)) for stop in stops if stop.culprit is not None)
     return next(to_blame, next(waiting, stops[0]))
 
 

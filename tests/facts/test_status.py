@@ -202,3 +202,19 @@ def test_the_number_of_lists_does_not_grow_with_services(api, services):
     snapshot = read(api, ReadScope())
     assert len(snapshot.of(POD)) == 10 * services
     assert len(api.seen) == 12
+
+
+def test_a_stack_in_several_namespaces_is_eleven_lists_in_each_and_one_of_nodes(api):
+    api.answers = _Empty()
+    assert read(api, ReadScope(("models", "chat", "search"))).unread() == {}
+    assert len(api.seen) == 3 * 11 + 1
+
+
+class _Empty(dict):
+    """An answer without objects to every list."""
+
+    def get(self, *_):
+        return {"items": []}
+
+    def __contains__(self, path):
+        return True

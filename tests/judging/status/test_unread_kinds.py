@@ -113,6 +113,17 @@ def record(status):
     return status.exit_code, culprits
 
 
+def test_a_service_only_waits_if_no_kind_that_may_be_to_blame_is_unread():
+    objects = programmed()
+    changed(GATEWAY, "gateway", status=OFF, metadata={"creationTimestamp": f"{NOW:%Y-%m-%dT%H:%M:%SZ}"})(objects)
+    waiting = record(verdict.of(Snapshot(NOW, objects), {}).only(None, ["chat"]))
+    assert waiting[0] is ExitCode.DEGRADED
+    without(DEPLOYMENT, "chat-c4e12-epp")(objects)
+    assert record(verdict.of(Snapshot(NOW, objects), {}).only(None, ["chat"]))[0] is ExitCode.FAILS
+    unread = {**objects, DEPLOYMENT: Unknown("it answered 403")}
+    assert record(verdict.of(Snapshot(NOW, unread), {}).only(None, ["chat"])) == (ExitCode.UNKNOWN, [(None, None)])
+
+
 def is_same(verdict_now, whole):
     """Tell whether a verdict is unknown or another one's equal, as an exit code and for every service."""
     code, services = verdict_now
