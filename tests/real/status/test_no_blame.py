@@ -12,6 +12,7 @@ from judging.status.verdict import ExitCode
 from local.gateway import objects
 from tests.support.cluster import lws, metrics
 from tests.support.cluster.deployments import in_namespace, provide
+from tests.support.cluster.leader import WAITING, leading
 from tests.support.cluster.server import read
 from tests.support.cluster.status import delayed, held
 from tests.support.cluster.watch import Watch
@@ -40,6 +41,7 @@ def stack(image, replicas):
         "stored": {**common, "model": weights, "storage": {"type": "dedicated", "storageClassName": NAMESPACE}},
         "spanning": {**common, "parallelism": {"pipeline": 2}},
         "scaled": {**common, "autoscaling": HPA},
+        "elected": {**common, "endpointPicker": {"replicas": 2, "pod": {"annotations": WAITING}}},
     }
     return in_namespace(NAMESPACE, **services) | {"gateway": GATEWAY}
 
@@ -57,6 +59,7 @@ def world(loopback_plane, tools, tmp_path_factory):
         ends.enter_context(lws.controller(loopback_plane, tools, tmp_path_factory.mktemp("lws")))
         adapter = ends.enter_context(metrics.served(loopback_plane, tools, tmp_path_factory.mktemp("adapter")))
         provide(loopback_plane, NAMESPACE)
+        ends.enter_context(leading(loopback_plane, NAMESPACE, "elected"))
         yield loopback_plane, adapter
 
 
