@@ -67,10 +67,7 @@ class InferenceStack(pulumi.ComponentResource):
             prefix = f"{name}-"
         self._instance = Instance(name, prefix)
         run = program.of_run()
-        outputs = platform
-        if not isinstance(outputs, PlatformOutputs | None):
-            outputs = PlatformOutputs(outputs)
-        settings = StackSettings(kubeconfig, outputs, previewed, tuple(problems), lock)
+        settings = StackSettings(kubeconfig, _platform_outputs(platform), previewed, tuple(problems), lock)
         drafted = draft(self._instance, Configuration.of(tree), settings, opts, run)
         inputs = dict[str, str]()
         continuity = Continuity()
@@ -148,3 +145,9 @@ def _outputs(composition: Composition, registered: ResourcesById) -> dict[str, A
 
 def _constant(value: object, _: object) -> object:
     return value
+
+
+def _platform_outputs(platform: PlatformOutputs | Mapping[str, object] | None) -> PlatformOutputs | None:
+    if isinstance(platform, PlatformOutputs | None):
+        return platform
+    return PlatformOutputs(platform)

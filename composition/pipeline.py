@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import judging
 import planning
 from composition import locking, selecting, sources, surroundings
+from composition.locking import LockReading, SizedStack
 from composition.results import Composition, Refusal
 from composition.sources import Configuration, Sources
 from composition.surroundings import Rendering
@@ -73,17 +74,12 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
-        # 7: render and order
-        rendered = render(plan)
-        # 8: read the facts that the objects need, decide waits, set marks, check against schemas
-        needed = needs.of(objects(rendered), plan)
-        facts = target.facts(loaded.stack.cluster, needed)
-        waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
-        components = _finish(await_routes(rendered, plan, waits.routes), plan, name, instance)
+        # 7, 8: render, read facts, check objects
+        sized = replace(sized, loaded=loaded, warnings=source_warnings)
+        rendering = _render(sized, plan, target, given, instance)
     except (ConfigError, SchemaError) as error:
         return Refusal(files.complete(error), source_warnings, plan_warnings)
-    rendering = Rendering(loaded, source_warnings, plan, needed, facts, waits, components, sized.stand_ins)
-    return _judge(rendering, selection.warnings(facts, name.stack), target, instance, state)
+    return _judge(rendering, selection.warnings(rendering.facts, name.stack), target, instance, state)
 
 
 def _interpret_release(loaded: Loaded, state: State, instance: Instance) -> tuple[Loaded, tuple[Problem, ...]]:
@@ -91,6 +87,16 @@ def _interpret_release(loaded: Loaded, state: State, instance: Instance) -> tupl
     interpretation = former_names.interpret(loaded.stack, state, instance)
     problems = (*loaded.problems, *errors(interpretation.problems))
     return replace(loaded, stack=interpretation.stack, problems=problems), tuple(warnings(interpretation.problems))
+
+
+def _render(sized: SizedStack, plan: StackPlan, target: Target, given: LockReading, instance: Instance) -> Rendering:
+    """Render a plan and order its objects, read the facts that they need, decide waits, set marks, check schemas."""
+    rendered = render(plan)
+    needed = needs.of(objects(rendered), plan)
+    facts = target.facts(sized.loaded.stack.cluster, needed)
+    waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
+    components = _finish(await_routes(rendered, plan, waits.routes), plan, plan.identity.name, instance)
+    return Rendering(sized.loaded, sized.warnings, plan, needed, facts, waits, components, sized.stand_ins)
 
 
 def _judge(

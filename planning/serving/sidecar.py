@@ -1,6 +1,6 @@
 """Routing sidecar of decode pods: a pod's requests go to its sidecar, then to a prefill pod, then to the engine."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +8,8 @@ from models.paths import Path
 from models.service import Sidecar
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, container_variables
-from planning.releases import tracing
-from planning.variant.context import RoleContext
+from planning.releases import SidecarFacts, tracing
+from planning.variant.context import RoleContext, VariantContext
 
 SIDECAR_CONTAINER = "routing-proxy"
 """Name of the sidecar's container."""
@@ -47,34 +47,16 @@ def plan(role: RoleContext) -> SidecarPlan:
     """Return the sidecar of a role. `planning/serving/rules.py` has rejected prefill if the release has no sidecar."""
     context = role.variant
     ports = role.target_ports
-    spec = context.spec
     release = context.release
     traces = context.stack.observability.tracing
-    options = spec.sidecar or Sidecar()
+    options = context.spec.sidecar or Sidecar()
     facts = release.sidecar
     image = release.images.sidecar
     if facts is None or image is None:
         raise ValueError("this release has no routing sidecar")
-    values = {
-        "port": spec.engine.port,
-        "engine_port": options.engine_port,
-        "copies": len(ports),
-        "connector": spec.kv_cache.connector,
-        "namespace": context.names.namespace,
-        "pool": context.names.pool,
-        "pool_group": POOL_GROUP,
-        "log_level": options.log_level,
-    }
-    templates = [
-        *facts.flags,
-        *(facts.copies if len(ports) > 1 else ()),
-        *(facts.tls if options.tls.prefill else ()),
-        *(facts.tracing if traces is not None else ()),
-        *(facts.log_level if options.log_level is not None else ()),
-    ]
     return SidecarPlan(
         image=options.image or image.ref,
-        arguments=tuple(template.format_map(values) for template in templates),
+        arguments=tuple(_arguments(context, facts, options, len(ports))),
         env=container_variables(
             tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}, Path()
         ),
@@ -86,6 +68,29 @@ def plan(role: RoleContext) -> SidecarPlan:
         requests=options.resources.requests,
         limits=options.resources.limits,
     )
+
+
+def _arguments(context: VariantContext, facts: SidecarFacts, options: Sidecar, copies: int) -> Iterator[str]:
+    """Yield the arguments of the sidecar of a pod with so many copies of the model."""
+    values = {
+        "port": context.spec.engine.port,
+        "engine_port": options.engine_port,
+        "copies": copies,
+        "connector": context.spec.kv_cache.connector,
+        "namespace": context.names.namespace,
+        "pool": context.names.pool,
+        "pool_group": POOL_GROUP,
+        "log_level": options.log_level,
+    }
+    templates = [
+        *facts.flags,
+        *(facts.copies if copies > 1 else ()),
+        *(facts.tls if options.tls.prefill else ()),
+        *(facts.tracing if context.stack.observability.tracing is not None else ()),
+        *(facts.log_level if options.log_level is not None else ()),
+    ]
+    for template in templates:
+        yield template.format_map(values)
 
 
 def _rules(pool: str) -> tuple[dict[str, Any], ...]:
