@@ -78,11 +78,13 @@ def components(view: ServiceView, variant: VariantView, reading: Evidence) -> It
 def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
     """Tell whether a run may still make what belongs to a pool: it makes the pool before, and the route at the end.
 
-    The workload comes after the Jobs that fill claims, however long they take.
+    While it makes the pool of a new generation, the route leads to that of the former one. The workload comes after the
+    Jobs that fill claims, however long they take.
     """
+    is_routed = (shares.POOL, *name_of(pool)) in shares.percents(view)
     fills = [time(at(job, "status", "completionTime")) for job in view.fills]
     moments = (creation_time(pool), *fills)
-    return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
+    return not is_routed and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
 
 
 def strays(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
@@ -149,7 +151,7 @@ def _components(
             states.append(_empty(variant, backend, roles))
         else:
             states.append(_without_endpoints(variant, backend, ()))
-            is_awaited = any(is_being_made(view, pool, reading) for pool in variant.pools)
+            is_awaited = not view.routes and any(is_being_made(view, pool, reading) for pool in variant.pools)
             yield _missing_workload(variant, backend, is_awaited=is_awaited)
     yield ServiceLink(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 

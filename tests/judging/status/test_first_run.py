@@ -68,6 +68,17 @@ def test_what_does_not_come_is_missed(without, awaited, missing, code):
     assert exit_code is code
 
 
+def test_the_picker_of_a_new_generation_is_awaited_for_a_moment_while_the_route_leads_to_the_former_pool():
+    healthy = whole(marked(tree(qwen={"prefill": {}})))
+    (former,) = healthy.of(POOL)
+    new = copy.deepcopy(former)
+    new["metadata"] |= {"name": "qwen-0ab1c", "creationTimestamp": RECENTLY}
+    new["spec"]["endpointPickerRef"]["name"] = "qwen-0ab1c-epp"
+    snapshot = dataclasses.replace(healthy, objects={**healthy.objects, POOL: [former, new]})
+    assert [state.state.id for state in all_states(snapshot)] == ["picker-awaited"]
+    assert [state.state.id for state in all_states(snapshot, LATER)] == ["picker-missing"]
+
+
 def test_while_weights_are_fetched_the_job_is_why_the_workload_does_not_exist():
     snapshot = beginning(("qwen-decode",), **STORED)
     for job in snapshot.of(JOB):
