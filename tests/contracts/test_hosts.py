@@ -179,6 +179,7 @@ def rows():
     yield f"| nobody | | | {', '.join(silent)} |"
 
 
+@pytest.mark.exhaustive
 def test_the_page_says_which_servers_are_asked_by_which_command_with_whose_identity(golden):
     """See defects H2, H5."""
     record, gitlab = everything(), on_a_machine()
@@ -191,6 +192,7 @@ def test_the_page_says_which_servers_are_asked_by_which_command_with_whose_ident
     )
 
 
+@pytest.mark.exhaustive
 def test_each_identity_is_seen_by_its_own_servers_alone():
     """See defects H2, H5."""
     seen = dict[str, set[str]]()
@@ -217,6 +219,7 @@ def test_every_command_is_recorded():
     assert {name for name, *_ in local.COMMANDS} == BY_HAND | {"env", "status"}
 
 
+@pytest.mark.exhaustive
 def test_every_command_did_its_work():
     """A command that fails early asks nobody. The stand-in of the cluster has nothing; `facts` and `status` say so."""
     codes = {name: code for name, code in everything().codes.items() if not name.startswith("local")}
@@ -226,6 +229,7 @@ def test_every_command_did_its_work():
     }, everything().output
 
 
+@pytest.mark.exhaustive
 def test_the_metadata_of_a_machine_is_asked_only_if_aws_is():
     """See defects H5."""
     record = on_a_machine()
@@ -236,6 +240,7 @@ def test_the_metadata_of_a_machine_is_asked_only_if_aws_is():
     assert "(link-local addresses and those of clouds' metadata are never asked)" in record.output
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_nobody_expects_is_recorded_and_not_reached():
     """Control: the page has no such server, and the machine no such port."""
     record = on_a_machine()
@@ -243,6 +248,7 @@ def test_a_server_that_nobody_expects_is_recorded_and_not_reached():
     assert "elsewhere.example" not in record.identities
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["option", "variable"])
 def test_an_offline_run_contacts_nobody_and_says_what_went_unchecked(way):
     """See defects H5. A command whose only work is a request refuses."""
