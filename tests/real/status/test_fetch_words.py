@@ -109,11 +109,8 @@ def words(log):
 
 @pytest.fixture(scope="session")
 def hub_python():
-    """Return a Python that has the client of the hub. The release's image has an older one."""
-    row = next((row for row in installation.versions().values() if row.is_installed()), None)
-    if row is None:
-        pytest.skip("no vLLM is installed, whose environment has huggingface_hub")
-    return str(row.python)
+    """Return the Python of an installed vLLM, which has the client of the hub. The release's image has an older one."""
+    return next(str(row.python) for row in installation.versions().values() if row.is_installed())
 
 
 @pytest.fixture(scope="session")
@@ -138,6 +135,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("reason", REFUSALS)
 def test_a_refusal_of_a_hub_is_told(fetch, server, hub_python, reason):
     server.answer = lambda _: REFUSALS[reason]
@@ -156,6 +154,7 @@ def hub(path):
     return 200, {"ETag": '"abc"', "X-Repo-Commit": COMMIT}, b"x" * MEGABYTE
 
 
+@pytest.mark.engine
 @pytest.mark.usefixtures("_small_disks")
 def test_a_full_disk_is_told_during_a_fetch_from_a_hub(fetch, server, hub_python):
     server.answer = hub
@@ -163,6 +162,7 @@ def test_a_full_disk_is_told_during_a_fetch_from_a_hub(fetch, server, hub_python
     assert text == "there is no space left on the disk", log
 
 
+@pytest.mark.engine
 def test_a_hub_that_is_not_there_is_told(fetch, server, hub_python):
     server.shutdown()
     server.server_close()
