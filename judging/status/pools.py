@@ -6,7 +6,6 @@ from datetime import datetime
 
 from judging.status import attachments, pods, shares
 from judging.status.evidence import Evidence
-from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
@@ -17,6 +16,9 @@ from planning.ground import labels
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import DEPLOYMENT, LEADER_WORKER_SET, POD, POOL, Manifest
 
+_RUN_SECONDS = 180
+"""Time in which a run makes the workload and the picker after their pool. It makes hundreds of objects in a minute, but
+may wait for its machine and for the API server."""
 _OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
 """Kinds without which the endpoints of a backend are unknown."""
 
@@ -84,7 +86,7 @@ def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
     is_routed = (shares.POOL, *name_of(pool)) in shares.percents(view)
     fills = [time(at(job, "status", "completionTime")) for job in view.fills]
     moments = (creation_time(pool), *fills)
-    return not is_routed and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
+    return not is_routed and any(is_within(moment, _RUN_SECONDS, reading.now) for moment in moments)
 
 
 def strays(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
