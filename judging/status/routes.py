@@ -25,10 +25,10 @@ _ROUTED_SECONDS = 60
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways and routes of a service."""
-    verdicts = gateways.verdicts(view, cluster, reading)
-    yield from gateways.components(view, verdicts)
-    broken_gateways = {place for place, verdict in verdicts.items() if verdict.is_broken}
-    for route in view.routes:
+    of_routes = [(route, gateways.verdicts(route, cluster, reading)) for route in view.routes]
+    yield from gateways.components(of_routes)
+    for route, verdicts in of_routes:
+        broken_gateways = {place for place, verdict in verdicts.items() if True in verdict.broken.values()}
         yield _component(view, route, broken_gateways, reading)
     if ROUTE in reading.unread:
         yield ServiceLink(Link.ROUTE, ObjectRef("HTTPRoute", view.namespace, view.name), is_broken=None)
