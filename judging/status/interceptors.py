@@ -21,18 +21,20 @@ _Place = tuple[str, str]
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the interceptors that a service's routes lead to. Pods of one that no stack deployed are not judged."""
-    unresolved = tuple(_unresolved(view, cluster, reading))
+    search_states = tuple(_search_states(view, cluster, reading))
     is_unread = SERVICE in reading.unread and bool(shares.searched_ids(view))
     for place in shares.led_through(view):
         if is_unread or not reading.unread.keys().isdisjoint({DEPLOYMENT, POD}):
             yield ServiceLink(Link.INTERCEPTOR, ObjectRef("Deployment", *place), is_broken=None)
         elif place in cluster.interceptors:
-            yield _deployed(place, unresolved, cluster, reading)
+            yield _interceptor(place, search_states, cluster, reading)
         else:
-            yield _foreign(place, unresolved, view, reading)
+            yield _foreign(place, search_states, view, reading)
 
 
-def _deployed(place: _Place, unresolved: tuple[Finding, ...], cluster: Topology, reading: Evidence) -> ServiceLink:
+def _interceptor(
+    place: _Place, search_states: tuple[Finding, ...], cluster: Topology, reading: Evidence
+) -> ServiceLink:
     """Return the interceptor at a place, which a stack deployed."""
     interceptor = cluster.interceptors[place]
     at_object = ObjectRef("Deployment", *place)
@@ -40,15 +42,17 @@ def _deployed(place: _Place, unresolved: tuple[Finding, ...], cluster: Topology,
     states = pods.findings(interceptor.pods, "", reading)
     if not ready:
         states = (*states, finding("interceptor-down", at_object))
-    return ServiceLink(Link.INTERCEPTOR, at_object, (*states, *unresolved), ready == 0 or bool(unresolved), ready=ready)
+    return ServiceLink(
+        Link.INTERCEPTOR, at_object, (*states, *search_states), ready == 0 or bool(search_states), ready=ready
+    )
 
 
-def _foreign(place: _Place, unresolved: tuple[Finding, ...], view: ServiceView, reading: Evidence) -> ServiceLink:
+def _foreign(place: _Place, search_states: tuple[Finding, ...], view: ServiceView, reading: Evidence) -> ServiceLink:
     """Return the Service at a place behind which no interceptor of a stack was read.
 
     It is taken to answer if its namespace was read and the plan, if there is one, leads requests to it.
     """
-    is_broken: bool | None = bool(unresolved)
+    is_broken: bool | None = bool(search_states)
     note = "is not deployed by a stack"
     planned = reading.routes.get(view.place)
     if not reading.has_read(place[0]):
@@ -57,10 +61,10 @@ def _foreign(place: _Place, unresolved: tuple[Finding, ...], view: ServiceView, 
     elif planned is not None and place[1] not in planned.percents:
         note = "is not in the plan"
         is_broken = is_broken or None
-    return ServiceLink(Link.INTERCEPTOR, ObjectRef("Service", *place), unresolved, is_broken, note=note)
+    return ServiceLink(Link.INTERCEPTOR, ObjectRef("Service", *place), search_states, is_broken, note=note)
 
 
-def _unresolved(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Finding]:
+def _search_states(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[Finding]:
     """Yield why an interceptor does not forward metered requests to the service: one state for each resource id.
 
     The interceptor searches the namespace of the service. It takes an address only from a single Service.
