@@ -9,16 +9,21 @@ from typing import Any
 
 from judging.status import x509
 from judging.status.evidence import Evidence
+from judging.status.history import is_within
 from judging.status.pod_words import duration
 from judging.status.quotes import quote
 from judging.status.records import Finding, ObjectRef, condition, finding, time
 from judging.status.states import Level
+from models.trees import at
 from planning.ground import listeners
 from planning.ground.snapshot import TLS_CERTIFICATE, Manifest
 
 _SOON = timedelta(days=14)
 """Time before the end of a certificate from which on it is named. Renewal is due long before: cert-manager renews a
 certificate of 90 days 30 days before its end (cert-manager v1.18, pkg/util/pki/renewaltime.go)."""
+_ISSUING_SECONDS = 300
+"""Time within which an issuer answers. If the latest request failed, `status.lastFailureTime` says so (cert-manager
+v1.18, pkg/apis/certmanager/v1/types_certificate.go)."""
 
 
 def findings(gateway: Manifest, listener: Mapping[str, Any], reading: Evidence) -> Iterator[Finding]:
@@ -30,7 +35,7 @@ def findings(gateway: Manifest, listener: Mapping[str, Any], reading: Evidence) 
             yield from _expiry(secret, name, reading)
         renewal = reading.renewals.get(place)
         if renewal is not None:
-            yield from _renewal(renewal)
+            yield from _renewal(renewal, reading)
 
 
 def is_broken(
@@ -61,11 +66,15 @@ def _expiry(secret: Manifest, listener: str, reading: Evidence) -> Iterator[Find
         yield finding("certificate-expires", at_object, end - _SOON, listener=listener, moment=moment, left=left)
 
 
-def _renewal(certificate: Manifest) -> Iterator[Finding]:
-    """Yield the state of a Certificate that cert-manager does not bring up to date."""
+def _renewal(certificate: Manifest, reading: Evidence) -> Iterator[Finding]:
+    """Yield the state of a Certificate that cert-manager does not bring up to date.
+
+    A Certificate is not ready while its issuer answers the first request. One with a failure is named at once.
+    """
     ready = condition(certificate, "Ready")
-    if ready.get("status") == "False":
-        since = time(ready.get("lastTransitionTime"))
+    since = time(ready.get("lastTransitionTime"))
+    has_failed = at(certificate, "status", "lastFailureTime") is not None
+    if ready.get("status") == "False" and (has_failed or not is_within(since, _ISSUING_SECONDS, reading.now)):
         reason = quote(ready.get("reason"))
         message = quote(ready.get("message"))
         reference = ObjectRef.of(certificate, "Certificate")

@@ -22,6 +22,12 @@ CONTROLLER_SECONDS = 60
 _LACKING_PORT = re.compile(r"port (\d{1,5}) not found for hostname")
 """Text about a listener for whose port the Service of a Gateway has none (istio release-1.31,
 pilot/pkg/config/kube/gatewaycommon/context.go)."""
+_LACKS_ADDRESS = "AddressNotAssigned"
+"""Reason of `Programmed` if a Gateway has not got all of its addresses (Gateway API v1.4, apis/v1/gateway_types.go,
+GatewayReasonAddressNotAssigned)."""
+_LACKS_ALL = "Failed to assign to any requested addresses"
+"""Beginning of Istio's message if nothing takes requests. The addresses of before stay in the status (istio
+release-1.31, pilot/pkg/config/kube: gatewaycommon/conversion.go, SetProgrammedCondition; gateway/conversion.go)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +72,20 @@ def _verdict(place: tuple[str, str], route: Manifest, cluster: Topology, reading
 def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> GatewayVerdict:
     at_object = ObjectRef.of(gateway, "Gateway")
     refused = _refusal(gateway)
+    states = list[Finding]()
     if refused is not None:
         is_new = is_within(creation_time(gateway), CONTROLLER_SECONDS, reading.now)
-        is_broken = not _concerns_others(refused, gateway, route)
-        return GatewayVerdict(is_broken, (_off(at_object, refused, is_new=is_new),))
+        states.append(_off(at_object, refused, is_new=is_new))
+        if _concerns_others(refused, gateway, route):
+            return GatewayVerdict(False, states)
+        if not _keeps_addresses(refused, gateway):
+            return GatewayVerdict(True, states)
     if _is_forgotten(gateway, reading):
         # While the controller is away, its proxies serve what it said last.
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
-        return GatewayVerdict(not _is_answered(gateway, route), (state,))
+        return GatewayVerdict(not _is_answered(gateway, route), (*states, state))
     of_listeners = list(_listeners(gateway, route, at_object, reading))
-    states = [state for verdict in of_listeners for state in verdict.states]
+    states += [state for verdict in of_listeners for state in verdict.states]
     broken = [verdict.is_broken for verdict in of_listeners]
     return GatewayVerdict(_stops_any(_groups(gateway, route, broken)), states)
 
@@ -120,6 +130,12 @@ def _concerns_others(refusal: Mapping[str, Any], gateway: Manifest, route: Manif
     return bool(lacking) and bool(used - lacking)
 
 
+def _keeps_addresses(refusal: Mapping[str, Any], gateway: Manifest) -> bool:
+    """Tell whether a Gateway lacks some addresses only, and takes requests at those that it has."""
+    lacks = refusal.get("reason") == _LACKS_ADDRESS and not str(refusal.get("message")).startswith(_LACKS_ALL)
+    return lacks and bool(sequence(at(gateway, "status", "addresses")))
+
+
 def _off(at_object: ObjectRef, entry: Mapping[str, Any], *, is_new: bool) -> Finding:
     state = "gateway-off"
     if is_new:
@@ -152,9 +168,10 @@ def _is_answered(gateway: Manifest, route: Manifest) -> bool:
 def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef, reading: Evidence) -> Iterator[GatewayVerdict]:
     """Yield the verdict on each listener to which a route attaches."""
     statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
+    is_recent = is_within(change_time(gateway), CONTROLLER_SECONDS, reading.now)
     for listener in attachments.listeners(route, gateway):
         name = str(listener.get("name"))
-        refusal = _listener(at_object, name, statuses.get(name, {}))
+        refusal = _listener(at_object, name, statuses.get(name, {}), is_recent=is_recent)
         if refusal is None:
             states = tuple(certificates.findings(gateway, listener, reading))
             yield GatewayVerdict(certificates.is_broken(gateway, listener, states, reading), states)
@@ -162,7 +179,11 @@ def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef, reading
             yield GatewayVerdict(True, (refusal,))
 
 
-def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Finding | None:
+def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any], *, is_recent: bool) -> Finding | None:
+    """Return the state of a listener that does not work; None if it works.
+
+    The controller of a Gateway that is new or has just been changed may not have seen a certificate yet.
+    """
     for kind, state in (
         ("ResolvedRefs", "listener-cert"),
         ("Accepted", "listener-off"),
@@ -170,6 +191,8 @@ def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any]) -> Fin
     ):
         entry = conditions(status).get(kind, {})
         if entry.get("status") == "False" and entry.get("reason") != _OTHER_KINDS:
+            if is_recent:
+                return _off(at_object, entry, is_new=True)
             since = time(entry.get("lastTransitionTime"))
             reason = quote(entry.get("reason"))
             message = quote(entry.get("message"))

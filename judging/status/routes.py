@@ -42,14 +42,12 @@ def _component(
     at_object = ObjectRef.of(route, "HTTPRoute")
     refs = attachments.parents(route)
     states = list[Finding]()
-    broken = list[RouteParent]()
+    broken = dict[RouteParent, bool | None]()
     for parent in refs:
-        state, is_broken = _at_parent(view, route, parent, reading)
-        if is_broken:
-            broken.append(parent)
+        state, broken[parent] = _at_parent(view, route, parent, reading)
         if state is not None and state not in states:
             states.append(state)
-    is_broken = _stops_all(refs, broken, broken_gateways)
+    is_broken = _stops_all(broken, broken_gateways)
     if shares.leaves_requests(route):
         states.append(finding("route-empty", at_object, change_time(route)))
         is_broken = True
@@ -59,24 +57,28 @@ def _component(
     return ServiceLink(Link.ROUTE, at_object, tuple(states), is_broken, note=_note(route, refs, states))
 
 
-def _stops_all(
-    refs: Sequence[RouteParent], broken: Collection[RouteParent], broken_gateways: Collection[tuple[str, str]]
-) -> bool | None:
-    """Tell whether no request gets past a route, which is `broken` at some of its parents; None if that is unknown.
+def _stops_all(broken: Mapping[RouteParent, bool | None], broken_gateways: Collection[tuple[str, str]]) -> bool | None:
+    """Tell whether no request gets past a route; None if that is unknown.
 
-    Parents of other kinds than Gateway and sets of listeners are not judged, so nothing is known about a route that has
-    only such parents. A route that is refused at the only Gateway that works stops all requests.
+    `broken` says the same of each of its parents. Parents of other kinds than Gateway and sets of listeners are not
+    judged, so nothing is known about a route that has only such parents. A route that is refused at the only Gateway
+    that works stops all requests.
     """
-    if not refs:
+    if not broken:
         return None
-    at_gateways = [ref for ref in refs if ref.gateway not in broken_gateways] or refs
-    return all(ref in broken for ref in at_gateways)
+    at_gateways = [value for ref, value in broken.items() if ref.gateway not in broken_gateways]
+    verdicts = at_gateways or list(broken.values())
+    if False in verdicts:
+        return False
+    if None in verdicts:
+        return None
+    return True
 
 
 def _at_parent(
     view: ServiceView, route: Manifest, parent: RouteParent, reading: Evidence
-) -> tuple[Finding | None, bool]:
-    """Return the state of a route at a parent, and whether no request gets past the route there."""
+) -> tuple[Finding | None, bool | None]:
+    """Return the state of a route at a parent, and whether no request gets past it there; None if that is unknown."""
     at_object = ObjectRef.of(route, "HTTPRoute")
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
     entries = _entries(route, parent, is_recent=is_recent)
@@ -105,8 +107,8 @@ def _entries(route: Manifest, parent: RouteParent, *, is_recent: bool) -> Sequen
 
 def _of_accepted(
     view: ServiceView, route: Manifest, accepted: Mapping[str, Any], reading: Evidence
-) -> tuple[Finding | None, bool]:
-    """Return the state of a route that a controller accepts, and whether it stops requests nevertheless."""
+) -> tuple[Finding | None, bool | None]:
+    """Return the state of a route that a controller accepts, and whether it stops requests; None if that is unknown."""
     at_object = ObjectRef.of(route, "HTTPRoute")
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
     unresolved = _condition(accepted, "ResolvedRefs")

@@ -16,20 +16,21 @@ _OF_BACKENDS = frozenset({_NOT_FOUND, "RefNotPermitted", _OTHER_KIND})
 v1.4, apis/v1/httproute_types.go, HTTPBackendRef)."""
 
 
-def stops(view: ServiceView, route: Manifest, reason: object, *, is_early: bool) -> bool:
-    """Tell whether an unresolved reference stops requests that no other link accounts for.
+def stops(view: ServiceView, route: Manifest, reason: object, *, is_early: bool) -> bool | None:
+    """Tell whether an unresolved reference stops requests that no other link accounts for; None if that is unknown.
 
-    `reason` is that of `ResolvedRefs`. A pool that is missing is a broken link of its own (`pools`). A backend without
-    a share, one for special headers, or a target of copies of requests, stops nothing; neither does a reference that
-    may be any of them. `is_early` means that the controller may not have seen all pools yet.
+    `reason` is that of `ResolvedRefs`, which does not name the reference. A pool that is missing is a broken link of
+    its own (`pools`). A backend without a share, one for special headers, or a target of copies of requests, stops
+    nothing. Beside a Service with a share nothing is known: either may be meant. `is_early` means that the controller
+    may not have seen all pools yet.
     """
     if reason not in _OF_BACKENDS:
         return True
     namespace, _ = name_of(route)
     asked = [ref for ref in _of_rules(shares.usual_rules(route)) if ref.get("weight", 1)]
-    if not all(_is_plain_pool(ref, namespace) for ref in asked):
-        return True
     idle = [ref for ref in _references(route) if ref not in asked]
+    if not all(_is_plain_pool(ref, namespace) for ref in asked):
+        return None if idle else True
     if reason == _OTHER_KIND:
         # Istio without support of InferencePools says so of each of them (pilot/pkg/config/kube/gateway/conversion.go).
         return bool(asked) and not any(_is_of_other_kind(ref) for ref in idle)

@@ -1,7 +1,11 @@
 """A Gateway is judged for a service by the listeners to which the service's route attaches."""
 
+from datetime import timedelta
+
 import pytest
 
+from judging.status.records import Link
+from judging.status.states import Level
 from tests.support.living_objects import Living
 
 GATEWAY = "Gateway gateways/gateway"
@@ -20,6 +24,18 @@ def with_fault(living, kind, reason, **listener):
     entry = {"type": kind, "status": "False", "reason": reason, "message": "no", "observedGeneration": 1}
     gateway["status"]["listeners"].append({"name": "aside", "attachedRoutes": 0, "conditions": [entry]})
     return added
+
+
+def with_programmed(living, **entry):
+    """Let the Gateway say that it is not programmed."""
+    conditions = living.of("Gateway", "gateway")["status"]["conditions"]
+    programmed = next(condition for condition in conditions if condition["type"] == "Programmed")
+    programmed.update(status="False", **entry)
+
+
+def changed(item, moment):
+    """Let somebody have changed an object at a moment."""
+    item["metadata"]["managedFields"] = [{"manager": "kubectl", "time": f"{moment:%Y-%m-%dT%H:%M:%SZ}"}]
 
 
 OF_OTHERS = {
@@ -89,3 +105,40 @@ def test_a_listener_with_a_kind_that_its_controller_does_not_know_serves_the_oth
     assert (living.status("plain").serves, living.status("plain").culprit) == (True, None)
     resolved["reason"] = "RefNotPermitted"
     assert living.culprit("plain") == (GATEWAY, "listener-cert")
+
+
+@pytest.mark.parametrize("kind", ["ResolvedRefs", "Programmed"])
+def test_a_listener_of_a_gateway_that_was_just_changed_may_still_come_to_work(kind, living):
+    gateway = living.of("Gateway", "gateway")
+    changed(gateway, living.read_at - timedelta(seconds=3))
+    conditions = gateway["status"]["listeners"][0]["conditions"]
+    entry = next(condition for condition in conditions if condition["type"] == kind)
+    entry.update(status="False", reason="InvalidCertificateRef", message="no Secret")
+    status = living.status("plain", timedelta())
+    assert (status.serves, status.culprit.state.id, status.level) == (False, "gateway-new", Level.NORMAL)
+    later = living.status("plain", timedelta(seconds=58))
+    assert (later.serves, later.level) == (False, Level.BROKEN)
+    assert later.culprit.state.id.startswith("listener-")
+
+
+def test_a_gateway_that_lacks_further_addresses_serves_at_those_that_it_has(living):
+    with_programmed(living, reason="AddressNotAssigned", message="one of two addresses is not assigned")
+    (component,) = [link for link in living.status("plain").components if link.link is Link.GATEWAY]
+    assert (living.status("plain").serves, component.is_broken, component.level) == (True, False, Level.DEGRADED)
+    assert living.culprit("plain") == (GATEWAY, "gateway-off")
+    living.of("Gateway", "gateway")["status"]["addresses"] = []
+    assert living.status("plain").serves is False
+
+
+def test_addresses_of_before_take_no_requests_if_istio_says_that_nothing_is_behind_them(living):
+    message = 'Failed to assign to any requested addresses: no instances found for hostname "gateway-istio"'
+    with_programmed(living, reason="AddressNotAssigned", message=message)
+    assert (living.status("plain").serves, living.culprit("plain")) == (False, (GATEWAY, "gateway-off"))
+
+
+def test_a_gateway_that_lacks_addresses_is_judged_by_its_listeners_nevertheless(living):
+    with_programmed(living, reason="AddressNotAssigned", message="one of two addresses is not assigned")
+    conditions = living.of("Gateway", "gateway")["status"]["listeners"][0]["conditions"]
+    next(condition for condition in conditions if condition["type"] == "Programmed")["status"] = "False"
+    assert living.status("plain").serves is False
+    assert living.states("plain") == {"gateway-off", "listener-off"}

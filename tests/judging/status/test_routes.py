@@ -229,6 +229,44 @@ def test_a_mirror_that_is_not_found_stops_no_request(living):
     assert living.status("open").serves is True
 
 
+def mirrored(rule):
+    """Copy the requests of a rule to a Service."""
+    mirror = {"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "copies", "port": 80}}}
+    rule["filters"].append(mirror)
+
+
+def unused(rule):
+    """Give a rule a further Service without a share."""
+    rule["backendRefs"].append({"name": "copies", "port": 80, "weight": 0})
+
+
+@pytest.mark.parametrize("reason", ["BackendNotFound", "RefNotPermitted", "InvalidKind"])
+@pytest.mark.parametrize("edit", [mirrored, unused])
+def test_whether_a_service_or_another_reference_is_not_found_is_unknown(edit, reason, living):
+    unresolved(living, "plain", reason)
+    assert (living.status("plain").serves, living.culprit("plain")) == (
+        False,
+        (f"HTTPRoute {NAMESPACE}/plain", "route-unresolved"),
+    )
+    edit(living.of("HTTPRoute", "plain")["spec"]["rules"][0])
+    status = living.status("plain")
+    assert (status.serves, status.culprit, living.states("plain")) == (None, None, {"route-unresolved"})
+
+
+def test_an_unknown_reference_does_not_hide_a_parent_that_stops_nothing(living):
+    route = living.of("HTTPRoute", "plain")
+    mirrored(route["spec"]["rules"][0])
+    unresolved(living, "plain", "BackendNotFound")
+    aside = route["spec"]["parentRefs"][0] | {"port": 80}
+    route["spec"]["parentRefs"].append(aside)
+    entry = copy.deepcopy(route["status"]["parents"][0]) | {"parentRef": aside}
+    route["status"]["parents"].append(entry)
+    assert living.status("plain").serves is None
+    for condition in entry["conditions"]:
+        condition["status"] = "True"
+    assert living.status("plain").serves is True
+
+
 def test_a_controller_that_ignores_rules_stops_their_requests(living):
     (entry,) = living.of("HTTPRoute", "plain")["status"]["parents"]
     partial = {"type": "PartiallyInvalid", "status": "True", "reason": "UnsupportedValue", "message": "Dropped Rule 1"}
