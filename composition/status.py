@@ -39,6 +39,8 @@ class ExpectedStack:
     """The stack as the owner of live objects."""
     namespaces: tuple[str, ...]
     """Namespaces of the stack's objects, sorted."""
+    interceptors: tuple[str, ...]
+    """Namespace of the interceptor to which the stack's routes lead, whoever deploys it; empty without one."""
     services: Mapping[str, _Place]
     """Namespace and name of each service, by its key."""
     urls: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -56,6 +58,7 @@ def expectations(composition: Composition) -> ExpectedStack:
     return ExpectedStack(
         Owner(composition.plan.identity, names),
         tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
+        _interceptors(composition),
         {service.key: _place(service) for service in services},
         {
             key: (service["urls"][0], service["model"]["name"])
@@ -65,6 +68,12 @@ def expectations(composition: Composition) -> ExpectedStack:
         {place: expected for service in services for place, expected in _expectations(service, composition)},
         routes(composition),
     )
+
+
+def _interceptors(composition: Composition) -> tuple[str, ...]:
+    if composition.plan.interceptor is None:
+        return ()
+    return (composition.plan.interceptor.namespace,)
 
 
 def routes(composition: Composition) -> Mapping[_Place, RouteExpectation]:
@@ -106,7 +115,7 @@ def of_stack(
 
     A service of the plan that the cluster lacks has no status; see `missing`.
     """
-    live = reader.read(access, ReadScope(stack.namespaces, certificates))
+    live = reader.read(access, ReadScope(stack.namespaces, certificates, stack.interceptors))
     status = verdict.of(live, stack.workloads, stack.routes, stack.owner.stack_of)
     of_owner = status.only(stack.owner.identity.name.label, ())
     if not keys:

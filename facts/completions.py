@@ -69,7 +69,7 @@ def ask(targets: Mapping[_Key, AskedService]) -> dict[_Key, Answer]:
                 key = pending.get_nowait()
             except queue.Empty:
                 return
-            answer = _ask(targets[key], run)
+            answer = _answer(targets[key], run)
             # A request ends with the run, which says nothing of its server.
             if run.seconds_left():
                 results.put((key, answer))
@@ -86,6 +86,16 @@ def ask(targets: Mapping[_Key, AskedService]) -> dict[_Key, Answer]:
     return {key: answers.get(key) or Answer(f"{target.url} {late}") for key, target in targets.items()}
 
 
+def _answer(target: AskedService, run: Run) -> Answer:
+    """Return what becomes of a request. What a server sends may raise anything, such as a redirect to a wrong URL."""
+    try:
+        return _ask(target, run)
+    except urllib.error.HTTPError as error:
+        return Answer(f"{target.url} answered {error.code}{_refusal(error.code)}")
+    except Exception as error:  # noqa: BLE001, a thread that ends by an error leaves services without an answer
+        return Answer(f"{target.url} did not answer ({_name(error)})")
+
+
 def _ask(target: AskedService, run: Run) -> Answer:
     url = target.url
     # A service that does not name its models does not serve; the answer to a request for any model says why.
@@ -94,13 +104,8 @@ def _ask(target: AskedService, run: Run) -> Answer:
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{url}/v1/completions", body, headers)  # noqa: S310, a URL of http or https
     start = time.monotonic()
-    try:
-        with Transport(run, lambda _: True).open(request) as response:
-            content = response.read(_LONGEST)
-    except urllib.error.HTTPError as error:
-        return Answer(f"{url} answered {error.code}{_refusal(error.code)}")
-    except (OSError, http.client.HTTPException) as error:
-        return Answer(f"{url} did not answer ({_name(error)})")
+    with Transport(run, lambda _: True).open(request) as response:
+        content = response.read(_LONGEST)
     if _has_token(content):
         return Answer(f"{url} answered 200 with a token", time.monotonic() - start)
     return Answer(f"{url} answered 200 without a token")
@@ -112,7 +117,7 @@ def _first_model(url: str, run: Run) -> str | None:
     try:
         with Transport(run, lambda _: True).open(request) as response:
             listed = json.loads(response.read(_LONGEST))
-    except (OSError, http.client.HTTPException, ValueError):
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None
     names = [mapping(entry).get("id") for entry in sequence(mapping(listed).get("data"))]
     return next((name for name in names if isinstance(name, str)), None)
@@ -136,6 +141,6 @@ def _has_token(content: bytes) -> bool:
     """Tell whether an answer of the completions API has a choice (vLLM, entrypoints/openai/completion)."""
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return bool(sequence(mapping(answer).get("choices")))

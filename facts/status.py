@@ -17,11 +17,13 @@ from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import (
     CERTIFICATE,
     CLUSTER_SCOPED,
+    DEPLOYMENT,
     EVENT,
     GATEWAY,
     KINDS,
     LEASE,
     NODE,
+    POD,
     ROUTE,
     SERVICE,
     TLS_CERTIFICATE,
@@ -37,6 +39,8 @@ _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
 _OF_ROUTES = frozenset({GATEWAY, SERVICE})
 """Kinds of which only the objects are read that routes need. They are read after the routes."""
+_OF_INTERCEPTORS = (DEPLOYMENT, POD)
+"""Kinds from which an interceptor is judged."""
 _OPTIONS = {EVENT: {"fieldSelector": "type=Warning"}}
 """Parameters of lists, by kind."""
 
@@ -50,14 +54,20 @@ class ReadScope:
     certificates: bool = False
     """Whether to read the certificates of the Gateways' listeners: their Secrets one by one, and the Certificates of
     cert-manager in the namespaces of the Gateways."""
+    interceptors: tuple[str, ...] = ()
+    """Further namespaces, of which only the Deployments and Pods of interceptors are read. One whose objects may not be
+    read is left out. Without effect if all namespaces are read."""
 
 
 def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
+    refused = set[str]()
     readers: dict[str, Reader] = {
         kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _OF_ROUTES
     }
+    for kind in _OF_INTERCEPTORS:
+        readers[kind] = partial(_with_interceptors, kind=kind, scope=scope, lists=lists, refused=refused)
     readers[GATEWAY] = partial(_gateways, lists=lists)
     readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
     if scope.certificates:
@@ -65,7 +75,10 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
         readers[CERTIFICATE] = partial(_renewals, lists=lists)
     moment = datetime.now(UTC).replace(microsecond=0)
     results = read_within(_DEADLINE_SECONDS, access, readers)
-    return Snapshot(moment, results)
+    namespaces = None
+    if scope.namespaces is not None:
+        namespaces = frozenset({*scope.namespaces, *scope.interceptors}) - refused
+    return Snapshot(moment, results, namespaces)
 
 
 def _objects(
@@ -90,6 +103,29 @@ def _objects(
             raise
         lists[kind] = ()
     return lists[kind]
+
+
+def _with_interceptors(
+    api: Connection, kind: str, scope: ReadScope, lists: dict[str, Sequence[Manifest]], refused: set[str]
+) -> Sequence[Manifest] | Unknown:
+    """List the objects of a kind, and those of interceptors in further namespaces.
+
+    The namespaces whose objects may not be read are put into `refused`.
+    """
+    objects = _objects(api, kind, scope, lists)
+    namespaces = sorted({*scope.interceptors} - {*(scope.namespaces or scope.interceptors)})
+    if not namespaces or isinstance(objects, Unknown):
+        return objects
+    further = list[Manifest]()
+    for namespace in namespaces:
+        path = live_objects.path(kind, namespace)
+        try:
+            further += map(_manifest, items(api, path, selector=labels.interceptors(), options={"limit": _PAGE}))
+        except RefusedError as error:
+            if error.status != http.HTTPStatus.FORBIDDEN:
+                raise
+            refused.add(namespace)
+    return [*objects, *further]
 
 
 def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence[Manifest]:

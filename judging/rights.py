@@ -209,6 +209,8 @@ def _status_reads(stack_objects: StackObjects, needs: Needs, options: Options) -
             yield from ((namespace, _rule(kind, _LIST)) for namespace in sorted(needs.metered))
         elif kind != snapshot.GATEWAY:
             yield from ((namespace, _rule(kind, _LIST)) for namespace in namespaces)
+    for namespace in sorted(needs.interceptors):
+        yield from ((namespace, _rule(kind, _LIST)) for kind in (snapshot.DEPLOYMENT, snapshot.POD))
     if options.logs:
         yield from ((namespace, Rule("", ("pods/log",), _READ)) for namespace in namespaces)
     yield from _gateway_reads(needs)

@@ -64,6 +64,12 @@ class Evidence:
     """Certificates of cert-manager by namespace and name of their Secret; empty if nobody asked for them."""
     emptying: frozenset[str] = frozenset()
     """Names of the nodes with such pods that were deleted."""
+    namespaces: frozenset[str] | None = None
+    """Namespaces whose Deployments and Pods were read; None for all."""
+
+    def has_read(self, namespace: str) -> bool:
+        """Tell whether the Deployments and Pods of a namespace were read."""
+        return self.namespaces is None or namespace in self.namespaces
 
     def events_of(self, kind: str, item: Manifest) -> Sequence[Manifest]:
         """Return the warnings about an object of a kind, such as `Pod`; the latest is the last."""
@@ -97,6 +103,7 @@ def of(
         secrets={name_of(secret): secret for secret in snapshot.of(TLS_CERTIFICATE)},
         renewals={_secret_of(certificate): certificate for certificate in snapshot.of(CERTIFICATE)},
         emptying=emptying,
+        namespaces=snapshot.namespaces,
     )
 
 

@@ -63,6 +63,8 @@ class Snapshot:
     objects: Mapping[str, Sequence[Manifest] | Unknown]
     """Objects by kind (`apiVersion/Kind`). A kind that the cluster does not serve has no objects. `Unknown` if the kind
     could not be read."""
+    namespaces: frozenset[str] | None = None
+    """Namespaces whose Deployments and Pods were read, those of interceptors included; None for all namespaces."""
 
     def of(self, kind: str) -> Sequence[Manifest]:
         """Return the objects of a kind; none if the kind could not be read."""

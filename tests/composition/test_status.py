@@ -13,7 +13,10 @@ from planning.ground.snapshot import CLUSTER_SCOPED, KINDS, POD, Snapshot
 from tests.support.captured_objects import NOW, programmed
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
+from tests.support.cluster.status import marked as marked_objects
+from tests.support.healthy import whole
 from tests.support.stacks import NAME, PIN, tree
+from tests.support.stacks.varied_metering import LABEL_IMAGE
 
 ACCESS = KubeAccess("{}", None)
 KEY = "hf_" + "a1B2" * 9
@@ -31,6 +34,42 @@ def test_a_stack_expects_its_services_replicas_and_namespaces():
     assert stack.services == {"qwen": ("models", "qwen"), "bert": ("chat", "bert")}
     assert stack.workloads["models", "qwen-decode"].replicas == 3
     assert stack.workloads["models", "qwen-decode"].manifest["metadata"]["name"] == "qwen-decode"
+
+
+METERED = {"defaults": {"endpointPicker": {"enabled": False}}, "interceptor": {"mode": "label", "namespace": "meters"}}
+
+
+def test_a_stack_expects_its_interceptor_in_a_namespace_that_may_be_that_of_others():
+    composition = compose(tree(qwen={}) | METERED, Given(NOTHING_READ), NAME)
+    stack = status.expectations(composition)
+    assert (stack.namespaces, stack.interceptors) == (("models",), ("meters",))
+    assert expected(qwen={}).interceptors == ()
+
+
+@pytest.mark.parametrize("ready", ["True", "False"])
+def test_an_interceptor_that_another_stack_has_deployed_elsewhere_is_judged(nobody, ready):
+    composition = compose(tree(qwen={}) | METERED, Given(NOTHING_READ), NAME)
+    shared = whole([*marked_objects(tree(qwen={}) | METERED), *_interceptor()])
+    answers = Lists({})
+    for kind in KINDS:
+        for namespace in ("models", "meters"):
+            items = [item for item in shared.of(kind) if item["metadata"]["namespace"] == namespace]
+            answers[live_objects.path(kind, namespace)] = {"items": items}
+    for pod in answers[live_objects.path(POD, "meters")]["items"]:
+        for condition in pod["status"]["conditions"]:
+            condition["status"] = ready
+    with loopback.serve(answers) as server:
+        access = KubeAccess(json.dumps(config(server.url, {"token": "right"})), None)
+        (service,) = status.of_stack(access, status.expectations(composition)).services
+    states = {finding.state.id for component in service.components for finding in component.findings}
+    assert ("interceptor-down" in states) is (ready == "False")
+
+
+def _interceptor():
+    """Return the Deployment of an interceptor that another stack has deployed."""
+    deploying = METERED | {"interceptor": METERED["interceptor"] | {"deploy": {"image": LABEL_IMAGE}}}
+    objects = marked_objects(tree(bert={}) | deploying)
+    return [item for item in objects if item["kind"] == "Deployment" and item["metadata"]["namespace"] == "meters"]
 
 
 def stored(source, **model):

@@ -112,3 +112,20 @@ def test_the_first_model_of_a_service_is_its_own(server, listed, name):
     server.answers = {"/v1/models": listed}
     answer_of(server.url, None)
     assert json.loads(server.bodies[-1])["model"] == name
+
+
+def test_an_answer_that_is_nested_too_deeply_has_no_token_and_names_no_model(server):
+    server.texts = {PATH: b"[" * 200_000, "/v1/models": b"[" * 200_000}
+    assert ask(server) == "answered 200 without a token"
+    answer_of(server.url, None)
+    assert json.loads(server.bodies[-1])["model"] == "model"
+
+
+@pytest.mark.parametrize(
+    ("location", "error"),
+    [("http://[bad/", "ValueError"), (f"http://{'a' * 64}.example/", "UnicodeError")],
+)
+def test_a_redirect_that_no_client_can_follow_is_told(server, location, error):
+    server.statuses = {PATH: 302}
+    server.locations = {PATH: location}
+    assert ask(server) == f"did not answer ({error})"

@@ -70,6 +70,35 @@ def test_without_namespaces_the_whole_cluster_is_read(api):
     assert len(read(api, ReadScope()).of(POD)) == 1
 
 
+OF_INTERCEPTORS = "app.kubernetes.io%2Fcomponent%3Dinterceptor%2C"
+METER_PODS = PODS.replace("/models/", "/meters/").replace("Selector=", f"Selector={OF_INTERCEPTORS}")
+METER_DEPLOYMENTS = METER_PODS.replace("/api/v1/", "/apis/apps/v1/").replace("/pods", "/deployments")
+WITH_METERS = ReadScope(("models",), interceptors=("meters", "models"))
+
+
+def test_of_the_namespace_of_an_interceptor_only_its_deployment_and_pods_are_read(api):
+    api.answers = {
+        PODS: {"items": [named("qwen")]},
+        METER_PODS: {"items": [named("meter-0")]},
+        METER_DEPLOYMENTS: {"items": [named("meter")]},
+    }
+    snapshot = read(api, WITH_METERS)
+    assert [pod["metadata"]["name"] for pod in snapshot.of(POD)] == ["qwen", "meter-0"]
+    assert [deployment["metadata"]["name"] for deployment in snapshot.of(DEPLOYMENT)] == ["meter"]
+    assert len(api.seen) == len(KINDS) - len({GATEWAY, SERVICE}) + len({POD, DEPLOYMENT})
+    assert snapshot.namespaces == {"models", "meters"}
+    assert read(api).namespaces == {"models"}
+    assert read(api, ReadScope()).namespaces is None
+
+
+def test_a_namespace_of_an_interceptor_that_may_not_be_read_is_left_out(api):
+    api.answers = {PODS: {"items": [named("qwen")]}, METER_DEPLOYMENTS: {"items": [named("meter")]}}
+    api.refused = {METER_PODS}
+    snapshot = read(api, WITH_METERS)
+    assert [pod["metadata"]["name"] for pod in snapshot.of(POD)] == ["qwen"]
+    assert (snapshot.unread(), snapshot.namespaces) == ({}, {"models"})
+
+
 def test_the_gateways_of_routes_are_read_by_name(api):
     parents = [{"name": "a"}, {"name": "b", "namespace": "gateways"}, {"kind": "Service", "name": "c"}, {"name": "d"}]
     api.answers = {

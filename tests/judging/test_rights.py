@@ -103,6 +103,13 @@ def test_a_status_lists_the_services_among_which_an_interceptor_searches():
     assert granted(Purpose.STATUS, metered) - granted(Purpose.STATUS) == lists("models", "/services")
 
 
+def test_a_status_reads_the_interceptor_in_another_namespace_whoever_deploys_it():
+    metered = tree(qwen={"endpointPicker": {"enabled": False}})
+    metered |= {"interceptor": {"mode": "label", "namespace": "meters"}}
+    added = granted(Purpose.STATUS, metered) - granted(Purpose.STATUS)
+    assert added == lists("meters", "/pods", "apps/deployments") | lists("models", "/services")
+
+
 def test_a_status_reads_every_namespace_of_a_stack():
     stack = tree(qwen={}, bert={"namespace": "chat"})
     assert lists("models", *OF_EVERY_STACK) | lists("chat", *OF_EVERY_STACK) <= granted(Purpose.STATUS, stack)
