@@ -18,6 +18,7 @@ from judging.status.evidence import Expectation
 from judging.status.records import Finding, Link, ServiceLink
 from judging.status.verdict import ServiceStatus, Status
 from local.cluster import ControlPlane
+from local.errors import LocalError
 from manifests import marking
 from manifests.assembly import render
 from tests.support.cluster.deployments import in_namespace
@@ -147,7 +148,12 @@ def held(plane: ControlPlane, namespace: str, selector: str) -> Iterator[None]:
 def _finalize(plane: ControlPlane, namespace: str, names: Iterable[str], finalizers: list[str] | None) -> None:
     patch = json.dumps({"metadata": {"finalizers": finalizers}})
     for name in names:
-        plane.kubectl("patch", "pod", name, "-n", namespace, "--type=merge", f"--patch={patch}")
+        try:
+            plane.kubectl("patch", "pod", name, "-n", namespace, "--type=merge", f"--patch={patch}")
+        except LocalError as error:
+            # A pod of a rollout may have gone since it was read.
+            if "NotFound" not in str(error):
+                raise
 
 
 @contextlib.contextmanager
