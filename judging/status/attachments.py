@@ -92,10 +92,9 @@ def listeners(route: Manifest, gateway: Manifest) -> Sequence[Mapping[str, Any]]
     refuse the route.
     """
     refs = [parent for parent in parents(route) if parent.gateway == name_of(gateway)]
-    entries = map(mapping, sequence(at(gateway, "spec", "listeners")))
     return [
         listener
-        for listener in entries
+        for listener in all_listeners(gateway)
         if _takes_routes(listener)
         and hosts(route, listener)
         and any(_is_meant(ref, listener) and _admits(listener, gateway, route, ref) for ref in refs)
@@ -118,6 +117,23 @@ def hostnames(route: Manifest) -> Sequence[str]:
 def takes(listener: Mapping[str, Any], host: str) -> bool:
     """Tell whether a listener takes requests for a host that a route names, or for some of its hosts."""
     return any(_common(host, _host_pattern(listener)))
+
+
+def all_listeners(gateway: Manifest) -> Sequence[Mapping[str, Any]]:
+    """Return the listeners of a Gateway, those of other routes included."""
+    return [mapping(entry) for entry in sequence(at(gateway, "spec", "listeners"))]
+
+
+def is_before(listener: Mapping[str, Any], other: Mapping[str, Any], host: str) -> bool:
+    """Tell whether a listener takes all requests for a host at a port rather than another one, as the more specific.
+
+    A listener for some hosts of a wildcard leaves the others.
+    """
+    if listener.get("port") != other.get("port"):
+        return False
+    patterns = [host, *covering_hosts(host)]
+    first, second = _host_pattern(listener), _host_pattern(other)
+    return first in patterns and second in patterns and patterns.index(first) < patterns.index(second)
 
 
 def _host_pattern(listener: Mapping[str, Any]) -> str:

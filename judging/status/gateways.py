@@ -1,7 +1,7 @@
 """The Gateways to which the routes of a service attach, and what their controllers say of a route."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
-from judging.status.topology import ServiceView, Topology, name_of
+from judging.status.topology import Topology, name_of
 from models.trees import at, mapping, sequence
 from planning.ground.snapshot import GATEWAY, Manifest
 
@@ -32,85 +32,140 @@ release-1.31, pilot/pkg/config/kube: gatewaycommon/conversion.go, SetProgrammedC
 
 @dataclass(frozen=True, slots=True)
 class GatewayVerdict:
-    """The verdict on a Gateway for a service, or on one of its listeners."""
+    """The verdict on a Gateway for a route."""
 
-    is_broken: bool | None
-    """Whether no request of the service's routes gets past it; None if that is unknown."""
+    broken: Mapping[str, bool | None]
+    """Whether no request gets past it, by the hosts of the route that it takes; None if that is unknown."""
     states: Sequence[Finding]
 
 
-def verdicts(view: ServiceView, cluster: Topology, reading: Evidence) -> Mapping[tuple[str, str], GatewayVerdict]:
-    """Return the verdict on each Gateway of a service's routes, by namespace and name."""
-    attached = {parent.gateway: route for route in view.routes for parent in attachments.parents(route)}
-    places = sorted(place for place in attached if place is not None)
-    return {place: _verdict(place, attached[place], cluster, reading) for place in places}
+@dataclass(frozen=True, slots=True)
+class _ListenerVerdict:
+    """The verdict on a listener for a route."""
+
+    is_broken: bool | None
+    """Whether no request gets past it; None if that is unknown."""
+    states: Sequence[Finding]
 
 
-def components(view: ServiceView, of_places: Mapping[tuple[str, str], GatewayVerdict]) -> Iterator[ServiceLink]:
-    """Yield the Gateways of a service's routes. One is broken if every parent of the routes is a broken Gateway.
+Verdicts = Mapping[tuple[str, str], GatewayVerdict]
+"""Verdicts on the Gateways of a route, by namespace and name."""
 
-    `of_places` are the verdicts by namespace and name. A set of listeners is a parent of which nothing is known.
+
+def verdicts(route: Manifest, cluster: Topology, reading: Evidence) -> Verdicts:
+    """Return the verdict on each Gateway to which a route refers."""
+    places = {parent.gateway for parent in attachments.parents(route)}
+    return {place: _verdict(place, route, cluster, reading) for place in places if place is not None}
+
+
+def components(of_routes: Sequence[tuple[Manifest, Verdicts]]) -> Iterator[ServiceLink]:
+    """Yield the Gateways of a service's routes. One is broken if it fails for a host that no other parent serves.
+
+    `of_routes` are the routes and their verdicts. A set of listeners is a parent of which nothing is known.
     """
-    places = [parent.gateway for route in view.routes for parent in attachments.parents(route)]
-    is_all = all(place is not None and of_places[place].is_broken for place in places)
-    for place, verdict in of_places.items():
-        is_broken = verdict.is_broken
-        if is_broken and not is_all:
-            is_broken = False
-        yield ServiceLink(Link.GATEWAY, ObjectRef("Gateway", *place), tuple(verdict.states), is_broken)
+    places = sorted({place for _, of_places in of_routes for place in of_places})
+    for place in places:
+        states = [state for _, of_places in of_routes if place in of_places for state in of_places[place].states]
+        broken = {_is_broken(place, route, of_places) for route, of_places in of_routes if place in of_places}
+        yield ServiceLink(Link.GATEWAY, ObjectRef("Gateway", *place), _unique(states), _any(broken))
+
+
+def _unique(states: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return states without those that were there before. A finding has no hash."""
+    first = list[Finding]()
+    for state in states:
+        if state not in first:
+            first.append(state)
+    return tuple(first)
+
+
+def _is_broken(place: tuple[str, str], route: Manifest, of_places: Verdicts) -> bool | None:
+    """Tell whether a Gateway fails for a host of a route that no other parent serves; None if that is unknown."""
+    if any(parent.gateway is None for parent in attachments.parents(route)):
+        return False
+    hosts = of_places[place].broken
+    return _any({_all({verdict.broken.get(host, True) for verdict in of_places.values()}) for host in hosts})
+
+
+def _any(broken: Collection[bool | None]) -> bool | None:
+    """Tell whether one of some parts is broken; None if that is unknown."""
+    if True in broken:
+        return True
+    return None if None in broken else False
+
+
+def _all(broken: Collection[bool | None]) -> bool | None:
+    """Tell whether all of some parts are broken; None if that is unknown."""
+    if False in broken:
+        return False
+    return None if None in broken else True
 
 
 def _verdict(place: tuple[str, str], route: Manifest, cluster: Topology, reading: Evidence) -> GatewayVerdict:
     gateway = cluster.gateways.get(place)
     if gateway is not None:
         return _of_gateway(gateway, route, reading)
+    hosts = attachments.hostnames(route)
     if GATEWAY in reading.unread:
-        return GatewayVerdict(None, ())
-    return GatewayVerdict(True, (finding("gateway-missing", ObjectRef("Gateway", *place)),))
+        return GatewayVerdict(dict.fromkeys(hosts, None), ())
+    return GatewayVerdict(dict.fromkeys(hosts, True), (finding("gateway-missing", ObjectRef("Gateway", *place)),))
 
 
 def _of_gateway(gateway: Manifest, route: Manifest, reading: Evidence) -> GatewayVerdict:
     at_object = ObjectRef.of(gateway, "Gateway")
+    hosts = _hosts(gateway, route)
     refused = _refusal(gateway)
     states = list[Finding]()
     if refused is not None:
         is_new = is_within(creation_time(gateway), CONTROLLER_SECONDS, reading.now)
         states.append(_off(at_object, refused, is_new=is_new))
         if _concerns_others(refused, gateway, route):
-            return GatewayVerdict(False, states)
+            return GatewayVerdict(dict.fromkeys(hosts, False), states)
         if not _keeps_addresses(refused, gateway):
-            return GatewayVerdict(True, states)
+            return GatewayVerdict(dict.fromkeys(hosts, True), states)
     if _is_forgotten(gateway, reading):
         # While the controller is away, its proxies serve what it said last.
         state = finding("gateway-unseen", at_object, change_time(gateway), gateway_class=_class_name(gateway))
-        return GatewayVerdict(not _is_answered(gateway, route), (*states, state))
-    of_listeners = list(_listeners(gateway, route, at_object, reading))
-    states += [state for verdict in of_listeners for state in verdict.states]
-    broken = [verdict.is_broken for verdict in of_listeners]
-    return GatewayVerdict(_stops_any(_groups(gateway, route, broken)), states)
+        return GatewayVerdict(dict.fromkeys(hosts, not _is_answered(gateway, route)), (*states, state))
+    of_listeners = dict(_listeners(gateway, route, at_object, reading))
+    states += [state for verdict in of_listeners.values() for state in verdict.states]
+    return GatewayVerdict({host: _of_host(host, gateway, route, of_listeners) for host in hosts}, states)
 
 
-def _groups(gateway: Manifest, route: Manifest, broken: Sequence[bool | None]) -> Sequence[Collection[bool | None]]:
-    """Return which listeners of a route are broken, by the hosts that the route names, or of all if it names none.
-
-    A host that no listener of the Gateway takes is left out.
-    """
+def _hosts(gateway: Manifest, route: Manifest) -> Sequence[str]:
+    """Return the hosts of a route that a listener of a Gateway takes; all hosts if there is none."""
     listeners = attachments.listeners(route, gateway)
-    groups = [
-        [is_broken for listener, is_broken in zip(listeners, broken, strict=True) if attachments.takes(listener, host)]
-        for host in attachments.hostnames(route)
-    ]
-    return [group for group in groups if group]
+    hosts = attachments.hostnames(route)
+    return [host for host in hosts if any(attachments.takes(listener, host) for listener in listeners)] or hosts
 
 
-def _stops_any(groups: Sequence[Collection[bool | None]]) -> bool | None:
-    """Tell whether all listeners of a group are broken; None if that is unknown."""
-    failing = [group for group in groups if False not in group]
-    if not failing:
+def _of_host(
+    host: str, gateway: Manifest, route: Manifest, of_listeners: Mapping[str, _ListenerVerdict]
+) -> bool | None:
+    """Tell whether no listener serves a host of a route; None if that is unknown.
+
+    Of the listeners of a port, the one with the most specific hostname takes the requests, unless it does not work.
+    If that one does not take the route, it depends on the controller whether another one does: that is an extended
+    feature (Gateway API v1.4, apis/v1/gateway_types.go, "Listeners that are distinct only by Hostname" and "Listener
+    Isolation").
+    """
+    attached = [item for item in attachments.listeners(route, gateway) if attachments.takes(item, host)]
+    if not attached:
         return False
-    if any(None not in group for group in failing):
-        return True
-    return None
+    works = [item for item in attachments.all_listeners(gateway) if not _is_off(gateway, item)]
+    broken = set[bool | None]()
+    for listener in attached:
+        narrower = [other for other in works if attachments.is_before(other, listener, host)]
+        if not narrower:
+            broken.add(of_listeners[str(listener.get("name"))].is_broken)
+        elif not any(other in attached for other in narrower):
+            broken.add(None)
+    return _all(broken)
+
+
+def _is_off(gateway: Manifest, listener: Mapping[str, Any]) -> bool:
+    """Tell whether the controller says that a listener does not work."""
+    return next(_faults(_statuses(gateway).get(str(listener.get("name")), {})), None) is not None
 
 
 def _refusal(gateway: Manifest) -> Mapping[str, Any] | None:
@@ -165,18 +220,25 @@ def _is_answered(gateway: Manifest, route: Manifest) -> bool:
     return any(attachments.answers(route, parent) for parent in refs)
 
 
-def _listeners(gateway: Manifest, route: Manifest, at_object: ObjectRef, reading: Evidence) -> Iterator[GatewayVerdict]:
-    """Yield the verdict on each listener to which a route attaches."""
-    statuses = {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
+def _statuses(gateway: Manifest) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the controller says of the listeners of a Gateway, by the listener's name."""
+    return {str(entry.get("name")): entry for entry in map(mapping, sequence(at(gateway, "status", "listeners")))}
+
+
+def _listeners(
+    gateway: Manifest, route: Manifest, at_object: ObjectRef, reading: Evidence
+) -> Iterator[tuple[str, _ListenerVerdict]]:
+    """Yield name and verdict of each listener to which a route attaches."""
+    statuses = _statuses(gateway)
     is_recent = is_within(change_time(gateway), CONTROLLER_SECONDS, reading.now)
     for listener in attachments.listeners(route, gateway):
         name = str(listener.get("name"))
         refusal = _listener(at_object, name, statuses.get(name, {}), is_recent=is_recent)
         if refusal is None:
             states = tuple(certificates.findings(gateway, listener, reading))
-            yield GatewayVerdict(certificates.is_broken(gateway, listener, states, reading), states)
+            yield name, _ListenerVerdict(certificates.is_broken(gateway, listener, states, reading), states)
         else:
-            yield GatewayVerdict(True, (refusal,))
+            yield name, _ListenerVerdict(True, (refusal,))
 
 
 def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any], *, is_recent: bool) -> Finding | None:
@@ -184,6 +246,18 @@ def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any], *, is_
 
     The controller of a Gateway that is new or has just been changed may not have seen a certificate yet.
     """
+    for state, entry in _faults(status):
+        if is_recent:
+            return _off(at_object, entry, is_new=True)
+        since = time(entry.get("lastTransitionTime"))
+        reason = quote(entry.get("reason"))
+        message = quote(entry.get("message"))
+        return finding(state, at_object, since, listener=name, reason=reason, message=message)
+    return None
+
+
+def _faults(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the conditions that say that a listener does not work, each with the id of its state."""
     for kind, state in (
         ("ResolvedRefs", "listener-cert"),
         ("Accepted", "listener-off"),
@@ -191,13 +265,7 @@ def _listener(at_object: ObjectRef, name: str, status: Mapping[str, Any], *, is_
     ):
         entry = conditions(status).get(kind, {})
         if entry.get("status") == "False" and entry.get("reason") != _OTHER_KINDS:
-            if is_recent:
-                return _off(at_object, entry, is_new=True)
-            since = time(entry.get("lastTransitionTime"))
-            reason = quote(entry.get("reason"))
-            message = quote(entry.get("message"))
-            return finding(state, at_object, since, listener=name, reason=reason, message=message)
-    return None
+            yield state, entry
 
 
 def _class_name(gateway: Manifest) -> str:

@@ -7,7 +7,7 @@ from judging.status import attachments, gateways, pods, shares, unresolved_refs
 from judging.status.attachments import RouteParent
 from judging.status.evidence import Evidence, RouteExpectation
 from judging.status.gateways import CONTROLLER_SECONDS
-from judging.status.history import change_time, creation_time, is_within
+from judging.status.history import change_time, creation_time, is_within, writer
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.states import Level
@@ -25,10 +25,10 @@ _ROUTED_SECONDS = 60
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways and routes of a service."""
-    verdicts = gateways.verdicts(view, cluster, reading)
-    yield from gateways.components(view, verdicts)
-    broken_gateways = {place for place, verdict in verdicts.items() if verdict.is_broken}
-    for route in view.routes:
+    of_routes = [(route, gateways.verdicts(route, cluster, reading)) for route in view.routes]
+    yield from gateways.components(of_routes)
+    for route, verdicts in of_routes:
+        broken_gateways = {place for place, verdict in verdicts.items() if True in verdict.broken.values()}
         yield _component(view, route, broken_gateways, reading)
     if ROUTE in reading.unread:
         yield ServiceLink(Link.ROUTE, ObjectRef("HTTPRoute", view.namespace, view.name), is_broken=None)
@@ -172,14 +172,26 @@ def _is_being_made(view: ServiceView, reading: Evidence) -> bool:
 def _differences(view: ServiceView, route: Manifest, expectation: RouteExpectation) -> Iterator[Finding]:
     """Yield in what a route differs from the plan, and what the gateway makes of a route that is as planned."""
     at_object = ObjectRef.of(route, "HTTPRoute")
-    live = {share.name: share.percent for share in shares.shares(view)}
+    backends = shares.shares(view)
+    live = {share.name: share.percent for share in backends}
     planned = expectation.percents
-    if live.keys() <= planned.keys() and live != planned:
-        since = change_time(route)
-        yield finding("weight-differs", at_object, since, live=_shares(live), planned=_shares(planned))
+    # A backend of a generation that the plan lacks is in use until a run has made the next one.
+    is_rolling = any(share.variant and share.name not in planned for share in backends)
+    if live != planned and not is_rolling:
+        yield _drift(route, _shares(live), _shares(planned))
     if not expectation.asks_each_picker and sum(1 for percent in live.values() if percent) > 1:
-        last = next(share.name for share in reversed(shares.shares(view)) if share.is_last)
+        last = next(share.name for share in reversed(backends) if share.is_last)
         yield finding("picker-of-primary", at_object, pool=last)
+
+
+def _drift(route: Manifest, live: str, planned: str) -> Finding:
+    """Return the state of a route whose shares are not as planned, with the writer of its rules."""
+    at_object = ObjectRef.of(route, "HTTPRoute")
+    rules = writer(route, "spec", "rules")
+    if rules is None:
+        return finding("weight-differs", at_object, change_time(route), live=live, planned=planned, author="")
+    author = f"; {quote(rules.name)} has written its rules"
+    return finding("weight-differs", at_object, rules.at, live=live, planned=planned, author=author)
 
 
 def _shares(percents: Mapping[str, int]) -> str:

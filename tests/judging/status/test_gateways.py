@@ -1,12 +1,18 @@
 """A Gateway is judged for a service by the listeners to which the service's route attaches."""
 
-from datetime import timedelta
+import base64
+import copy
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from judging.status import attachments, evidence, gateways, topology
 from judging.status.records import Link
 from judging.status.states import Level
-from tests.support.living_objects import Living
+from planning.ground.snapshot import GATEWAY as GATEWAYS
+from planning.ground.snapshot import TLS_CERTIFICATE, Snapshot
+from tests.support.cluster import certificates
+from tests.support.living_objects import LATER, Living
 
 GATEWAY = "Gateway gateways/gateway"
 
@@ -36,6 +42,24 @@ def with_programmed(living, **entry):
 def changed(item, moment):
     """Let somebody have changed an object at a moment."""
     item["metadata"]["managedFields"] = [{"manager": "kubectl", "time": f"{moment:%Y-%m-%dT%H:%M:%SZ}"}]
+
+
+def with_further_gateway(living):
+    """Let the route attach to a further Gateway, which takes the same hosts, and return it."""
+    further = copy.deepcopy(living.of("Gateway", "gateway"))
+    further["metadata"]["name"] = "other"
+    living.objects[GATEWAYS].append(further)
+    route = living.of("HTTPRoute", "plain")
+    ref = route["spec"]["parentRefs"][0] | {"name": "other"}
+    route["spec"]["parentRefs"].append(ref)
+    route["status"]["parents"].append(route["status"]["parents"][0] | {"parentRef": ref})
+    return further
+
+
+def off(gateway):
+    """Let a Gateway not be programmed."""
+    conditions = gateway["status"]["conditions"]
+    next(entry for entry in conditions if entry["type"] == "Programmed").update(status="False", reason="Invalid")
 
 
 OF_OTHERS = {
@@ -142,3 +166,113 @@ def test_a_gateway_that_lacks_addresses_is_judged_by_its_listeners_nevertheless(
     next(condition for condition in conditions if condition["type"] == "Programmed")["status"] = "False"
     assert living.status("plain").serves is False
     assert living.states("plain") == {"gateway-off", "listener-off"}
+
+
+def test_a_host_whose_only_gateway_is_off_is_not_served(living):
+    further = with_further_gateway(living)
+    living.of("HTTPRoute", "plain")["spec"]["hostnames"] = ["a.example.org", "b.example.org"]
+    off(further)
+    assert (living.status("plain").serves, living.culprit("plain")) == (True, ("Gateway gateways/other", "gateway-off"))
+    further["spec"]["listeners"][0]["hostname"] = "b.example.org"
+    assert living.status("plain").serves is True
+    living.of("Gateway", "gateway")["spec"]["listeners"][0]["hostname"] = "a.example.org"
+    assert (living.status("plain").serves, living.culprit("plain")) == (
+        False,
+        ("Gateway gateways/other", "gateway-off"),
+    )
+
+
+def test_a_gateway_that_is_gone_stops_nothing_that_another_one_serves(living):
+    further = with_further_gateway(living)
+    living.objects[GATEWAYS].remove(further)
+    assert living.status("plain").serves is True
+    off(living.of("Gateway", "gateway"))
+    assert living.status("plain").serves is False
+
+
+def test_a_gateway_is_judged_for_each_route_of_a_service(living):
+    with_fault(living, "Programmed", "Invalid", hostname="b.example.org")
+    route = living.of("HTTPRoute", "plain")
+    living.of("Gateway", "gateway")["spec"]["listeners"][0]["hostname"] = "a.example.org"
+    further = copy.deepcopy(route)
+    further["metadata"]["name"] = "plain-b"
+    further["metadata"]["labels"]["app.kubernetes.io/name"] = "plain"
+    for live, host in ((further, "b.example.org"), (route, "a.example.org")):
+        live["spec"]["hostnames"] = [host]
+        assert attachments.hostnames(live) == [host]
+    verdicts = [(live, gateways.verdicts(live, *judged(living))) for live in (further, route)]
+    assert [of_places["gateways", "gateway"].broken for _, of_places in verdicts] == [
+        {"b.example.org": True},
+        {"a.example.org": False},
+    ]
+    for of_routes in (verdicts, verdicts[::-1]):
+        (link,) = gateways.components(of_routes)
+        assert (link.is_broken, [state.state.id for state in link.findings]) == (True, ["listener-off"])
+
+
+def judged(living):
+    """Return the topology and the evidence of some objects."""
+    snapshot = Snapshot(living.read_at + LATER, living.objects)
+    return topology.of(snapshot), evidence.of(snapshot, {}, {})
+
+
+@pytest.fixture
+def narrowed(living):
+    """Return a Gateway with a further listener of the same port for the only host of a route, on which all is well."""
+    gateway = living.of("Gateway", "gateway")
+    living.of("HTTPRoute", "plain")["spec"]["hostnames"] = ["chat.example.org"]
+    (wide,) = gateway["spec"]["listeners"]
+    narrow = copy.deepcopy(wide) | {"name": "narrow", "hostname": "chat.example.org"}
+    gateway["spec"]["listeners"].append(narrow)
+    gateway["status"]["listeners"].append(copy.deepcopy(gateway["status"]["listeners"][0]) | {"name": "narrow"})
+    return gateway
+
+
+@pytest.fixture
+def let_expire(living, tmp_path):
+    """Return what gives a listener a certificate that has expired."""
+    living.read_at = datetime.now(UTC) + timedelta(days=2)
+    data = base64.b64encode(certificates.make(tmp_path).data("server")).decode()
+    secret = {"metadata": {"namespace": "gateways", "name": "old-tls"}, "data": {"tls.crt": data}}
+    living.objects[TLS_CERTIFICATE] = [secret]
+
+    def expire(listener):
+        listener["tls"] = {"certificateRefs": [{"name": "old-tls"}]}
+
+    return expire
+
+
+@pytest.mark.parametrize("hostname", ["chat.example.org", "*.example.org", "*.org"])
+def test_a_listener_takes_the_requests_of_a_less_specific_one_of_its_port(hostname, living, narrowed, let_expire):
+    narrow = narrowed["spec"]["listeners"][1]
+    narrow["hostname"] = hostname
+    assert (living.status("plain").serves, living.culprit("plain")) == (True, None)
+    let_expire(narrow)
+    assert (living.status("plain").serves, living.culprit("plain")[1]) == (False, "certificate-expired")
+    narrow["port"] = 8443
+    assert living.status("plain").serves is True
+
+
+def test_a_less_specific_listener_stops_nothing(living, narrowed, let_expire):
+    let_expire(narrowed["spec"]["listeners"][0])
+    assert living.status("plain").serves is True
+
+
+def test_a_more_specific_listener_that_does_not_work_takes_no_requests(living, narrowed):
+    conditions = narrowed["status"]["listeners"][1]["conditions"]
+    next(entry for entry in conditions if entry["type"] == "Programmed")["status"] = "False"
+    assert (living.status("plain").serves, living.culprit("plain")) == (True, (GATEWAY, "listener-off"))
+
+
+def test_it_is_unknown_what_a_listener_does_with_requests_if_it_does_not_admit_the_route(living, narrowed):
+    narrow = narrowed["spec"]["listeners"][1]
+    narrow["allowedRoutes"] = {"namespaces": {"from": "Same"}}
+    assert living.status("plain").serves is None
+    narrow["hostname"] = "other.example.org"
+    assert living.status("plain").serves is True
+
+
+def test_a_listener_for_some_hosts_of_a_wildcard_leaves_the_others(living, narrowed):
+    narrowed["spec"]["listeners"][1]["allowedRoutes"] = {"namespaces": {"from": "Same"}}
+    living.of("HTTPRoute", "plain")["spec"]["hostnames"] = ["*.example.org"]
+    assert living.status("plain").serves is True

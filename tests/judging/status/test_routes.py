@@ -170,6 +170,28 @@ def test_weights_are_compared_with_the_plan(living):
     )
 
 
+def test_a_backend_that_somebody_has_added_is_named_with_writer_and_time(living):
+    living.routes[NAMESPACE, "chat"] = RouteExpectation({"chat": 50, "chat-canary": 50})
+    route = living.of("HTTPRoute", "chat")
+    route["metadata"]["managedFields"] += [
+        {"manager": "kubectl-edit", "time": "2026-11-28T02:17:50Z", "fieldsV1": {"f:spec": {"f:rules": {}}}},
+        {"manager": "labeller", "time": "2026-11-28T02:17:55Z", "fieldsV1": {"f:metadata": {"f:labels": {}}}},
+    ]
+    assert living.states("chat") == set()
+    route["spec"]["rules"][0]["backendRefs"].append({"name": "stranger", "port": 80, "weight": 100})
+    (drift,) = next(link for link in living.status("chat").components if link.link is Link.ROUTE).findings
+    assert drift.words == (
+        "shares requests as chat 25 %, chat-canary 25 %, stranger 50 %, the stack as chat 50 %, chat-canary 50 %"
+        "; kubectl-edit has written its rules"
+    )
+    assert f"{drift.since:%H:%M:%S}" == "02:17:50"
+
+
+def test_a_pool_of_another_generation_is_no_drift(living):
+    living.routes[NAMESPACE, "open"] = RouteExpectation({"open-2": 100})
+    assert "weight-differs" not in living.states("open")
+
+
 def test_a_rule_for_a_header_gives_a_canary_no_share_of_other_requests(living):
     rules = living.of("HTTPRoute", "chat")["spec"]["rules"]
     rules.insert(0, rules[0] | {"backendRefs": rules[0]["backendRefs"][:1], "matches": with_header(rules[0])})
