@@ -126,7 +126,7 @@ class ServiceLink:
 
 
 def time(text: object) -> datetime | None:
-    """Return a time as the API server writes it, in UTC, with or without a fraction of a second; None for anything else.
+    """Return a time as the API server writes it, in UTC, to the second or finer; None for anything else.
 
     A time that UTC has in no year from 1 to 9999 is none.
     """
