@@ -1,4 +1,4 @@
-"""Reader of the end of a certificate's validity (RFC 5280). Nothing is verified, and no key is looked at."""
+"""Reader of a certificate's validity (RFC 5280). Nothing is verified, and no key is looked at."""
 
 import base64
 import binascii
@@ -25,28 +25,27 @@ _FIRST_YEAR = 1950
 """Two digits of a year stand for one from here on (RFC 5280 4.1.2.5.1)."""
 
 
-def end_of_secret(secret: Manifest) -> datetime | None:
-    """Return the end of the first certificate in `tls.crt` of a Secret, that of the server; None if there is none."""
+def validity_of_secret(secret: Manifest) -> tuple[datetime, datetime] | None:
+    """Return begin and end of the first certificate in `tls.crt` of a Secret, that of the server; None without one."""
     data = at(secret, "data", "tls.crt")
     if not isinstance(data, str):
         return None
     try:
         text = base64.b64decode(data, validate=True).decode("latin-1")
         block = _PEM.search(text)
-        return None if block is None else end(base64.b64decode(block[1]))
+        return None if block is None else validity(base64.b64decode(block[1]))
     except (binascii.Error, ValueError):
         return None
 
 
-def end(certificate: bytes) -> datetime:
-    """Return the end of the validity of a certificate in DER. Raises `ValueError` for anything else."""
+def validity(certificate: bytes) -> tuple[datetime, datetime]:
+    """Return begin and end of the validity of a certificate in DER. Raises `ValueError` for anything else."""
     body = _inside(_inside(certificate))
     fields = [(tag, content) for tag, content in islice(_elements(body), _FIELDS) if tag != _VERSION]
-    validity = fields[3:4]
-    moments = [moment for _, content in validity for moment in _elements(content)]
+    moments = [moment for _, content in fields[3:4] for moment in _elements(content)]
     if len(moments) != len(("notBefore", "notAfter")):
         raise ValueError("no validity")
-    return _time(*moments[1])
+    return _time(*moments[0]), _time(*moments[1])
 
 
 def _inside(data: bytes) -> bytes:
