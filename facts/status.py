@@ -1,6 +1,8 @@
 """Reader of the objects from which the status of stacks is made: one list for each kind, within one deadline."""
 
+import base64
 import http
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,6 +37,7 @@ from planning.interceptor import resolution
 _DEADLINE_SECONDS = 15
 _PAGE = "5000"
 """Objects in one page of a list: the pods of hundreds of services, about 40 MB of JSON."""
+_CERTIFICATES = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
 _OF_ROUTES = frozenset({GATEWAY, SERVICE})
@@ -142,15 +145,27 @@ def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence
 def _certificates(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Sequence[Manifest]:
     """Read the Secrets of the listeners in `lists`, one by one. Missing Secrets are left out.
 
-    Nothing but the certificate is kept: a Secret has the private key, and often once more in an annotation.
+    Nothing but certificates is kept: a Secret has the private key, often once more in an annotation or in `tls.crt`.
     """
     places = sorted({place for gateway in lists.get(GATEWAY, ()) for place in listeners.all_secrets(gateway)})
     secrets = ((place, item(api, f"{live_objects.path(TLS_CERTIFICATE, place[0])}/{place[1]}")) for place in places)
     return [
-        {"metadata": {"namespace": place[0], "name": place[1]}, "data": {"tls.crt": at(secret, "data", "tls.crt")}}
+        {
+            "metadata": {"namespace": place[0], "name": place[1]},
+            "data": {"tls.crt": _blocks(at(secret, "data", "tls.crt"))},
+        }
         for place, secret in secrets
         if secret is not None
     ]
+
+
+def _blocks(data: object) -> str:
+    """Return the certificates of a value of a Secret, in base64 as there; empty if it has none."""
+    try:
+        content = base64.b64decode(str(data), validate=True)
+    except ValueError:
+        return ""
+    return base64.b64encode(b"\n".join(_CERTIFICATES.findall(content))).decode()
 
 
 def _renewals(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Sequence[Manifest]:

@@ -3,7 +3,7 @@
 They are read only if somebody asks for them, because a right to read a Secret is one to read its private key.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,6 @@ from judging.status.history import is_within
 from judging.status.pod_words import duration
 from judging.status.quotes import quote
 from judging.status.records import Finding, ObjectRef, condition, finding, time
-from judging.status.states import Level
 from models.trees import at
 from planning.ground import listeners
 from planning.ground.snapshot import TLS_CERTIFICATE, Manifest
@@ -38,30 +37,44 @@ def findings(gateway: Manifest, listener: Mapping[str, Any], reading: Evidence) 
             yield from _renewal(renewal, reading)
 
 
-def is_broken(
-    gateway: Manifest, listener: Mapping[str, Any], states: Sequence[Finding], reading: Evidence
-) -> bool | None:
-    """Tell whether no client gets past a listener with these states; None if a certificate could not be read.
+def is_broken(gateway: Manifest, listener: Mapping[str, Any], reading: Evidence) -> bool | None:
+    """Tell whether no client gets past the certificates of a listener; None if a certificate could not be read.
 
-    An expired certificate ends the requests: every client that verifies certificates ends the connection.
+    A client that verifies certificates ends the connection if that of the server is not valid at this time. Of several
+    certificates of a listener, each may serve some clients.
     """
-    if any(state.level is Level.BROKEN for state in states):
-        return True
-    if TLS_CERTIFICATE in reading.unread and any(listeners.secrets(gateway, listener)):
+    places = [*listeners.secrets(gateway, listener)]
+    if TLS_CERTIFICATE in reading.unread and places:
         return None
-    return False
+    secrets = [reading.secrets[place] for place in places if place in reading.secrets]
+    verdicts = [_is_refused(secret, reading) for secret in secrets]
+    if not verdicts or False in verdicts:
+        return False
+    return None if None in verdicts else True
+
+
+def _is_refused(secret: Manifest, reading: Evidence) -> bool | None:
+    """Tell whether clients refuse the certificate of a Secret; None if it cannot be read."""
+    validity = x509.validity_of_secret(secret)
+    if validity is None:
+        return None
+    begin, end = validity
+    return not begin <= reading.now < end
 
 
 def _expiry(secret: Manifest, listener: str, reading: Evidence) -> Iterator[Finding]:
-    """Yield the state of a certificate that expires soon, or that has expired."""
-    end = x509.end_of_secret(secret)
-    if end is None or end - reading.now > _SOON:
+    """Yield the state of a certificate that expires soon, that has expired, or that is not valid yet."""
+    validity = x509.validity_of_secret(secret)
+    if validity is None:
         return
+    begin, end = validity
     at_object = ObjectRef.of(secret, "Secret")
     moment = f"{end:%Y-%m-%d %H:%M} UTC"
-    if end <= reading.now:
+    if begin > reading.now:
+        yield finding("certificate-early", at_object, listener=listener, moment=f"{begin:%Y-%m-%d %H:%M} UTC")
+    elif end <= reading.now:
         yield finding("certificate-expired", at_object, end, listener=listener, moment=moment)
-    else:
+    elif end - reading.now <= _SOON:
         left = duration((end - reading.now).total_seconds())
         yield finding("certificate-expires", at_object, end - _SOON, listener=listener, moment=moment, left=left)
 

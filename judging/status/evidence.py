@@ -32,7 +32,7 @@ class RouteExpectation:
     """Expectations of the plan of a stack about a route."""
 
     percents: Mapping[str, int]
-    """BackendShare of requests of each backend, by the backend's name; 0 for a canary that only a header selects."""
+    """Share of requests of each backend, by the backend's name; 0 for a canary that only a header selects."""
     asks_each_picker: bool = True
     """Whether the gateway asks the picker of each pool of a rule. If not, it asks the picker of the last pool with a
     share (`planning.ground.gateways.asks_each_picker`)."""

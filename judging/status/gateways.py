@@ -236,7 +236,7 @@ def _listeners(
         refusal = _listener(at_object, name, statuses.get(name, {}), is_recent=is_recent)
         if refusal is None:
             states = tuple(certificates.findings(gateway, listener, reading))
-            yield name, _ListenerVerdict(certificates.is_broken(gateway, listener, states, reading), states)
+            yield name, _ListenerVerdict(certificates.is_broken(gateway, listener, reading), states)
         else:
             yield name, _ListenerVerdict(True, (refusal,))
 

@@ -33,7 +33,7 @@ class PoolBackend:
     pool: Manifest | None
     """The InferencePool; None for a Service, and for a pool that does not exist."""
     percent: int | None
-    """BackendShare of requests without special headers; None if no route leads to the backend."""
+    """Share of requests without special headers; None if no route leads to the backend."""
 
     @property
     def object(self) -> ObjectRef:

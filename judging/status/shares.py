@@ -30,7 +30,7 @@ class BackendShare:
     variant: str
     """Variant of the service that the backend belongs to; empty for another backend, such as an interceptor."""
     percent: int
-    """BackendShare of the rule's requests, rounded up: it is 0 only if the backend gets none."""
+    """Share of the rule's requests, rounded up: it is 0 only if the backend gets none."""
     is_last: bool
     """Whether no later backend of the rule gets requests."""
 

@@ -1,10 +1,11 @@
-"""Reader of the end of a certificate's validity (RFC 5280). Nothing is verified, and no key is looked at."""
+"""Reader of a certificate's validity (RFC 5280). Nothing is verified, and no key is looked at."""
 
 import base64
 import binascii
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 
 from models.trees import at
 from planning.ground.snapshot import Manifest
@@ -13,6 +14,8 @@ _PEM = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTI
 _SEQUENCE = 0x30
 _VERSION = 0xA0
 """Tag of the version, the only optional element before the validity."""
+_FIELDS = 5
+"""Number of elements up to the validity: version, serial number, algorithm of the signature, issuer, validity."""
 _TIMES = {0x17: ("%y%m%d%H%M%SZ", 13), 0x18: ("%Y%m%d%H%M%SZ", 15)}
 """Format and length of UTCTime and GeneralizedTime as certificates have them (RFC 5280 4.1.2.5)."""
 _LONG = 0x80
@@ -22,29 +25,27 @@ _FIRST_YEAR = 1950
 """Two digits of a year stand for one from here on (RFC 5280 4.1.2.5.1)."""
 
 
-def end_of_secret(secret: Manifest) -> datetime | None:
-    """Return the end of the first certificate in `tls.crt` of a Secret, that of the server; None if there is none."""
+def validity_of_secret(secret: Manifest) -> tuple[datetime, datetime] | None:
+    """Return begin and end of the first certificate in `tls.crt` of a Secret, that of the server; None without one."""
     data = at(secret, "data", "tls.crt")
     if not isinstance(data, str):
         return None
     try:
         text = base64.b64decode(data, validate=True).decode("latin-1")
         block = _PEM.search(text)
-        return None if block is None else end(base64.b64decode(block[1]))
+        return None if block is None else validity(base64.b64decode(block[1]))
     except (binascii.Error, ValueError):
         return None
 
 
-def end(certificate: bytes) -> datetime:
-    """Return the end of the validity of a certificate in DER. Raises `ValueError` for anything else."""
+def validity(certificate: bytes) -> tuple[datetime, datetime]:
+    """Return begin and end of the validity of a certificate in DER. Raises `ValueError` for anything else."""
     body = _inside(_inside(certificate))
-    fields = [(tag, content) for tag, content in _elements(body) if tag != _VERSION]
-    # Serial number, algorithm of the signature, issuer, validity.
-    validity = fields[3:4]
-    moments = [moment for _, content in validity for moment in _elements(content)]
+    fields = [(tag, content) for tag, content in islice(_elements(body), _FIELDS) if tag != _VERSION]
+    moments = [moment for _, content in fields[3:4] for moment in _elements(content)]
     if len(moments) != len(("notBefore", "notAfter")):
         raise ValueError("no validity")
-    return _time(*moments[1])
+    return _time(*moments[0]), _time(*moments[1])
 
 
 def _inside(data: bytes) -> bytes:
@@ -57,17 +58,18 @@ def _inside(data: bytes) -> bytes:
 
 def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield tag and content of the elements of data. Raises `ValueError` if the data are cut short."""
-    rest = data
-    while rest:
+    position = 0
+    while position < len(data):
         header = 2
-        length = rest[1] if len(rest) > 1 else 0
+        length = data[position + 1] if len(data) > position + 1 else 0
         if length & _LONG:
             header += length & ~_LONG
-            length = int.from_bytes(rest[2:header], "big")
-        if len(rest) < header + length:
+            length = int.from_bytes(data[position + 2 : position + header], "big")
+        end = position + header + length
+        if len(data) < end:
             raise ValueError("cut short")
-        yield rest[0], rest[header : header + length]
-        rest = rest[header + length :]
+        yield data[position], data[position + header : end]
+        position = end
 
 
 def _time(tag: int, content: bytes) -> datetime:

@@ -1,5 +1,6 @@
 """The reader of what a status is made from: one list for each kind, and unknown what does not answer as it should."""
 
+import base64
 import json
 import time
 
@@ -138,8 +139,14 @@ def test_services_are_not_read_if_routes_name_the_addresses(api):
     assert not [path for path in api.seen if "services" in str(path)]
 
 
+PEM = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----"
+KEY = "-----BEGIN PRIVATE KEY-----\nQg==\n-----END PRIVATE KEY-----\n"
 SECRETS = "/api/v1/namespaces/{}/secrets/{}"
 CERTIFICATES = "/apis/cert-manager.io/v1/namespaces/{}/certificates?limit=500"
+
+
+def encoded(text):
+    return base64.b64encode(text.encode()).decode()
 
 
 def gateway_with(*references):
@@ -156,15 +163,15 @@ def test_of_secrets_nothing_but_the_certificates_of_listeners_is_kept(api):
         GATEWAYS.format("models", "a"): gateway_with(*references),
         SECRETS.format("models", "x"): {
             "metadata": {"name": "x", "annotations": applied},
-            "data": {"tls.crt": "CERTIFICATE", "tls.key": "KEY", "ca.crt": "AUTHORITY"},
+            "data": {"tls.crt": encoded(f"text\n{PEM}\n{KEY}{PEM}"), "tls.key": "KEY", "ca.crt": "AUTHORITY"},
         },
         SECRETS.format("security", "y"): {"metadata": {"name": "y"}, "data": {"tls.key": "KEY"}},
         CERTIFICATES.format("models"): {"items": [named("renewed")]},
     }
     snapshot = read(api, ReadScope(("models",), certificates=True))
     assert snapshot.of(TLS_CERTIFICATE) == [
-        {"metadata": {"namespace": "models", "name": "x"}, "data": {"tls.crt": "CERTIFICATE"}},
-        {"metadata": {"namespace": "security", "name": "y"}, "data": {"tls.crt": None}},
+        {"metadata": {"namespace": "models", "name": "x"}, "data": {"tls.crt": encoded(f"{PEM}\n{PEM}")}},
+        {"metadata": {"namespace": "security", "name": "y"}, "data": {"tls.crt": ""}},
     ]
     assert [item["metadata"]["name"] for item in snapshot.of(CERTIFICATE)] == ["renewed"]
     assert "KEY" not in repr(snapshot)
