@@ -5,7 +5,6 @@ import datetime as dt
 import socket
 import ssl
 import threading
-import time
 
 import pytest
 from cryptography import x509 as oracle
@@ -54,14 +53,12 @@ def test_what_is_no_certificate_has_no_end(data):
 
 
 def test_elements_after_the_validity_are_not_read():
-    """Half a million of them are no certificate, and would take seconds."""
+    """They are of another length than they say, so that reading them would fail."""
     times = b"\x17\x0d260101000000Z" * 2
-    fields = b"\x02\x01\x05" + b"\x30\x00" * 2 + b"\x30" + bytes([len(times)]) + times + b"\x05\x00" * 500_000
+    fields = b"\x02\x01\x05" + b"\x30\x00" * 2 + b"\x30" + bytes([len(times)]) + times + b"\x05\x00" * 9 + b"\x05\x84\xff\xff\xff\xff"
     body = b"\x30\x84" + len(fields).to_bytes(4, "big") + fields
     der = b"\x30\x84" + len(body).to_bytes(4, "big") + body
-    begin = time.process_time()
     assert x509.validity(der) == (dt.datetime(2026, 1, 1, tzinfo=dt.UTC),) * 2
-    assert time.process_time() - begin < 1
 
 
 @pytest.mark.parametrize(("days", "outcome"), [(1, "connected"), (-0.5, "certificate has expired")])
