@@ -55,7 +55,15 @@ def test_what_is_no_certificate_has_no_end(data):
 def test_elements_after_the_validity_are_not_read():
     """They are of another length than they say, so that reading them would fail."""
     times = b"\x17\x0d260101000000Z" * 2
-    fields = b"\x02\x01\x05" + b"\x30\x00" * 2 + b"\x30" + bytes([len(times)]) + times + b"\x05\x00" * 9 + b"\x05\x84\xff\xff\xff\xff"
+    fields = (
+        b"\x02\x01\x05"
+        + b"\x30\x00" * 2
+        + b"\x30"
+        + bytes([len(times)])
+        + times
+        + b"\x05\x00" * 9
+        + b"\x05\x84\xff\xff\xff\xff"
+    )
     body = b"\x30\x84" + len(fields).to_bytes(4, "big") + fields
     der = b"\x30\x84" + len(body).to_bytes(4, "big") + body
     assert x509.validity(der) == (dt.datetime(2026, 1, 1, tzinfo=dt.UTC),) * 2
