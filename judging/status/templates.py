@@ -6,7 +6,7 @@ annotation, and no field of a pod's spec either.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from judging.status.evidence import Evidence
@@ -15,6 +15,7 @@ from judging.status.quotes import quote
 from judging.status.records import Finding, ObjectRef, finding, time
 from judging.status.topology import RoleView, name_of
 from models.trees import at, mapping, sequence
+from models.vocabulary import amount, is_quantity
 from planning.ground.snapshot import Manifest
 
 _OWN_MANAGER = "pulumi-kubernetes"
@@ -28,6 +29,19 @@ _SPECS: Mapping[str, Sequence[tuple[str, ...]]] = {
     ),
 }
 """Paths of the specs of pods, by kind of the workload."""
+_DEFAULTS: Mapping[str, Collection[object]] = {
+    "defaultMode": (420,),
+    "dnsPolicy": ("ClusterFirst",),
+    "imagePullPolicy": ("Always", "IfNotPresent"),
+    "protocol": ("TCP",),
+    "restartPolicy": ("Always",),
+    "scheme": ("HTTP",),
+    "schedulerName": ("default-scheduler",),
+    "successThreshold": (1,),
+    "terminationMessagePath": ("/dev/termination-log",),
+}
+"""Values that the API server gives to fields that nobody states, by the name of the field (kubernetes v1.36.3,
+pkg/apis/core/v1/defaults.go). A writer of whole objects, such as one that restores them, owns these fields."""
 _SHOWN = 3
 """Number of fields that are named; further ones are counted."""
 
@@ -120,13 +134,25 @@ def _is_added(owned: Mapping[str, object], place: _Place) -> bool:
 
 
 def _leaf(place: _Place) -> Iterator[_Field]:
-    """Yield a field that is set as a whole, unless a run owns it, too, or somebody has set it to the stated value."""
+    """Yield a field that is set as a whole, unless a run owns it, too, or somebody has set it to the stated value.
+
+    Without a plan, a value that the API server gives by itself counts as an addition.
+    """
     if place.of_runs:
         return
     if not place.is_planned:
-        yield _Field(place.path, is_stated=True)
-    elif place.stated != place.live:
+        defaults = _DEFAULTS.get(place.path.rpartition(".")[2], ())
+        yield _Field(place.path, is_stated=place.live not in defaults)
+    elif not _is_same(place.stated, place.live):
         yield _Field(place.path, is_stated=place.stated is not None)
+
+
+def _is_same(stated: object, live: object) -> bool:
+    """Tell whether two values are equal, or quantities of the same amount, such as `1000m` and `1`."""
+    texts = (str(stated), str(live))
+    if all(map(is_quantity, texts)) and stated is not None:
+        return amount(texts[0]) == amount(texts[1])
+    return stated == live
 
 
 def _inside(place: _Place, key: str) -> _Place:
