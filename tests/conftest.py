@@ -23,10 +23,8 @@ pytest_plugins = [
     "tests.support.traffic.data_path",
     "tests.support.traffic.sources",
 ]
-TESTS = Path(__file__).parent
-ROOT = TESTS.parent
-REAL = {"real", "local"}
-"""Folders of tests that wait for real parts, whatever lies between them and a module."""
+ROOT = Path(__file__).parent.parent
+REAL = ("real", "local")
 LONGEST = (
     "real/test_topologies",
     "real/test_make_up",
@@ -34,12 +32,7 @@ LONGEST = (
     "real/test_autoscaling",
     "real/test_crash",
     "real/test_storage",
-    "real/status/test_scaling",
-    "real/status/test_no_blame",
-    "real/status/test_rights",
     "real/test_canary",
-    "real/status/test_links",
-    "real/status/test_repairs",
     "real/test_lws",
     "real/test_drift",
     "real/test_judge",
@@ -72,10 +65,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _start(item: pytest.Item) -> tuple[int, bool]:
     """Return what orders modules: those that take longest, then others on real parts, then what needs none."""
-    path = item.path.relative_to(TESTS)
-    module = str(path.with_suffix(""))
-    place = LONGEST.index(module) if module in LONGEST else len(LONGEST)
-    return place, REAL.isdisjoint(path.parts)
+    module = f"{item.path.parent.name}/{item.path.stem}"
+    return LONGEST.index(module) if module in LONGEST else len(LONGEST), item.path.parent.name not in REAL
 
 
 @pytest.hookimpl(wrapper=True)
