@@ -2,8 +2,6 @@
 
 import http.client
 import json
-import queue
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -11,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from facts import hosts
+from facts import hosts, side_by_side
 from facts.transport import Run, Transport
 from models.trees import mapping, sequence
 
 _Key = TypeVar("_Key")
 _SECONDS = 20.0
 """Time for all services together. One token of a large model takes a few seconds."""
-_THREADS = 16
 _LONGEST = 2**20
 """Maximum number of bytes that are read of an answer."""
 
@@ -58,30 +55,7 @@ def ask(targets: Mapping[_Key, AskedService]) -> dict[_Key, Answer]:
     if hosts.is_offline():
         return dict.fromkeys(targets, Answer("nothing: this run is offline"))
     run = Run(_SECONDS)
-    pending = queue.SimpleQueue[_Key]()
-    results = queue.SimpleQueue[tuple[_Key, Answer]]()
-    for key in targets:
-        pending.put(key)
-
-    def work() -> None:
-        while run.seconds_left():
-            try:
-                key = pending.get_nowait()
-            except queue.Empty:
-                return
-            answer = _answer(targets[key], run)
-            # A request ends with the run, which says nothing of its server.
-            if run.seconds_left():
-                results.put((key, answer))
-
-    for _ in range(min(_THREADS, len(targets))):
-        threading.Thread(target=work, daemon=True).start()
-    answers = dict[_Key, Answer]()
-    while len(answers) < len(targets):
-        try:
-            answers.update([results.get(timeout=run.seconds_left())])
-        except queue.Empty:
-            break
+    answers = side_by_side.answers(targets, run, lambda key: _answer(targets[key], run))
     late = f"did not answer within {_SECONDS:g} seconds, the time for all services"
     return {key: answers.get(key) or Answer(f"{target.url} {late}") for key, target in targets.items()}
 

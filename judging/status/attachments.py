@@ -132,7 +132,8 @@ def is_before(listener: Mapping[str, Any], other: Mapping[str, Any], host: str) 
     if listener.get("port") != other.get("port"):
         return False
     patterns = [host, *covering_hosts(host)]
-    first, second = _host_pattern(listener), _host_pattern(other)
+    first = _host_pattern(listener)
+    second = _host_pattern(other)
     return first in patterns and second in patterns and patterns.index(first) < patterns.index(second)
 
 

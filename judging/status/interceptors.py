@@ -69,7 +69,7 @@ def _search_states(view: ServiceView, cluster: Topology, reading: Evidence) -> I
 
     The interceptor searches the namespace of the service. It takes an address only from a single Service.
     """
-    own_names = set(shares.bases(view).values())
+    names = set(shares.bases(view).values())
     in_namespace = [service for service in cluster.labelled if name_of(service)[0] == view.namespace]
     for resource_id in shares.searched_ids(view):
         contract = labels.routing_contract(resource_id)
@@ -78,12 +78,11 @@ def _search_states(view: ServiceView, cluster: Topology, reading: Evidence) -> I
             yield _not_found(view, resource_id, reading)
         elif len(services) > 1:
             yield _ambiguous(view, resource_id, services)
-        elif name_of(services[0])[1] not in own_names:
-            at_object, since = ObjectRef.of(services[0], "Service"), _labelled_since(services[0])
-            yield finding("meter-other", at_object, since, resource_id=quote(resource_id), service=quote(view.name))
+        elif name_of(services[0])[1] not in names:
+            yield _other(view, resource_id, services[0])
         elif resolution.resolve(services, resource_id, view.namespace) is Unresolved.NO_PORT:
-            at_object, since = ObjectRef.of(services[0], "Service"), change_time(services[0])
-            yield finding("meter-portless", at_object, since, resource_id=quote(resource_id))
+            at_object = ObjectRef.of(services[0], "Service")
+            yield finding("meter-portless", at_object, change_time(services[0]), resource_id=quote(resource_id))
 
 
 def _not_found(view: ServiceView, resource_id: str, reading: Evidence) -> Finding:
@@ -92,6 +91,13 @@ def _not_found(view: ServiceView, resource_id: str, reading: Evidence) -> Findin
     if any(is_within(change_time(route), _LABEL_SECONDS, reading.now) for route in view.routes):
         state = "meter-awaited"
     return finding(state, ObjectRef("Service", view.namespace, view.name), resource_id=quote(resource_id))
+
+
+def _other(view: ServiceView, resource_id: str, service: Manifest) -> Finding:
+    """Return the state of the only Service that an interceptor finds, if it is not that of the service."""
+    at_object = ObjectRef.of(service, "Service")
+    since = _labelled_since(service)
+    return finding("meter-other", at_object, since, resource_id=quote(resource_id), service=quote(view.name))
 
 
 def _ambiguous(view: ServiceView, resource_id: str, services: Sequence[Manifest]) -> Finding:
