@@ -56,7 +56,7 @@ prove: tools ## Compare capacity with the real scheduler in 200 random clusters 
 
 prove-engine: tools ## Let vLLM judge every command that is rendered and has no verdict (three versions of 5.3 GB, each for ten minutes), then run the tests with a real vLLM
 	@$(VENV)/python -m tests.support.engine.prove $(PROVE)
-	@$(VENV)/python -m pytest -m engine tests/real/engine
+	@$(VENV)/python -m pytest -m engine tests/real
 
 coverage: setup ## Run the tests of `make test-fast`, and print how many statements and branches of each module they run
 	@$(VENV)/python -m pytest -n 2 --dist worksteal --ignore=tests/real -m "not real and not exhaustive and not engine" --cov --cov-report=term:skip-covered --cov-fail-under=98.5

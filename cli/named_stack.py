@@ -39,16 +39,25 @@ class NamedStack:
         adapt: Callable[[object], object] = lambda tree: tree,
         *,
         report: Callable[[Iterable[Problem]], None] = lambda _: None,
+        asks_sources: bool = True,
     ) -> Composition:
         """Return the composition of the stack, without reading a cluster.
 
         `adapt` changes the configuration. `report` gets the warnings about sources and those of planning, even if the
-        stack is refused. Raises `ConfigError` with all mistakes of the user.
+        stack is refused. `asks_sources` is that of `composition.compose`. Raises `ConfigError` with all mistakes of the
+        user.
         """
 
         def work(tree: object) -> Composition:
             target = Given(self.facts or NOTHING_READ)
-            composition = compose(adapt(tree), target, self.name, platform=self.outputs, lock=LockFile(Path.cwd()))
+            composition = compose(
+                adapt(tree),
+                target,
+                self.name,
+                platform=self.outputs,
+                lock=LockFile(Path.cwd()),
+                asks_sources=asks_sources,
+            )
             report((*composition.source_warnings, *composition.plan_warnings))
             if isinstance(composition, Refusal):
                 raise composition.error

@@ -10,6 +10,8 @@ from composition import Composition
 from judging import needs, rights
 from judging.rights import Options, Purpose, Rights
 from manifests import rbac
+from models.paths import Path as ConfigPath
+from models.problems import ConfigError, Problem
 from planning.ground import yaml_text
 
 HELP = "print the Roles that suffice to preview, deploy or look at a stack"
@@ -25,6 +27,13 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
     parser.add_argument("--dry-run", action="store_true", help="let a preview send dry runs, which need write rights")
     parser.add_argument("--logs", action="store_true", help="let a status read the logs of pods")
+    parser.add_argument(
+        "--certificates",
+        action="append",
+        default=[],
+        metavar="SECRET",
+        help="let a status read this Secret of the Gateway, and hence its private key; may be repeated",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -33,10 +42,30 @@ def run(options: Namespace) -> int:
     Raises `ConfigError` with all mistakes of the user.
     """
     purpose = Purpose(options.purpose)
-    extent = Options(secrets=options.secrets, dry_run=options.dry_run, logs=options.logs)
+    _check(options, purpose)
+    extent = Options(
+        secrets=options.secrets,
+        dry_run=options.dry_run,
+        logs=options.logs,
+        certificates=tuple(sorted({*options.certificates})),
+    )
     required = of_composition(named_stack.of(options).compose(), purpose, extent)
     sys.stdout.writelines(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in roles(required, purpose))
     return 0
+
+
+def _check(options: Namespace, purpose: Purpose) -> None:
+    """Refuse the options of a status for another purpose. Raises `ConfigError`."""
+    asked = {"--logs": options.logs, "--certificates": options.certificates}
+    problems = [
+        Problem(
+            ConfigPath(option), f"has no effect on the rights for a {purpose}", f"omit {option}, or use --for status"
+        )
+        for option, value in asked.items()
+        if value and purpose is not Purpose.STATUS
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 def of_composition(composition: Composition, purpose: Purpose, options: Options) -> Rights:

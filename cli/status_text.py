@@ -10,6 +10,7 @@ from judging.status.contract import ServiceState
 from judging.status.records import Finding, ServiceLink
 from judging.status.states import Level
 from judging.status.verdict import ServiceStatus, Status
+from planning.ground.snapshot import CERTIFICATE, TLS_CERTIFICATE
 
 _SIGNS: Mapping[Level, str] = {Level.NORMAL: "✓", Level.DEGRADED: "!", Level.BROKEN: "✗"}
 _UNKNOWN = "?"
@@ -32,6 +33,9 @@ _MINUTE = 60
 _HOUR = 60
 _DAY = 24
 _RIGHTS = "bind the Roles that `python -m cli rights STACK --for status` prints"
+_CERTIFICATES = "with `--certificates SECRET` for each certificate"
+_OF_CERTIFICATES = frozenset({TLS_CERTIFICATE, CERTIFICATE})
+_NOTHING = "no stack is deployed in this cluster; --context names another cluster"
 _NARROWEST = 40
 """Width of text in a terminal that is narrower."""
 
@@ -62,6 +66,8 @@ def lines(status: Status, page: Page, width: int) -> Iterator[str]:
         yield from _more(service, page, width)
     for key in page.missing:
         yield from _text_lines(f"· {key}  is not deployed; run `pulumi preview`", "  ", width)
+    if not (status.services or page.missing or status.unread):
+        yield from _text_lines(f"· {_NOTHING}", "  ", width)
     yield from _unread(status.unread, width)
 
 
@@ -70,8 +76,12 @@ def _unread(unread: Mapping[str, str], width: int) -> Iterator[str]:
     for reason in sorted(set(unread.values())):
         kinds = ", ".join(sorted(kind.rpartition("/")[2] for kind in unread if unread[kind] == reason))
         yield from _text_lines(f"{_UNKNOWN} unknown, because {reason}: {kinds}", "  ", width)
-    if any("403" in reason for reason in unread.values()):
-        yield from _text_lines(f"  {'do':{_NAMES}} {_RIGHTS}", " " * (_NAMES + 3), width)
+    forbidden = {kind for kind, reason in unread.items() if "403" in reason}
+    if forbidden:
+        remedy = _RIGHTS
+        if forbidden & _OF_CERTIFICATES:
+            remedy = f"{_RIGHTS} {_CERTIFICATES}"
+        yield from _text_lines(f"  {'do':{_NAMES}} {remedy}", " " * (_NAMES + 3), width)
 
 
 def _totals(status: Status) -> Iterator[str]:

@@ -52,25 +52,21 @@ class InferenceStack(pulumi.ComponentResource):
     ) -> None:
         """Compose the configuration `tree`, and register its objects.
 
-        `tree` is plain values, or a `Configuration` with them, whose files are then not read again.
-        `kubeconfig` is the text of a kubeconfig; by default the environment names the cluster. `platform` are the
-        outputs of the platform that the tree names, as `read_platform` returns them, or their values by name. All
-        logical names begin with `prefix`; the default prefix is the name and a hyphen. With an empty prefix, each
-        child has an alias: the URN that it would have without a parent. `previewed` is the path of a file with the
-        facts of an approved preview. `problems` are mistakes that the caller found; they are reported together with
-        those of the tree.
-        `lock` is the path of the lock, relative to the program's folder. Without `lock`, an inference stack with an
-        empty prefix uses the lock inference.<Pulumi stack>.lock.yaml, if that file exists. An inference stack with
-        another prefix then has no lock.
+        `tree` is plain values, or a `Configuration` with them, whose files are then not read again. `kubeconfig` is the
+        text of a kubeconfig; by default the environment names the cluster. `platform` are the outputs of the platform
+        that the tree names, as `read_platform` returns them, or their values by name. All logical names begin with
+        `prefix`; the default prefix is the name and a hyphen. With an empty prefix, each child has an alias: the URN
+        that it would have without a parent. `previewed` is the path of a file with the facts of an approved preview.
+        `problems` are mistakes that the caller found; they are reported together with those of the tree. `lock` is the
+        path of the lock, relative to the program's folder. Without `lock`, an inference stack with an empty prefix uses
+        the lock inference.<Pulumi stack>.lock.yaml, if that file exists. An inference stack with another prefix then
+        has no lock.
         """
         if prefix is None:
             prefix = f"{name}-"
         self._instance = Instance(name, prefix)
         run = program.of_run()
-        outputs = platform
-        if not isinstance(outputs, PlatformOutputs | None):
-            outputs = PlatformOutputs(outputs)
-        settings = StackSettings(kubeconfig, outputs, previewed, tuple(problems), lock)
+        settings = StackSettings(kubeconfig, _platform_outputs(platform), previewed, tuple(problems), lock)
         drafted = draft(self._instance, Configuration.of(tree), settings, opts, run)
         inputs = dict[str, str]()
         continuity = Continuity()
@@ -148,3 +144,9 @@ def _outputs(composition: Composition, registered: ResourcesById) -> dict[str, A
 
 def _constant(value: object, _: object) -> object:
     return value
+
+
+def _platform_outputs(platform: PlatformOutputs | Mapping[str, object] | None) -> PlatformOutputs | None:
+    if isinstance(platform, PlatformOutputs | None):
+        return platform
+    return PlatformOutputs(platform)

@@ -24,6 +24,7 @@ from planning.ground.cluster_facts import Unknown
 from planning.ground.marks import Identity, StackName
 from planning.plans import StackPlan
 from planning.routes import acceptance
+from planning.variant.context import configured_variants
 from planning.weights import contents, locks, sizes
 from planning.weights.claims import StoragePlan, cache_of
 from planning.weights.contents import Answered
@@ -120,13 +121,46 @@ def _earlier_names(tree: object) -> tuple[str, ...]:
     return tuple(name for name in trees.sequence(trees.at(tree, "formerly")) if isinstance(name, str))
 
 
+@dataclass(frozen=True, slots=True)
+class SizedStack:
+    """A stack with the pins of its lock and the sizes of its sources."""
+
+    loaded: Loaded
+    warnings: tuple[Problem, ...]
+    """Warnings about the lock and about sources."""
+    stand_ins: frozenset[Path] = frozenset()
+    """Paths of the models whose size is a stand-in, with which no stack is deployed."""
+
+
 def with_contents(
-    loaded: Loaded, reading: LockReading, name: StackName, target: Target
-) -> tuple[Loaded, tuple[Problem, ...]]:
-    """Return the stack with the pins of its lock and the sizes of its sources, and warnings about both."""
+    loaded: Loaded, reading: LockReading, name: StackName, target: Target, *, asks_sources: bool
+) -> SizedStack:
+    """Return the stack with the pins of its lock and the sizes of its sources.
+
+    If no source is asked, a size that neither the configuration nor the lock has gets a stand-in.
+    """
     locked = apply(loaded, reading, name, target)
-    sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
-    return sized, (*locked.warnings, *warnings)
+    if asks_sources:
+        sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
+        return SizedStack(sized, (*locked.warnings, *warnings))
+    answered, warnings = sizes.with_answers(locked.loaded, sizes.questions(locked.loaded), locked.answers)
+    complete = _with_stand_ins(answered)
+    return SizedStack(complete, (*locked.warnings, *warnings), frozenset(_sized_models(answered, complete)))
+
+
+def _with_stand_ins(loaded: Loaded) -> Loaded:
+    """Return a stack in which every size that is needed and missing has a stand-in."""
+    questions = sizes.questions(loaded)
+    stand_ins = dict.fromkeys(questions.asked.values(), _STAND_IN)
+    return sizes.with_answers(loaded, questions, stand_ins)[0]
+
+
+def _sized_models(before: Loaded, after: Loaded) -> Iterator[Path]:
+    """Yield the paths of the models that have got a size."""
+    with_size = {variant.path for variant in configured_variants(before.stack) if variant.spec.model.size is not None}
+    for variant in configured_variants(after.stack):
+        if variant.path not in with_size and variant.spec.model.size is not None:
+            yield variant.path / "model"
 
 
 def apply(loaded: Loaded, reading: LockReading, name: StackName, target: Target) -> LockedStack:
@@ -138,9 +172,7 @@ def apply(loaded: Loaded, reading: LockReading, name: StackName, target: Target)
     if not reading.is_used:
         return LockedStack(loaded, {}, ())
     if reading.problems:
-        questions = sizes.questions(loaded)
-        stand_ins = dict.fromkeys(questions.asked.values(), _STAND_IN)
-        return LockedStack(sizes.with_answers(loaded, questions, stand_ins)[0], {}, ())
+        return LockedStack(_with_stand_ins(loaded), {}, ())
     locked = _with_problems(locks.apply(loaded, reading.lock, name.stack), reading.outdated)
     cluster = reading.lock and reading.lock.cluster
     spec = locked.loaded.stack.cluster

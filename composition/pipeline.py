@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import judging
 import planning
 from composition import locking, selecting, sources, surroundings
+from composition.locking import LockReading, SizedStack
 from composition.results import Composition, Refusal
 from composition.sources import Configuration, Sources
 from composition.surroundings import Rendering
@@ -26,6 +27,7 @@ from models.load import Loaded, load
 from models.problems import ConfigError, Problem, errors, warnings
 from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
+from planning.plans import StackPlan
 from planning.releases import former_names
 from planning.routes import acceptance
 
@@ -42,12 +44,14 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     instance: Instance = MAIN,
     lock: LockFile | None = None,
     state: State = nothing_recorded,
+    *,
+    asks_sources: bool = True,
 ) -> Composition | Refusal:
     """Run all steps on the configuration of an inference stack in the Pulumi stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`, or a `Configuration` with this value.
     `earlier` are errors that the caller found; if there are any, no cluster is read. `platform` are the outputs of the
-    platform; None if they were not read. `state` returns Pulumi's state before the run.
+    platform; None if unread. `state` returns Pulumi's state before the run. `asks_sources` lets sources tell sizes.
     """
     configuration = Configuration.of(tree)
     files = Sources()
@@ -63,26 +67,19 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
         source_warnings = selection.stale
         loaded = load(configuration.tree, mistakes, files.sources, selection.layers)
         # 3: pin sources, ask for sizes
-        loaded, content_warnings = locking.with_contents(loaded, given, name, target)
-        source_warnings = (*source_warnings, *content_warnings)
+        sized = locking.with_contents(loaded, given, name, target, asks_sources=asks_sources)
         # 4, 5, 6: resolve, judge what spans several fields, decide
-        loaded, meaning_warnings = _interpret_release(loaded, state, instance)
-        source_warnings = (*source_warnings, *meaning_warnings)
+        loaded, meaning_warnings = _interpret_release(sized.loaded, state, instance)
+        source_warnings = (*source_warnings, *sized.warnings, *meaning_warnings)
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
-        # 7: render and order
-        rendered = render(plan)
-        # 8: read the facts that the objects need, decide waits, set marks, check against schemas
-        needed = needs.of(objects(rendered), plan)
-        facts = target.facts(loaded.stack.cluster, needed)
-        waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
-        components = _prefix(marking.mark(await_routes(rendered, plan, waits.routes), name), instance)
-        validation.check(objects(components), plan.sections)
+        # 7, 8: render, read facts, check objects
+        sized = replace(sized, loaded=loaded, warnings=source_warnings)
+        rendering = _render(sized, plan, target, given, instance)
     except (ConfigError, SchemaError) as error:
         return Refusal(files.complete(error), source_warnings, plan_warnings)
-    rendering = Rendering(loaded, source_warnings, plan, needed, facts, waits, components)
-    return _judge(rendering, selection.warnings(facts, name.stack), target, instance, state)
+    return _judge(rendering, selection.warnings(rendering.facts, name.stack), target, instance, state)
 
 
 def _interpret_release(loaded: Loaded, state: State, instance: Instance) -> tuple[Loaded, tuple[Problem, ...]]:
@@ -90,6 +87,16 @@ def _interpret_release(loaded: Loaded, state: State, instance: Instance) -> tupl
     interpretation = former_names.interpret(loaded.stack, state, instance)
     problems = (*loaded.problems, *errors(interpretation.problems))
     return replace(loaded, stack=interpretation.stack, problems=problems), tuple(warnings(interpretation.problems))
+
+
+def _render(sized: SizedStack, plan: StackPlan, target: Target, given: LockReading, instance: Instance) -> Rendering:
+    """Render a plan and order its objects, read the facts that they need, decide waits, set marks, check schemas."""
+    rendered = render(plan)
+    needed = needs.of(objects(rendered), plan)
+    facts = target.facts(sized.loaded.stack.cluster, needed)
+    waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
+    components = _finish(await_routes(rendered, plan, waits.routes), plan, plan.identity.name, instance)
+    return Rendering(sized.loaded, sized.warnings, plan, needed, facts, waits, components, sized.stand_ins)
 
 
 def _judge(
@@ -120,7 +127,17 @@ def _judge(
         preflight=problems,
         continuity=situation.continuity,
         announcements=announcements,
+        stand_ins=rendering.stand_ins,
     )
+
+
+def _finish(
+    components: tuple[Component, ...], plan: StackPlan, name: StackName, instance: Instance
+) -> tuple[Component, ...]:
+    """Return the components with the marks of their stack. Raises SchemaError if an object does not fit its schema."""
+    marked = _prefix(marking.mark(components, name), instance)
+    validation.check(objects(marked), plan.sections)
+    return marked
 
 
 def _prefix(components: tuple[Component, ...], instance: Instance) -> tuple[Component, ...]:

@@ -7,6 +7,7 @@ from judging.losses.continuity import Continuity
 from judging.validation import SchemaError
 from manifests.assembly import Component, objects
 from manifests.objects import Rendered
+from models.paths import Path
 from models.problems import ConfigError, Problem
 from models.stack import Stack
 from planning import outputs
@@ -51,6 +52,8 @@ class Composition:
     """Relation of the objects to Pulumi's state."""
     announcements: tuple[Problem, ...]
     """Warnings about effects of a deployment that its preview does not show; empty if `preflight` has errors."""
+    stand_ins: frozenset[Path] = frozenset()
+    """Paths of the models in `stack` whose size is a stand-in, because no source was asked."""
 
     @property
     def plan_warnings(self) -> tuple[Problem, ...]:

@@ -1,43 +1,47 @@
 """The status of deployed stacks, for the command `status` and for programs: functions that return a record."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from composition.results import Composition
 from facts import completions, pod_logs
 from facts import status as reader
+from facts.completions import Answer, AskedService
 from facts.kubeconfig import KubeAccess
 from facts.pod_logs import LogPlace
 from facts.status import ReadScope
 from judging.report import words
-from judging.status import addresses, shares, topology, verdict
+from judging.status import addresses, owners, shares, topology, verdict
 from judging.status.evidence import Expectation, RouteExpectation
+from judging.status.owners import Owner
 from judging.status.verdict import ServiceStatus, Status
 from models import credentials
+from models.paths import Path
 from models.printable import printable
 from models.routing import Gateway
 from models.stack import Stack
 from models.vocabulary import amount
 from planning.ground import gateways, snapshot
 from planning.ground.loading import Loading
-from planning.ground.marks import StackName
 from planning.ground.names import CANARY
 from planning.plans import ServicePlan, VariantPlan
 from planning.serving.workload import Workload
 
 _Place = tuple[str, str]
 """Namespace and name of an object."""
+_NOBODY = Answer("nobody, because no address of the service is known")
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedStack:
     """Expectations of a stack file of the cluster."""
 
-    name: StackName
+    owner: Owner
+    """The stack as the owner of live objects."""
     namespaces: tuple[str, ...]
     """Namespaces of the stack's objects, sorted."""
-    kinds: tuple[str, ...]
-    """Kinds from which the status of the stack is made."""
+    interceptors: tuple[str, ...]
+    """Namespace of the interceptor to which the stack's routes lead, whoever deploys it; empty without one."""
     services: Mapping[str, _Place]
     """Namespace and name of each service, by its key."""
     urls: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -48,22 +52,29 @@ class ExpectedStack:
     """Expectations by namespace and name of the route."""
 
 
-def expectations(composition: Composition, name: StackName) -> ExpectedStack:
+def expectations(composition: Composition) -> ExpectedStack:
     """Return what a composed stack expects of the cluster."""
     services = composition.plan.services
+    names = {owners.name(rendered.manifest) for rendered in composition.objects}
     return ExpectedStack(
-        name,
+        Owner(composition.plan.identity, names),
         tuple(sorted({rendered.place[2] for rendered in composition.objects} - {""})),
-        snapshot.kinds_for({rendered.api for rendered in composition.objects}),
+        _interceptors(composition),
         {service.key: _place(service) for service in services},
         {
             key: (service["urls"][0], service["model"]["name"])
             for key, service in composition.contract["services"].items()
             if service["urls"]
         },
-        {place: expected for service in services for place, expected in _expectations(service, composition.stack)},
+        {place: expected for service in services for place, expected in _expectations(service, composition)},
         routes(composition),
     )
+
+
+def _interceptors(composition: Composition) -> tuple[str, ...]:
+    if composition.plan.interceptor is None:
+        return ()
+    return (composition.plan.interceptor.namespace,)
 
 
 def routes(composition: Composition) -> Mapping[_Place, RouteExpectation]:
@@ -85,30 +96,39 @@ def _asks_each_picker(gateway: Gateway | None) -> bool:
     return gateway is None or gateways.asks_each_picker(gateway)
 
 
-def read(access: KubeAccess, services: Collection[str] = ()) -> Status:
+def read(access: KubeAccess, services: Collection[str] = (), *, certificates: bool = False) -> Status:
     """Read a cluster and return the status of the services of all stacks, or of those with the names in `services`.
+
+    With `certificates`, the certificates of listeners are judged, too, which needs the right to read their Secrets.
 
     A cluster that cannot be read does not raise; `Status.unread` says what is unknown. Reading all namespaces needs
     rights in the whole cluster.
     """
-    return verdict.of(reader.read(access, ReadScope()), {}).only(None, services)
+    return verdict.of(reader.read(access, ReadScope(certificates=certificates)), {}).only(None, services)
 
 
-def of_stack(access: KubeAccess, stack: ExpectedStack, keys: Collection[str] = ()) -> Status:
+def of_stack(
+    access: KubeAccess, stack: ExpectedStack, keys: Collection[str] = (), *, certificates: bool = False
+) -> Status:
     """Read a cluster and return the status of the services of a stack, or of those with the keys in `keys`.
+
+    With `certificates`, the certificates of listeners are judged, too, which needs the right to read their Secrets.
 
     A service of the plan that the cluster lacks has no status; see `missing`.
     """
-    live = reader.read(access, ReadScope(stack.namespaces, stack.kinds))
-    names = [stack.services[key][1] for key in keys]
-    return verdict.of(live, stack.workloads, stack.routes).only(stack.name.label, names)
+    live = reader.read(access, ReadScope(stack.namespaces, certificates, stack.interceptors))
+    status = verdict.of(live, stack.workloads, stack.routes, stack.owner.stack_of)
+    of_owner = status.only(stack.owner.identity.name.label, ())
+    if not keys:
+        return of_owner
+    return of_owner.at({stack.services[key] for key in keys})
 
 
 def missing(stack: ExpectedStack, status: Status) -> tuple[str, ...]:
     """Return the keys of planned services of which the cluster has nothing; none if the cluster was not read."""
     if status.unread:
         return ()
-    live = {(service.view.namespace, service.view.name) for service in status.services}
+    live = {service.view.place for service in status.services}
     return tuple(sorted(key for key, place in stack.services.items() if place not in live))
 
 
@@ -118,7 +138,7 @@ def logs(access: KubeAccess, status: Status) -> Mapping[_Place, Sequence[str]]:
     Credentials in the lines are hidden. Reading logs needs the right `get pods/log`.
     """
     culprits = {
-        (service.view.namespace, service.view.name): service.culprit
+        service.view.place: service.culprit
         for service in status.services
         if service.culprit is not None and service.culprit.object.kind == "Pod"
     }
@@ -132,48 +152,54 @@ def logs(access: KubeAccess, status: Status) -> Mapping[_Place, Sequence[str]]:
     return {place: [printable(line) for line in lines] for place, lines in hidden.items()}
 
 
-def answers(status: Status, stack: ExpectedStack | None) -> Mapping[_Place, str]:
+def answers(status: Status, stack: ExpectedStack | None) -> Mapping[_Place, Answer]:
     """Send a request for one token to each service, and return what became of it, by namespace and name of the service.
 
     The request goes to the service's configured URL, or else to the first URL of its live Gateways.
     """
     urls = {} if stack is None else {stack.services[key]: url for key, url in stack.urls.items()}
-    return {
-        place: _answer(service, urls.get(place))
-        for service in status.services
-        for place in ((service.view.namespace, service.view.name),)
-    }
+    targets = {service.view.place: _target(service, urls.get(service.view.place)) for service in status.services}
+    answered = completions.ask({place: target for place, target in targets.items() if target is not None})
+    return {place: answered.get(place, _NOBODY) for place in targets}
 
 
-def _answer(service: ServiceStatus, configured: tuple[str, str] | None) -> str:
+def _target(service: ServiceStatus, configured: tuple[str, str] | None) -> AskedService | None:
+    """Return whom to ask about a service; None if no address of the service is known."""
     if configured is not None:
-        return completions.ask(*configured)
+        return AskedService(*configured)
     urls = addresses.urls(service.view, service.gateways)
     if not urls:
-        return "nobody, because no address of the service is known"
-    # A service that does not name its models does not serve; the answer to a request for any model says why.
-    return completions.ask(urls[0], completions.first_model(urls[0]) or "model")
+        return None
+    return AskedService(urls[0], None)
 
 
 def _place(service: ServicePlan) -> _Place:
     return service.primary.names.namespace, service.primary.names.service
 
 
-def _expectations(service: ServicePlan, stack: Stack) -> Iterator[tuple[_Place, Expectation]]:
+def _expectations(service: ServicePlan, composition: Composition) -> Iterator[tuple[_Place, Expectation]]:
     """Yield what is expected of each workload of a service."""
+    kinds = (snapshot.DEPLOYMENT, snapshot.LEADER_WORKER_SET)
+    rendered = (entry for entry in composition.objects if entry.api in kinds)
+    manifests = {entry.place[2:]: entry.manifest for entry in rendered}
     for variant in service.variants:
-        size = _weights_size(variant, stack)
+        size = _weights_size(variant, composition)
         for workload in variant.workloads:
-            yield (variant.names.namespace, workload.name), _expectation(workload, size)
+            place = (variant.names.namespace, workload.name)
+            yield place, replace(_expectation(workload, size), manifest=manifests.get(place))
 
 
-def _weights_size(variant: VariantPlan, stack: Stack) -> int | None:
+def _weights_size(variant: VariantPlan, composition: Composition) -> int | None:
     """Return the bytes of a variant's weights; None if they are unknown."""
-    spec = stack.services[variant.key]
+    spec = composition.stack.services[variant.key]
+    at = Path("services", variant.key)
     model = spec.model
     if spec.canary is not None and variant.names.variant_name == CANARY:
+        at /= "canary"
         model = spec.canary.model
-    return None if model.size is None else int(amount(model.size))
+    if model.size is None or at / "model" in composition.stand_ins:
+        return None
+    return int(amount(model.size))
 
 
 def _expectation(workload: Workload, size: int | None) -> Expectation:

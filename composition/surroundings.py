@@ -10,6 +10,7 @@ from judging import Situation, additions, ownership, postponement, restarts, tra
 from judging.losses.continuity import State, compare
 from manifests.assembly import Component, objects
 from models.load import Loaded
+from models.paths import Path
 from models.problems import Problem
 from models.stack import Stack
 from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Pools, Unknown
@@ -35,6 +36,8 @@ class Rendering:
     waits: Waits
     components: tuple[Component, ...]
     """Components in the order of registration. Their objects fit the schemas of their kinds."""
+    stand_ins: frozenset[Path]
+    """Paths of the models whose size is a stand-in, because no source was asked."""
 
 
 def read(

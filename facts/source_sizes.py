@@ -8,13 +8,11 @@ Pods read sources with Secrets that this program does not see. A source may ther
 the program, and grant access to the pods. So an unknown size is no error.
 """
 
-import queue
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
-from facts import docker_config, hosts, s3
+from facts import docker_config, hosts, s3, side_by_side
 from facts.transport import RefusedAddressError, Run, Transport
 from models.load import Loaded
 from models.problems import Problem
@@ -26,7 +24,6 @@ from planning.weights.sizes import ASKED, Answer, Wanted, questions, with_answer
 _Answer = TypeVar("_Answer")
 DEADLINE_SECONDS = 15.0
 """Deadline for all sources together."""
-_THREADS = 16
 _UNTOLD = f"its server could not be read; list the server in {hosts.TRUSTED} to read why"
 """Reason for a server that is neither public nor named by the environment, whatever has failed."""
 
@@ -72,30 +69,9 @@ def _answers(
     run = Run(deadline)
     clients = s3.Clients(run)
     transports = {question: Transport(run, _is_known) for question in questions}
-    pending = queue.SimpleQueue[Wanted]()
-    results = queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
-    for question in transports:
-        pending.put(question)
-
-    def work() -> None:
-        while run.seconds_left():
-            try:
-                question = pending.get_nowait()
-            except queue.Empty:
-                return
-            answer = _answer(question, clients, transports[question], reader)
-            # Requests end with the run, so that a failure after the end says nothing of a server.
-            if run.seconds_left():
-                results.put((question, answer))
-
-    for _ in range(min(_THREADS, len(transports))):
-        threading.Thread(target=work, daemon=True).start()
-    answers = dict[Wanted, _Answer | Unknown]()
-    while len(answers) < len(transports):
-        try:
-            answers.update([results.get(timeout=run.seconds_left())])
-        except queue.Empty:
-            break
+    answers = side_by_side.answers(
+        transports, run, lambda question: _answer(question, clients, transports[question], reader)
+    )
     late = f"there was no answer within {deadline:g} seconds"
     return {
         question: answers.get(question) or question.unknown(late if transport.is_telling else _UNTOLD)

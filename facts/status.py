@@ -1,7 +1,9 @@
 """Reader of the objects from which the status of stacks is made: one list for each kind, within one deadline."""
 
+import base64
 import http
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -11,16 +13,37 @@ from facts.connection import Connection, RefusedError
 from facts.kubeconfig import KubeAccess
 from facts.reading import Reader, item, items, read_within
 from models.trees import at, mapping, sequence
-from planning.ground import labels
+from planning.ground import labels, listeners
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import CLUSTER_SCOPED, EVENT, GATEWAY, KINDS, LEASE, NODE, ROUTE, Manifest, Snapshot
+from planning.ground.snapshot import (
+    CERTIFICATE,
+    CLUSTER_SCOPED,
+    DEPLOYMENT,
+    EVENT,
+    GATEWAY,
+    KINDS,
+    LEASE,
+    NODE,
+    POD,
+    ROUTE,
+    SERVICE,
+    TLS_CERTIFICATE,
+    Manifest,
+    Snapshot,
+)
+from planning.interceptor import resolution
 
 _DEADLINE_SECONDS = 15
 _PAGE = "5000"
 """Objects in one page of a list: the pods of hundreds of services, about 40 MB of JSON."""
+_CERTIFICATES = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
+_OF_ROUTES = frozenset({GATEWAY, SERVICE})
+"""Kinds of which only the objects are read that routes need. They are read after the routes."""
+_OF_INTERCEPTORS = (DEPLOYMENT, POD)
+"""Kinds from which an interceptor is judged."""
 _OPTIONS = {EVENT: {"fieldSelector": "type=Warning"}}
 """Parameters of lists, by kind."""
 
@@ -31,20 +54,34 @@ class ReadScope:
 
     namespaces: tuple[str, ...] | None = None
     """Namespaces; None for all namespaces, which needs rights in the whole cluster."""
-    kinds: tuple[str, ...] = KINDS
-    """Kinds of the objects (`planning.ground.snapshot`)."""
+    certificates: bool = False
+    """Whether to read the certificates of the Gateways' listeners: their Secrets one by one, and the Certificates of
+    cert-manager in the namespaces of the Gateways."""
+    interceptors: tuple[str, ...] = ()
+    """Further namespaces, of which only the Deployments and Pods of interceptors are read. One whose objects may not be
+    read is left out. Without effect if all namespaces are read."""
 
 
 def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     """Read the objects of a scope. A failed read does not raise; its kind is `Unknown`."""
     lists = dict[str, Sequence[Manifest]]()
+    refused = set[str]()
     readers: dict[str, Reader] = {
-        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in scope.kinds if kind != GATEWAY
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _OF_ROUTES
     }
+    for kind in _OF_INTERCEPTORS:
+        readers[kind] = partial(_with_interceptors, kind=kind, scope=scope, lists=lists, refused=refused)
     readers[GATEWAY] = partial(_gateways, lists=lists)
+    readers[SERVICE] = partial(_searched_services, scope=scope, lists=lists)
+    if scope.certificates:
+        readers[TLS_CERTIFICATE] = partial(_certificates, lists=lists)
+        readers[CERTIFICATE] = partial(_renewals, lists=lists)
     moment = datetime.now(UTC).replace(microsecond=0)
     results = read_within(_DEADLINE_SECONDS, access, readers)
-    return Snapshot(moment, results)
+    namespaces = None
+    if scope.namespaces is not None:
+        namespaces = frozenset({*scope.namespaces, *scope.interceptors}) - refused
+    return Snapshot(moment, results, namespaces)
 
 
 def _objects(
@@ -71,11 +108,100 @@ def _objects(
     return lists[kind]
 
 
+def _with_interceptors(
+    api: Connection, kind: str, scope: ReadScope, lists: dict[str, Sequence[Manifest]], refused: set[str]
+) -> Sequence[Manifest] | Unknown:
+    """List the objects of a kind, and those of interceptors in further namespaces.
+
+    The namespaces whose objects may not be read are put into `refused`.
+    """
+    objects = _objects(api, kind, scope, lists)
+    namespaces = sorted({*scope.interceptors} - {*(scope.namespaces or scope.interceptors)})
+    if not namespaces or isinstance(objects, Unknown):
+        return objects
+    further = list[Manifest]()
+    for namespace in namespaces:
+        path = live_objects.path(kind, namespace)
+        try:
+            further += map(_manifest, items(api, path, selector=labels.interceptors(), options={"limit": _PAGE}))
+        except RefusedError as error:
+            if error.status != http.HTTPStatus.FORBIDDEN:
+                raise
+            refused.add(namespace)
+    return [*objects, *further]
+
+
 def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence[Manifest]:
-    """Read the Gateways that are parents of the routes in `lists`, one by one. Missing Gateways are left out."""
+    """Read the Gateways that are parents of the routes in `lists`, one by one, and put them into `lists`, too.
+
+    Missing Gateways are left out.
+    """
     places = sorted({place for route in lists.get(ROUTE, ()) for place in _parents(route)})
     paths = (f"{live_objects.path(GATEWAY, namespace)}/{name}" for namespace, name in places)
-    return [_manifest(gateway) for path in paths if (gateway := item(api, path)) is not None]
+    lists[GATEWAY] = [_manifest(gateway) for path in paths if (gateway := item(api, path)) is not None]
+    return lists[GATEWAY]
+
+
+def _certificates(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Sequence[Manifest]:
+    """Read the Secrets of the listeners in `lists`, one by one. Missing Secrets are left out.
+
+    Nothing but certificates is kept: a Secret has the private key, often once more in an annotation or in `tls.crt`.
+    """
+    places = sorted({place for gateway in lists.get(GATEWAY, ()) for place in listeners.all_secrets(gateway)})
+    secrets = ((place, item(api, f"{live_objects.path(TLS_CERTIFICATE, place[0])}/{place[1]}")) for place in places)
+    return [
+        {
+            "metadata": {"namespace": place[0], "name": place[1]},
+            "data": {"tls.crt": _blocks(at(secret, "data", "tls.crt"))},
+        }
+        for place, secret in secrets
+        if secret is not None
+    ]
+
+
+def _blocks(data: object) -> str:
+    """Return the certificates of a value of a Secret, in base64 as there; empty if it has none."""
+    try:
+        content = base64.b64decode(str(data), validate=True)
+    except ValueError:
+        return ""
+    return base64.b64encode(b"\n".join(_CERTIFICATES.findall(content))).decode()
+
+
+def _renewals(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Sequence[Manifest]:
+    """List the Certificates of cert-manager in the namespaces of Gateways; none if the cluster does not serve them."""
+    namespaces = sorted({str(at(gateway, "metadata", "namespace")) for gateway in lists.get(GATEWAY, ())})
+    paths = [live_objects.path(CERTIFICATE, namespace) for namespace in namespaces]
+    try:
+        return [_manifest(listed) for path in paths for listed in items(api, path)]
+    except RefusedError as error:
+        if error.status != http.HTTPStatus.NOT_FOUND:
+            raise
+        return ()
+
+
+def _searched_services(
+    api: Connection, scope: ReadScope, lists: Mapping[str, Sequence[Manifest]]
+) -> Sequence[Manifest]:
+    """List the Services with the labels by which an interceptor searches; none if no route leads to such a search.
+
+    The Services may be anybody's. A search ends in the namespace of the route's service.
+    """
+    namespaces: Iterable[str] = sorted({name for route in lists.get(ROUTE, ()) for name in _search_places(route)})
+    if namespaces and scope.namespaces is None:
+        namespaces = ("",)
+    selector = labels.routing_contract("")
+    return [
+        _manifest(service)
+        for namespace in namespaces
+        for service in items(api, live_objects.path(SERVICE, namespace), selector=selector, options={"limit": _PAGE})
+    ]
+
+
+def _search_places(route: Manifest) -> Iterator[str]:
+    """Yield the namespace of a route whose requests an interceptor resolves by a search."""
+    if resolution.searched_ids(route):
+        yield str(at(route, "metadata", "namespace"))
 
 
 def _manifest(value: object) -> Manifest:

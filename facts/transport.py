@@ -141,6 +141,7 @@ class _Http(urllib.request.HTTPHandler):
         self._connect = connect
 
     def http_open(self, req: urllib.request.Request) -> HTTPResponse:
+        """Send a request."""
         return self.do_open(cast("Any", _maker(http.client.HTTPConnection, self._connect)), req)
 
 

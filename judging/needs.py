@@ -50,6 +50,7 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
         created=created,
         secrets=tuple(secret for secret in secrets if (secret.namespace, secret.name) not in own_secrets),
         metered=frozenset(item.rendered.place[2] for item in items if _is_metered(item.rendered.manifest)),
+        interceptors=frozenset({plan.interceptor.namespace} if plan.interceptor is not None else ()),
         storage_classes=_distinct(
             (item, at, name)
             for item, names in (

@@ -113,6 +113,9 @@ class Options:
     """Whether a preview sends dry runs to the API server. Dry runs need the verbs for writing."""
     logs: bool = False
     """Whether a status has the last lines of logs."""
+    certificates: tuple[str, ...] = ()
+    """Names of the Secrets of Gateways whose certificates a status reads. The right to read them is one to read their
+    private keys, too."""
 
 
 def of_components(components: Sequence[Component]) -> StackObjects:
@@ -137,7 +140,7 @@ def rights(purpose: Purpose, stack_objects: StackObjects, needs: Needs, options:
     namespace.
     """
     if purpose is Purpose.STATUS:
-        reads = _status_reads(stack_objects, needs, logs=options.logs)
+        reads = _status_reads(stack_objects, needs, options)
         return Rights(_rules_by_place(_Verbs.of(reads, ())))
     deploys = purpose is Purpose.DEPLOY
     reads_secrets = options.secrets or deploys
@@ -196,17 +199,31 @@ def _has(values: Collection[str], value: str) -> bool:
     return "*" in values or value in values
 
 
-def _status_reads(stack_objects: StackObjects, needs: Needs, *, logs: bool) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules for reading the status of a stack (`facts.status`), and the logs of its pods."""
+def _status_reads(stack_objects: StackObjects, needs: Needs, options: Options) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for reading the status of a stack (`facts.status`), and for its optional steps."""
     namespaces = sorted({namespace for _, namespace in stack_objects.objects} - {_EVERYWHERE})
-    for kind in snapshot.kinds_for({api for api, _ in stack_objects.objects}):
+    for kind in snapshot.KINDS:
         if kind in snapshot.CLUSTER_SCOPED:
             yield _EVERYWHERE, _rule(kind, _LIST)
+        elif kind == snapshot.SERVICE:
+            yield from ((namespace, _rule(kind, _LIST)) for namespace in sorted(needs.metered))
         elif kind != snapshot.GATEWAY:
             yield from ((namespace, _rule(kind, _LIST)) for namespace in namespaces)
-    if logs:
+    for namespace in sorted(needs.interceptors):
+        yield from ((namespace, _rule(kind, _LIST)) for kind in (snapshot.DEPLOYMENT, snapshot.POD))
+    if options.logs:
         yield from ((namespace, Rule("", ("pods/log",), _READ)) for namespace in namespaces)
     yield from _gateway_reads(needs)
+    if options.certificates:
+        yield from _certificate_reads(needs, options.certificates)
+
+
+def _certificate_reads(needs: Needs, secrets: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for reading the certificates of a stack's Gateways."""
+    for gateway in sorted(needs.gateways):
+        if (gateway.group, gateway.kind) == (GATEWAY_GROUP, _GATEWAY_KIND):
+            yield gateway.namespace, Rule("", (_SECRETS,), _READ, secrets)
+            yield gateway.namespace, _rule(snapshot.CERTIFICATE, _LIST)
 
 
 def _gateway_reads(needs: Needs) -> Iterator[tuple[str, Rule]]:

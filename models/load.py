@@ -194,10 +194,7 @@ def load(
         except ValidationError as error:
             errors = error.errors(include_url=False)
         refused = [_problem(merged, details) for details in errors]
-        missing = {error_path(merged.tree, details) for details in errors if details["type"] == "missing"}
-        misspelt = missing & {
-            _intended_path(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
-        }
+        misspelt = _misspelt_keys(merged, errors)
         new = [(path, problem) for path, problem in refused if path not in misspelt]
         problems += [problem for path, problem in new if not _overlaps_repaired(path, repaired)]
         before = copy.deepcopy(merged.tree)
@@ -205,6 +202,13 @@ def load(
             repaired += [problem.path, path, _repair(merged.tree, path)]
         if merged.tree == before or not merged.tree.get("services"):
             raise ConfigError(_distinct([*problems, *in_clear.values()]))
+
+
+def _misspelt_keys(merged: Layer, errors: Sequence[ErrorDetails]) -> set[Path]:
+    """Return the paths of missing keys that are there, but misspelt."""
+    missing = {error_path(merged.tree, details) for details in errors if details["type"] == "missing"}
+    unknown = [details for details in errors if details["type"] == "extra_forbidden"]
+    return missing & {_intended_path(merged.tree, details) for details in unknown}
 
 
 def _problems_of_defaults(merged: Layer) -> Iterator[Problem]:

@@ -7,7 +7,8 @@ from models.problems import Problem, warning
 from planning import interceptor, network
 from planning.ground.flows import Policy
 from planning.plans import StackPlan
-from planning.releases import FETCHERS, Release, Sourced, repository_and_tag
+from planning.releases import Release, Sourced, repository_and_tag
+from planning.releases.images import FETCHERS
 from planning.releases.provenance import count_of_earlier, count_of_stated, newest_run_channel, unproven
 from planning.resolve import Judgement, Resolved, about
 from planning.serving import cold_start

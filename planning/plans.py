@@ -398,9 +398,7 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
     roles = {
         name: serving.plan(engine, location, request_times) for name, engine in resolved.engines_of(context).items()
     }
-    picker_plan = None
-    if context.has_picker:
-        picker_plan = picker.plan(resolved.pickers[context.id])
+    picker_plan = _picker(context, resolved)
     monitoring_plan = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
         key=context.key,
@@ -430,6 +428,12 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
         search_id=context.search_id,
         domain=stack.cluster.domain,
     )
+
+
+def _picker(context: VariantContext, resolved: Resolved) -> picker.Picker | None:
+    if not context.has_picker:
+        return None
+    return picker.plan(resolved.pickers[context.id])
 
 
 def _weights_owner(context: VariantContext) -> str:

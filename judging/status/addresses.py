@@ -1,26 +1,20 @@
 """Addresses of a service: URLs, as its routes and their live Gateways say them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from judging.status.topology import ServiceView, name_of
+from judging.status import attachments
+from judging.status.topology import ServiceView
 from models.trees import at, mapping, sequence
 from planning.ground.snapshot import Manifest
+from planning.routes.records import EVERY_HOST
 
 _PORTS = {"http": 80, "https": 443}
 """Ports that URLs leave out, by scheme."""
+_EXPRESSION = "RegularExpression"
+"""Type of the match of a path by a regular expression (Gateway API v1.4, HTTPPathMatch)."""
 _SCHEMES = {"HTTP": "http", "HTTPS": "https"}
 """Schemes by the protocol of a listener. Listeners of other protocols take no HTTP requests."""
-
-
-class _AttachedListener(NamedTuple):
-    """A listener of a Gateway that a route attaches to."""
-
-    gateway: Manifest
-    scheme: str
-    port: int
-    hostname: str
 
 
 def of_gateway(gateway: Manifest) -> list[str]:
@@ -32,46 +26,39 @@ def of_gateway(gateway: Manifest) -> list[str]:
 def urls(view: ServiceView, gateways: Sequence[Manifest]) -> list[str]:
     """Return the URLs of a service, sorted: those of every host, path and listener of its routes.
 
-    A host with a wildcard is in no URL. A route without hosts has those of its listeners, or else their addresses.
+    A host with a wildcard is in no URL. If neither route nor listener names a host, the URL has the Gateway's address.
     """
-    return sorted({url for route in view.routes for url in _of_route(route, view.namespace, gateways)})
+    return sorted({url for route in view.routes for url in _of_route(route, gateways)})
 
 
-def _of_route(route: Manifest, namespace: str, gateways: Sequence[Manifest]) -> Iterator[str]:
+def _of_route(route: Manifest, gateways: Sequence[Manifest]) -> Iterator[str]:
     paths = _paths(route)
-    for listener in _listeners(route, namespace, gateways):
-        port = ""
-        if listener.port != _PORTS[listener.scheme]:
-            port = f":{listener.port}"
-        for host, path in product(_hosts(route, listener), paths):
-            yield f"{listener.scheme}://{host}{port}{path}"
+    for gateway in gateways:
+        for listener in attachments.listeners(route, gateway):
+            hosts = _hosts(route, listener, gateway)
+            yield from (f"{origin}{path}" for origin in _origins(listener, hosts) for path in paths)
 
 
-def _listeners(route: Manifest, namespace: str, gateways: Sequence[Manifest]) -> Iterator[_AttachedListener]:
-    live = {name_of(gateway): gateway for gateway in gateways}
-    for parent in map(mapping, sequence(at(route, "spec", "parentRefs"))):
-        gateway = live.get((str(parent.get("namespace") or namespace), str(parent.get("name", ""))))
-        for entry in map(mapping, sequence(at(gateway, "spec", "listeners"))):
-            scheme = _SCHEMES.get(str(entry.get("protocol")))
-            port = entry.get("port")
-            if gateway is not None and scheme is not None and isinstance(port, int) and _is_chosen(parent, entry):
-                yield _AttachedListener(gateway, scheme, port, str(entry.get("hostname") or ""))
+def _origins(listener: Mapping[str, Any], hosts: Iterable[str]) -> Iterator[str]:
+    """Yield scheme, host and port of a listener's URLs; none if its protocol is not HTTP."""
+    scheme = _SCHEMES.get(str(listener.get("protocol")))
+    port = listener.get("port")
+    if scheme is None or not isinstance(port, int):
+        return
+    port_text = f":{port}"
+    if port == _PORTS[scheme]:
+        port_text = ""
+    for host in hosts:
+        yield f"{scheme}://{host}{port_text}"
 
 
-def _is_chosen(parent: Mapping[str, Any], listener: Mapping[str, Any]) -> bool:
-    """Tell whether a route attaches to a listener."""
-    by_name = parent.get("sectionName") in (None, listener.get("name"))
-    by_port = parent.get("port") in (None, listener.get("port"))
-    return by_name and by_port
-
-
-def _hosts(route: Manifest, listener: _AttachedListener) -> list[str]:
-    hostnames = [str(name) for name in sequence(at(route, "spec", "hostnames"))]
-    if hostnames:
-        return [name for name in hostnames if not name.startswith("*")]
-    if listener.hostname and not listener.hostname.startswith("*"):
-        return [listener.hostname]
-    return [_url_host(address) for address in of_gateway(listener.gateway)]
+def _hosts(route: Manifest, listener: Mapping[str, Any], gateway: Manifest) -> Iterator[str]:
+    """Yield the hosts of a listener's URLs, which are the addresses of its Gateway if it takes every host."""
+    for host in attachments.hosts(route, listener):
+        if host == EVERY_HOST:
+            yield from map(_url_host, of_gateway(gateway))
+        elif not host.startswith("*"):
+            yield host
 
 
 def _url_host(address: str) -> str:
@@ -82,10 +69,14 @@ def _url_host(address: str) -> str:
 
 
 def _paths(route: Manifest) -> list[str]:
-    """Return the paths of all rules of a route; `/` if a rule matches every path. The trailing slash is left out."""
+    """Return the paths of all rules of a route; `/` if a rule matches every path. The trailing slash is left out.
+
+    A regular expression is no path of a URL.
+    """
     paths = list[str]()
     for rule in map(mapping, sequence(at(route, "spec", "rules"))):
-        for match in map(mapping, sequence(rule.get("matches"))) or ({},):
+        for match in map(mapping, sequence(rule.get("matches")) or ({},)):
             path = at(match, "path", "value")
-            paths.append(str(path) if isinstance(path, str) else "/")
+            if at(match, "path", "type") != _EXPRESSION:
+                paths.append(str(path) if isinstance(path, str) else "/")
     return sorted({path.rstrip("/") for path in paths})

@@ -251,8 +251,8 @@ class StatusDocument(TypedDict):
     readAt: str
     """Time at which the cluster was read, in UTC. Nothing else depends on the time of reading."""
     exitCode: Literal[0, 1, 4, 5]
-    """Exit code of the command: 0 all serve, 1 it cannot be told, 4 something is wrong but all serve or wait, 5 a
-    service does not serve."""
+    """Exit code of the command: 0 all serve, 1 it cannot be told, 4 something is wrong but all serve or wait, or
+    something is not deployed, 5 a service does not serve."""
     services: list[ServiceDocument]
     """Services by stack, namespace and name."""
     notDeployed: list[str]

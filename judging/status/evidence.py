@@ -7,8 +7,8 @@ from datetime import datetime
 
 from judging.status.records import time
 from judging.status.topology import name_of
-from models.trees import mapping
-from planning.ground.snapshot import EVENT, LEASE, NODE, POD, Manifest, Snapshot
+from models.trees import at, mapping
+from planning.ground.snapshot import CERTIFICATE, EVENT, LEASE, NODE, POD, TLS_CERTIFICATE, Manifest, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class Expectation:
     """Time in which a pod usually fetches its weights; None if it fetches none or the size is unknown."""
     load_seconds: int | None
     """Time from the start of the engine in which it usually becomes ready; None if the size is unknown."""
+    manifest: Manifest | None = field(default=None, hash=False)
+    """The rendered workload; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class RouteExpectation:
     """Expectations of the plan of a stack about a route."""
 
     percents: Mapping[str, int]
-    """BackendShare of requests of each backend, by the backend's name; 0 for a canary that only a header selects."""
+    """Share of requests of each backend, by the backend's name; 0 for a canary that only a header selects."""
     asks_each_picker: bool = True
     """Whether the gateway asks the picker of each pool of a rule. If not, it asks the picker of the last pool with a
     share (`planning.ground.gateways.asks_each_picker`)."""
@@ -56,8 +58,18 @@ class Evidence:
     """Leases by namespace and name."""
     placed: Mapping[str, Sequence[Manifest]] = field(default_factory=dict[str, Sequence[Manifest]])
     """Pods of this program's stacks that have not ended, by the name of their node."""
+    secrets: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
+    """Secrets with certificates of listeners by namespace and name; empty if nobody asked for them."""
+    renewals: Mapping[tuple[str, str], Manifest] = field(default_factory=dict[tuple[str, str], Manifest])
+    """Certificates of cert-manager by namespace and name of their Secret; empty if nobody asked for them."""
     emptying: frozenset[str] = frozenset()
     """Names of the nodes with such pods that were deleted."""
+    namespaces: frozenset[str] | None = None
+    """Namespaces whose Deployments and Pods were read; None for all."""
+
+    def has_read(self, namespace: str) -> bool:
+        """Tell whether the Deployments and Pods of a namespace were read."""
+        return self.namespaces is None or namespace in self.namespaces
 
     def events_of(self, kind: str, item: Manifest) -> Sequence[Manifest]:
         """Return the warnings about an object of a kind, such as `Pod`; the latest is the last."""
@@ -79,7 +91,25 @@ def of(
     leases = {name_of(lease): lease for lease in snapshot.of(LEASE)}
     placed = _by_node(snapshot)
     emptying = frozenset(node for node, pods in placed.items() if any(map(_is_deleted, pods)))
-    return Evidence(snapshot.read_at, events, nodes, snapshot.unread(), expected, routes, leases, placed, emptying)
+    return Evidence(
+        snapshot.read_at,
+        events,
+        nodes,
+        snapshot.unread(),
+        expected,
+        routes,
+        leases,
+        placed,
+        secrets={name_of(secret): secret for secret in snapshot.of(TLS_CERTIFICATE)},
+        renewals={_secret_of(certificate): certificate for certificate in snapshot.of(CERTIFICATE)},
+        emptying=emptying,
+        namespaces=snapshot.namespaces,
+    )
+
+
+def _secret_of(certificate: Manifest) -> tuple[str, str]:
+    """Return namespace and name of the Secret that cert-manager fills for a Certificate."""
+    return name_of(certificate)[0], str(at(certificate, "spec", "secretName"))
 
 
 def _by_node(snapshot: Snapshot) -> Mapping[str, Sequence[Manifest]]:

@@ -62,8 +62,12 @@ def is_passing(text: str) -> bool:
 
 
 def fetch_failure(text: str) -> FetchFailure | None:
-    """Return what the last words of a program say about why it could not fetch weights; None if nothing is known."""
-    return next((row for row in _table().fetches if re.search(row.text, text)), None)
+    """Return what the last words of a program say about why it could not fetch weights; None if nothing is known.
+
+    Tracebacks of Python quote code with its line numbers, in indented lines: neither says anything of the failure.
+    """
+    words = "\n".join(line for line in text.splitlines() if not line.startswith("  "))
+    return next((row for row in _table().fetches if re.search(row.text, words)), None)
 
 
 def exit_words(code: int) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from judging.status.records import Finding, Link
 from planning.ground.snapshot import (
     AUTOSCALER,
+    CERTIFICATE,
     CLAIM,
     DEPLOYMENT,
     EVENT,
@@ -17,6 +18,8 @@ from planning.ground.snapshot import (
     POOL,
     ROUTE,
     SCALED_OBJECT,
+    SERVICE,
+    TLS_CERTIFICATE,
 )
 
 _PODS = frozenset({POD, EVENT, NODE})
@@ -24,9 +27,9 @@ _PODS = frozenset({POD, EVENT, NODE})
 _WORKLOADS = frozenset({DEPLOYMENT, LEADER_WORKER_SET})
 _SCALERS = frozenset({AUTOSCALER, SCALED_OBJECT})
 _KINDS: Mapping[Link, frozenset[str]] = {
-    Link.GATEWAY: frozenset({GATEWAY, ROUTE}),
+    Link.GATEWAY: frozenset({GATEWAY, ROUTE, TLS_CERTIFICATE, CERTIFICATE}),
     Link.ROUTE: frozenset({GATEWAY, ROUTE, POOL}) | _WORKLOADS,
-    Link.INTERCEPTOR: frozenset({ROUTE, DEPLOYMENT}) | _PODS,
+    Link.INTERCEPTOR: frozenset({ROUTE, DEPLOYMENT, SERVICE}) | _PODS,
     Link.POOL: frozenset({ROUTE, POOL, POD}) | _WORKLOADS,
     Link.PICKER: frozenset({ROUTE, POOL, DEPLOYMENT, LEASE}) | _PODS,
     Link.SCALING: _SCALERS | _WORKLOADS | {POD},

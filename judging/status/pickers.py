@@ -45,7 +45,7 @@ def components(view: ServiceView, variant: VariantView, reading: Evidence) -> It
 def _uses(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[tuple[str, _Use]]:
     """Yield the use of each picker that a pool names, by the name of the picker's Service and Deployment."""
     asked = _asked_pools(view, reading)
-    for backend in pools.backends(view, variant):
+    for backend in pools.backends(view, variant, reading):
         if backend.pool is None:
             continue
         name = at(backend.pool, "spec", "endpointPickerRef", "name")

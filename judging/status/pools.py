@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status import pods, shares
+from judging.status import attachments, pods, shares
 from judging.status.evidence import Evidence
-from judging.status.gateways import CONTROLLER_SECONDS
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
@@ -14,6 +13,7 @@ from judging.status.shares import SERVICE
 from judging.status.topology import (
     RoleView,
     ServiceView,
+    Topology,
     VariantView,
     is_selected,
     leader_template,
@@ -22,9 +22,12 @@ from judging.status.topology import (
 )
 from models.trees import at, mapping, sequence
 from planning.ground import labels
-from planning.ground.names import CANARY
+from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import DEPLOYMENT, LEADER_WORKER_SET, POD, POOL, Manifest
 
+_RUN_SECONDS = 180
+"""Time in which a run makes the workload and the picker after their pool. It makes hundreds of objects in a minute, but
+may wait for its machine and for the API server."""
 _OF_ENDPOINTS = frozenset({POD, DEPLOYMENT, LEADER_WORKER_SET})
 """Kinds without which the endpoints of a backend are unknown."""
 
@@ -39,7 +42,7 @@ class PoolBackend:
     pool: Manifest | None
     """The InferencePool; None for a Service, and for a pool that does not exist."""
     percent: int | None
-    """BackendShare of requests without special headers; None if no route leads to the backend."""
+    """Share of requests without special headers; None if no route leads to the backend."""
 
     @property
     def object(self) -> ObjectRef:
@@ -47,24 +50,27 @@ class PoolBackend:
         return ObjectRef(self.kind, self.namespace, self.name)
 
 
-def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
-    """Return the backends of a variant by name: its pools, and all to which a route leads, whether they exist or not.
+def backends(view: ServiceView, variant: VariantView, reading: Evidence) -> Sequence[PoolBackend]:
+    """Return the backends of a variant by name: its pools, its Service if requests pass it, and all others of routes.
 
-    Without routes, clients within the cluster use the pools, or the Service of a variant that has no pools.
+    A backend of a route need not exist.
     """
-    asked = shares.percents(view)
     pools = {name_of(pool): pool for pool in variant.pools}
     keys = {(shares.POOL, *place) for place in pools}
     keys |= {
         (share.kind, share.namespace, share.name) for share in shares.shares(view) if share.variant == variant.name
     }
     service = (SERVICE, view.namespace, variant.base)
-    if shares.is_metered(view, variant):
+    is_unrouted = not view.routes and (view.namespace, view.name) not in reading.routes
+    is_metered = shares.is_metered(view, variant)
+    if is_unrouted or is_metered or not keys:
         keys.add(service)
+    asked = shares.percents(view)
+    if is_metered or (is_unrouted and variant.name == PRIMARY):
+        # Clients within the cluster ask the Service, too, whose selector has no generation (labels.routed_selector).
         asked = {**asked, service: 100}
-    if not keys:
-        keys.add(service)
-    if not view.routes:
+    elif not view.routes and not is_unrouted:
+        # The route that a run is about to make leads to them.
         asked = dict.fromkeys(keys, 100)
     return [
         PoolBackend(*key, pools.get(key[1:]) if key[0] == shares.POOL else None, asked.get(key)) for key in sorted(keys)
@@ -73,7 +79,7 @@ def backends(view: ServiceView, variant: VariantView) -> Sequence[PoolBackend]:
 
 def components(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the backends of a variant. One is broken if a route leads to it and no endpoint answers behind it."""
-    for backend in backends(view, variant):
+    for backend in backends(view, variant, reading):
         if backend.kind == shares.POOL and backend.pool is None:
             yield _missing(view, backend, variant.name, reading)
         else:
@@ -83,26 +89,42 @@ def components(view: ServiceView, variant: VariantView, reading: Evidence) -> It
 def is_being_made(view: ServiceView, pool: Manifest, reading: Evidence) -> bool:
     """Tell whether a run may still make what belongs to a pool: it makes the pool before, and the route at the end.
 
-    The workload comes after the Jobs that fill claims, however long they take.
+    While it makes the pool of a new generation, the route leads to that of the former one. The workload comes after the
+    Jobs that fill claims, however long they take.
     """
+    is_routed = (shares.POOL, *name_of(pool)) in shares.percents(view)
     fills = [time(at(job, "status", "completionTime")) for job in view.fills]
     moments = (creation_time(pool), *fills)
-    return not view.routes and any(is_within(moment, CONTROLLER_SECONDS, reading.now) for moment in moments)
+    return not is_routed and any(is_within(moment, _RUN_SECONDS, reading.now) for moment in moments)
 
 
-def strays(view: ServiceView, reading: Evidence) -> Iterator[ServiceLink]:
-    """Yield the backends that routes name, but that belong to no variant that has objects."""
+def strays(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
+    """Yield the backends that routes name, but that belong to no variant that has objects.
+
+    Pods and picker of a pool that is not the service's own are not known, so it cannot be told whether it answers.
+    """
     existing = {variant.name for variant in view.variants}
     named = {share.variant for share in shares.shares(view)} - existing
     for name in sorted(filter(None, named)):
         yield from components(view, VariantView(name, shares.bases(view)[name], (), (), ()), reading)
+    percents = shares.percents(view)
     others = {
-        (share.namespace, share.name): share.percent
+        (share.namespace, share.name)
         for share in shares.shares(view)
         if share.kind == shares.POOL and not share.variant
     }
-    for (namespace, name), percent in sorted(others.items()):
-        yield _missing(view, PoolBackend(shares.POOL, namespace, name, None, percent or None), "", reading)
+    for place in sorted(others):
+        percent = percents.get((shares.POOL, *place))
+        # The pools of another namespace may not be read.
+        if place in cluster.pools or place[0] != view.namespace:
+            yield _foreign(place, percent)
+        else:
+            yield _missing(view, PoolBackend(shares.POOL, *place, None, percent), "", reading)
+
+
+def _foreign(place: tuple[str, str], percent: int | None) -> ServiceLink:
+    is_broken = None if percent else False
+    return ServiceLink(Link.POOL, ObjectRef(shares.POOL, *place), is_broken=is_broken, note="is no pool of the service")
 
 
 def _missing(view: ServiceView, backend: PoolBackend, variant: str, reading: Evidence) -> ServiceLink:
@@ -126,14 +148,12 @@ def _components(
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if role.role == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.endpoints if pods.is_ready(pod) and _selects(backend, pod)]
-    refusal = None
+    refusals = list[Finding | None]()
     if backend.pool is not None:
-        refusal = _refusal(backend.pool)
-    states = list[Finding]()
-    is_broken: bool | None = False
-    if refusal is not None:
-        states.append(refusal)
-        is_broken = bool(backend.percent) and not _is_bypassed(backend.pool, refusal)
+        refusals += _answers(view, backend.pool)
+    states = [refusal for refusal in refusals if refusal is not None][:1]
+    stops = [refusal is not None and not _is_bypassed(backend.pool, refusal) for refusal in refusals]
+    is_broken: bool | None = bool(backend.percent) and bool(stops) and all(stops)
     if not endpoints and backend.percent:
         is_broken = True
         if reading.unread.keys() & _OF_ENDPOINTS:
@@ -142,7 +162,7 @@ def _components(
             states.append(_empty(variant, backend, roles))
         else:
             states.append(_without_endpoints(variant, backend, ()))
-            is_awaited = backend.pool is not None and is_being_made(view, backend.pool, reading)
+            is_awaited = not view.routes and any(is_being_made(view, pool, reading) for pool in variant.pools)
             yield _missing_workload(variant, backend, is_awaited=is_awaited)
     yield ServiceLink(Link.POOL, backend.object, tuple(states), is_broken, variant.name, ready=len(endpoints))
 
@@ -187,8 +207,11 @@ def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collec
 
 
 def _missing_workload(variant: VariantView, backend: PoolBackend, *, is_awaited: bool) -> ServiceLink:
-    """Return the workload that a backend's name tells, if the variant has none."""
-    at_object = ObjectRef("Deployment", backend.namespace, f"{backend.name}-{labels.DECODE}")
+    """Return the workload that the name of a pool or of a backend tells, if the variant has none."""
+    name = backend.name
+    if backend.kind == SERVICE and variant.pools:
+        _, name = name_of(variant.pools[-1])
+    at_object = ObjectRef("Deployment", backend.namespace, f"{name}-{labels.DECODE}")
     state = "workload-missing"
     if is_awaited:
         state = "workload-awaited"
@@ -208,13 +231,26 @@ def _label(role: RoleView, key: str) -> object:
     return mapping(at(_template(role), "metadata", "labels")).get(key)
 
 
-def _refusal(pool: Manifest) -> Finding | None:
-    """Return the state of a pool that a gateway controller rejects (Gateway API Inference Extension, PoolStatus)."""
+def _answers(view: ServiceView, pool: Manifest) -> Iterator[Finding | None]:
+    """Yield what is said of a pool for each Gateway of a service: the state of a refusal, or None if there is none.
+
+    The Gateway of a set of listeners is not known, so what is said for any Gateway counts then (Gateway API Inference
+    Extension v1.3.0, api/v1/inferencepool_types.go, PoolStatus).
+    """
+    places = {parent.gateway for route in view.routes for parent in attachments.parents(route)}
     for entry in map(mapping, sequence(at(pool, "status", "parents"))):
-        for name in ("Accepted", "ResolvedRefs"):
-            verdict = conditions(entry).get(name, {})
-            if verdict.get("status") == "False":
-                return _refusal_at(pool, entry, verdict)
+        parent = mapping(entry.get("parentRef"))
+        place = str(parent.get("namespace") or name_of(pool)[0]), str(parent.get("name"))
+        if not places or None in places or place in places:
+            yield _refusal(pool, entry)
+
+
+def _refusal(pool: Manifest, entry: Mapping[str, object]) -> Finding | None:
+    """Return the state of a pool that a gateway controller rejects."""
+    for name in ("Accepted", "ResolvedRefs"):
+        verdict = conditions(entry).get(name, {})
+        if verdict.get("status") == "False":
+            return _refusal_at(pool, entry, verdict)
     return None
 
 

@@ -126,14 +126,19 @@ class ServiceLink:
 
 
 def time(text: object) -> datetime | None:
-    """Return a time as the API server writes it, with or without a fraction of a second; None for anything else."""
+    """Return a time as the API server writes it, in UTC, to the second or finer; None for anything else.
+
+    A time that UTC has in no year from 1 to 9999 is none.
+    """
     if not isinstance(text, str):
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def condition(manifest: Manifest, name: str) -> Mapping[str, Any]:

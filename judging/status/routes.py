@@ -1,89 +1,136 @@
 """The routes of a service: whether gateway controllers accept them, and whether they share requests as configured."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from judging.status import gateways, pods, shares
+from judging.status import attachments, gateways, pods, shares, unresolved_refs
+from judging.status.attachments import RouteParent
 from judging.status.evidence import Evidence, RouteExpectation
-from judging.status.gateways import CONTROLLER_SECONDS, RouteParent
-from judging.status.history import change_time, creation_time, is_within
+from judging.status.gateways import CONTROLLER_SECONDS
+from judging.status.history import change_time, creation_time, is_within, writer
 from judging.status.quotes import quote
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, conditions, finding, time
 from judging.status.states import Level
-from judging.status.topology import ServiceView, Topology, VariantView, name_of
+from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
 from planning.ground import labels
-from planning.ground.api_groups import POOL_GROUP
 from planning.ground.snapshot import POOL, ROUTE, Manifest
 
-_OF_BACKENDS = frozenset({"BackendNotFound", "RefNotPermitted", "InvalidKind"})
-"""Reasons of `ResolvedRefs` that concern single backends: requests to the other backends are answered (Gateway API
-v1.4, apis/v1/httproute_types.go, HTTPBackendRef)."""
+_DROPPED = "Dropped Rule"
+"""Beginning of the message if a controller ignores the invalid rules of a route. If not, it serves the route as it was
+before (Gateway API v1.4, apis/v1/shared_types.go, RouteConditionPartiallyInvalid)."""
 _ROUTED_SECONDS = 60
 """Time within which a run makes the route of a service, after the service became ready."""
 
 
 def components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the Gateways and routes of a service."""
-    yield from gateways.components(view, cluster, reading)
-    for route in view.routes:
-        yield _component(view, route, reading)
+    of_routes = [(route, gateways.verdicts(route, cluster, reading)) for route in view.routes]
+    yield from gateways.components(of_routes)
+    for route, verdicts in of_routes:
+        broken_gateways = {place for place, verdict in verdicts.items() if True in verdict.broken.values()}
+        yield _component(view, route, broken_gateways, reading)
     if ROUTE in reading.unread:
         yield ServiceLink(Link.ROUTE, ObjectRef("HTTPRoute", view.namespace, view.name), is_broken=None)
     elif (view.namespace, view.name) in reading.routes and not view.routes:
         yield _missing(view, reading)
 
 
-def _component(view: ServiceView, route: Manifest, reading: Evidence) -> ServiceLink:
+def _component(
+    view: ServiceView, route: Manifest, broken_gateways: Collection[tuple[str, str]], reading: Evidence
+) -> ServiceLink:
     at_object = ObjectRef.of(route, "HTTPRoute")
-    refs = gateways.parents(route)
+    refs = attachments.parents(route)
     states = list[Finding]()
-    broken = list[bool]()
+    broken = dict[RouteParent, bool | None]()
     for parent in refs:
-        state, is_broken = _at_parent(route, parent, reading)
-        broken.append(is_broken)
+        state, broken[parent] = _at_parent(view, route, parent, reading)
         if state is not None and state not in states:
             states.append(state)
-    if not any(share.percent for share in shares.shares(view)):
+    is_broken = _stops_all(broken, broken_gateways)
+    if shares.leaves_requests(route):
         states.append(finding("route-empty", at_object, change_time(route)))
-        broken = [True]
+        is_broken = True
     expectation = reading.routes.get(name_of(route))
     if expectation is not None:
         states += _differences(view, route, expectation)
-    # Parents of other kinds than Gateway are not read, so nothing is known about a route that has only such parents.
-    is_broken = all(broken) if broken else None
     return ServiceLink(Link.ROUTE, at_object, tuple(states), is_broken, note=_note(route, refs, states))
 
 
-def _at_parent(route: Manifest, parent: RouteParent, reading: Evidence) -> tuple[Finding | None, bool]:
-    """Return the state of a route at a Gateway, and whether no request gets past the route there."""
+def _stops_all(broken: Mapping[RouteParent, bool | None], broken_gateways: Collection[tuple[str, str]]) -> bool | None:
+    """Tell whether no request gets past a route; None if that is unknown.
+
+    `broken` says the same of each of its parents. Parents of other kinds than Gateway and sets of listeners are not
+    judged, so nothing is known about a route that has only such parents. A route that is refused at the only Gateway
+    that works stops all requests.
+    """
+    if not broken:
+        return None
+    at_gateways = [value for ref, value in broken.items() if ref.gateway not in broken_gateways]
+    verdicts = at_gateways or list(broken.values())
+    if False in verdicts:
+        return False
+    if None in verdicts:
+        return None
+    return True
+
+
+def _at_parent(
+    view: ServiceView, route: Manifest, parent: RouteParent, reading: Evidence
+) -> tuple[Finding | None, bool | None]:
+    """Return the state of a route at a parent, and whether no request gets past it there; None if that is unknown."""
     at_object = ObjectRef.of(route, "HTTPRoute")
-    entries = gateways.answers(route, parent)
-    gateway = f"{parent.namespace}/{parent.name}"
-    if not entries:
-        state = "route-unseen"
-        if is_within(change_time(route), CONTROLLER_SECONDS, reading.now):
-            state = "route-new"
-        return finding(state, at_object, change_time(route), gateway=gateway), True
-    accepted = next((entry for entry in entries if _is_true(entry, "Accepted")), None)
-    if accepted is None:
-        return _refusal("route-refused", at_object, entries[0], "Accepted"), True
-    unresolved = conditions(accepted).get("ResolvedRefs", {})
     is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    entries = _entries(route, parent, is_recent=is_recent)
+    accepted = next(filter(attachments.is_accepted, entries), None)
+    if accepted is not None:
+        return _of_accepted(view, route, accepted, reading)
+    refused = [entry for entry in entries if _condition(entry, "Accepted").get("status") == "False"]
+    if refused or (entries and not is_recent):
+        return _refusal("route-refused", at_object, [*refused, *entries][0], "Accepted"), True
+    state = "route-new" if is_recent else "route-unseen"
+    return finding(state, at_object, change_time(route), gateway=parent), True
+
+
+def _entries(route: Manifest, parent: RouteParent, *, is_recent: bool) -> Sequence[Mapping[str, Any]]:
+    """Return what controllers say of a route at a parent.
+
+    What was said of a former generation counts only while controllers may not have seen the present one, or if no
+    controller has: a controller that was removed leaves what it said last.
+    """
+    entries = attachments.answers(route, parent)
+    present = [entry for entry in entries if not gateways.is_old(route, _condition(entry, "Accepted"))]
+    if is_recent or not present:
+        return entries
+    return present
+
+
+def _of_accepted(
+    view: ServiceView, route: Manifest, accepted: Mapping[str, Any], reading: Evidence
+) -> tuple[Finding | None, bool | None]:
+    """Return the state of a route that a controller accepts, and whether it stops requests; None if that is unknown."""
+    at_object = ObjectRef.of(route, "HTTPRoute")
+    is_recent = is_within(change_time(route), CONTROLLER_SECONDS, reading.now)
+    unresolved = _condition(accepted, "ResolvedRefs")
     if unresolved.get("status") == "False":
-        stops = _stops(route, unresolved)
+        # A controller may look at a new route before it has looked at the pool that the route refers to.
+        is_early = is_recent or _has_new_pool(view, reading)
+        stops = unresolved_refs.stops(view, route, unresolved.get("reason"), is_early=is_early)
         state = "route-unresolved"
-        if is_recent and not stops:
-            # A controller may look at a new route before it has looked at the pool that the route refers to.
+        if is_early and not stops:
             state = "route-resolving"
         return _refusal(state, at_object, accepted, "ResolvedRefs"), stops
-    if gateways.is_old(route, conditions(accepted).get("Accepted", {})) and not is_recent:
+    partial = _condition(accepted, "PartiallyInvalid")
+    if partial.get("status") == "True":
+        is_dropped = str(partial.get("message")).startswith(_DROPPED)
+        return _refusal("route-refused", at_object, accepted, "PartiallyInvalid"), is_dropped
+    if gateways.is_old(route, _condition(accepted, "Accepted")) and not is_recent:
         return finding("route-stale", at_object, change_time(route), controller=_controller(accepted)), False
     return None, False
 
 
 def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: str) -> Finding:
-    refusal = conditions(entry).get(name, {})
+    refusal = _condition(entry, name)
     return finding(
         state,
         at_object,
@@ -94,24 +141,9 @@ def _refusal(state: str, at_object: ObjectRef, entry: Mapping[str, Any], name: s
     )
 
 
-def _stops(route: Manifest, unresolved: Mapping[str, Any]) -> bool:
-    """Tell whether an unresolved reference stops requests that no other link accounts for.
-
-    A pool that is missing is a broken link of its own (`pools`). A backend without a share, or a target of copies of
-    requests, stops nothing.
-    """
-    if unresolved.get("reason") not in _OF_BACKENDS:
-        return True
-    namespace, _ = name_of(route)
-    rules = map(mapping, sequence(at(route, "spec", "rules")))
-    refs = [mapping(ref) for rule in rules for ref in sequence(rule.get("backendRefs"))]
-    return any(ref.get("weight", 1) and not _is_plain_pool(ref, namespace) for ref in refs)
-
-
-def _is_plain_pool(ref: Mapping[str, Any], namespace: str) -> bool:
-    """Tell whether a backend is an InferencePool beside the route: nothing but its absence can be wrong with it."""
-    is_pool = (ref.get("group"), ref.get("kind")) == (POOL_GROUP, shares.POOL)
-    return is_pool and ref.get("namespace", namespace) == namespace
+def _has_new_pool(view: ServiceView, reading: Evidence) -> bool:
+    pools = (pool for variant in view.variants for pool in variant.pools)
+    return any(is_within(creation_time(pool), CONTROLLER_SECONDS, reading.now) for pool in pools)
 
 
 def _missing(view: ServiceView, reading: Evidence) -> ServiceLink:
@@ -140,14 +172,26 @@ def _is_being_made(view: ServiceView, reading: Evidence) -> bool:
 def _differences(view: ServiceView, route: Manifest, expectation: RouteExpectation) -> Iterator[Finding]:
     """Yield in what a route differs from the plan, and what the gateway makes of a route that is as planned."""
     at_object = ObjectRef.of(route, "HTTPRoute")
-    live = {share.name: share.percent for share in shares.shares(view)}
+    backends = shares.shares(view)
+    live = {share.name: share.percent for share in backends}
     planned = expectation.percents
-    if live.keys() <= planned.keys() and live != planned:
-        since = change_time(route)
-        yield finding("weight-differs", at_object, since, live=_shares(live), planned=_shares(planned))
+    # A backend of a generation that the plan lacks is in use until a run has made the next one.
+    is_rolling = any(share.variant and share.name not in planned for share in backends)
+    if live != planned and not is_rolling:
+        yield _drift(route, _shares(live), _shares(planned))
     if not expectation.asks_each_picker and sum(1 for percent in live.values() if percent) > 1:
-        last = next(share.name for share in reversed(shares.shares(view)) if share.is_last)
+        last = next(share.name for share in reversed(backends) if share.is_last)
         yield finding("picker-of-primary", at_object, pool=last)
+
+
+def _drift(route: Manifest, live: str, planned: str) -> Finding:
+    """Return the state of a route whose shares are not as planned, with the writer of its rules."""
+    at_object = ObjectRef.of(route, "HTTPRoute")
+    rules = writer(route, "spec", "rules")
+    if rules is None:
+        return finding("weight-differs", at_object, change_time(route), live=live, planned=planned, author="")
+    author = f"; {quote(rules.name)} has written its rules"
+    return finding("weight-differs", at_object, rules.at, live=live, planned=planned, author=author)
 
 
 def _shares(percents: Mapping[str, int]) -> str:
@@ -160,22 +204,16 @@ def _note(route: Manifest, refs: Sequence[RouteParent], states: Sequence[Finding
     matches = [mapping(match) for rule in rules for match in sequence(rule.get("matches"))]
     paths = dict.fromkeys(quote(at(match, "path", "value")) for match in matches)
     hosts = [quote(host) for host in sequence(at(route, "spec", "hostnames"))]
-    places = dict.fromkeys(f"{ref.namespace}/{ref.name}" for ref in refs)
+    places = dict.fromkeys(map(str, refs))
     verdict = ", accepted"
     if any(state.level is Level.BROKEN for state in states):
         verdict = ""
     return f"{', '.join((*hosts, *filter(None, paths)))} at {', '.join(places)}{verdict}"
 
 
-def _is_true(entry: Mapping[str, Any], name: str) -> bool:
-    return conditions(entry).get(name, {}).get("status") == "True"
+def _condition(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return conditions(entry).get(name, {})
 
 
 def _controller(entry: Mapping[str, Any]) -> str:
     return quote(entry.get("controllerName"))
-
-
-def gets_requests(view: ServiceView, variant: VariantView) -> bool:
-    """Tell whether a route sends requests to a variant that do not ask for it by a header."""
-    names = {share.variant for share in shares.shares(view) if share.percent}
-    return variant.name in names or shares.is_metered(view, variant)

@@ -2,15 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from judging.status.topology import ServiceView, VariantView, name_of
 from models.trees import mapping, sequence
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import Manifest
+from planning.interceptor import resolution
 
 POOL, SERVICE = "InferencePool", "Service"
 _ALL = 100
+_EXACT = "Exact"
+"""Type of the match of a header if none is written (Gateway API v1.4, HTTPHeaderMatch)."""
+_EVERY_PATH = {"type": "PathPrefix", "value": "/"}
+"""Path of a match if none is written (Gateway API v1.4, HTTPRouteMatch)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +30,14 @@ class BackendShare:
     variant: str
     """Variant of the service that the backend belongs to; empty for another backend, such as an interceptor."""
     percent: int
-    """BackendShare of the rule's requests, rounded up: it is 0 only if the backend gets none."""
+    """Share of the rule's requests, rounded up: it is 0 only if the backend gets none."""
     is_last: bool
     """Whether no later backend of the rule gets requests."""
 
 
 def shares(view: ServiceView) -> Sequence[BackendShare]:
-    """Return the backends of all rules for requests that do not ask for a variant by a header.
-
-    A canary's header has a rule of its own, which names only the canary. It counts only if no rule names the primary.
-    """
-    rules = [_rule(view, route_namespace, rule) for route_namespace, rule in _rules(view)]
-    usual = [rule for rule in rules if any(share.variant != CANARY for share in rule)]
-    return [share for rule in usual or rules for share in rule]
+    """Return the backends of all rules for requests without special headers."""
+    return [share for route_namespace, rule in _rules(view) for share in _rule(view, route_namespace, rule)]
 
 
 def of_route(route: Manifest) -> Mapping[str, int]:
@@ -75,15 +76,79 @@ def is_metered(view: ServiceView, variant: VariantView) -> bool:
     return variant.name in (forwarded or [PRIMARY])
 
 
+def searched_ids(view: ServiceView) -> Sequence[str]:
+    """Return the resource ids by whose labels an interceptor searches the Service of a service's requests, sorted."""
+    return sorted({resource_id for route in view.routes for resource_id in resolution.searched_ids(route)})
+
+
 def _rules(view: ServiceView) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the rules of all routes, each with the namespace of its route."""
+    """Yield the rules of all routes for requests without special headers, each with the namespace of its route."""
     for route in view.routes:
-        for rule in sequence(mapping(route.get("spec")).get("rules")):
-            yield name_of(route)[0], mapping(rule)
+        for rule in usual_rules(route):
+            yield name_of(route)[0], rule
+
+
+def usual_rules(route: Manifest) -> Sequence[Mapping[str, Any]]:
+    """Return the rules of a route for requests without special headers.
+
+    A header is special if another rule has the same match without it. A canary's header has such a rule of its own.
+    """
+    rules = [mapping(rule) for rule in sequence(mapping(route.get("spec")).get("rules"))]
+    matches = [match for rule in rules for match in _matches(rule)]
+    return [
+        rule for rule in rules if any(all(not other.is_above(match) for other in matches) for match in _matches(rule))
+    ]
+
+
+def leaves_requests(route: Manifest) -> bool:
+    """Tell whether a rule for requests without special headers gives them to no backend, or there is no rule.
+
+    A gateway answers such requests with status 500 (Gateway API v1.4, HTTPRouteRule.backendRefs). A redirect needs no
+    backend.
+    """
+    rules = usual_rules(route)
+    return not rules or not all(_is_redirect(rule) or any(map(_weight, _refs(rule))) for rule in rules)
+
+
+def _is_redirect(rule: Mapping[str, object]) -> bool:
+    return any("requestRedirect" in mapping(entry) for entry in sequence(rule.get("filters")))
+
+
+def _refs(rule: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
+    return [mapping(ref) for ref in sequence(rule.get("backendRefs"))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A match of a rule."""
+
+    others: object
+    """Conditions besides those of headers."""
+    headers: frozenset[tuple[str, str, str]]
+    """Name, type and value of each header that a request must have."""
+
+    def is_above(self, other: "_Match") -> bool:
+        """Tell whether another match is this one with further headers."""
+        return self.others == other.others and self.headers < other.headers
+
+
+def _matches(rule: Mapping[str, object]) -> Sequence[_Match]:
+    """Return the matches of a rule. A rule without any matches every request (Gateway API v1.4, HTTPRouteRule)."""
+    return [_match(mapping(match)) for match in sequence(rule.get("matches")) or ({},)]
+
+
+def _match(match: Mapping[str, object]) -> _Match:
+    others = {key: value for key, value in match.items() if key != "headers"}
+    headers = map(mapping, sequence(match.get("headers")))
+    conditions = frozenset(
+        (str(header.get("name")).lower(), str(header.get("type") or _EXACT), str(header.get("value")))
+        for header in headers
+    )
+    return _Match({**others, "path": others.get("path") or _EVERY_PATH}, conditions)
 
 
 def _rule(view: ServiceView, route_namespace: str, rule: Mapping[str, object]) -> Sequence[BackendShare]:
-    refs = [mapping(ref) for ref in sequence(rule.get("backendRefs"))]
+    refs = _refs(rule)
     weights = [_weight(ref) for ref in refs]
     total = sum(weights)
     last = max((index for index, weight in enumerate(weights) if weight), default=-1)

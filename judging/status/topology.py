@@ -5,12 +5,13 @@ pool and a workload by their selectors, a route by its backends, and everything 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from models.trees import at, mapping, sequence, texts
 from planning.ground import labels, marks
+from planning.ground.marks import NO_MARK
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import (
     AUTOSCALER,
@@ -23,17 +24,19 @@ from planning.ground.snapshot import (
     POOL,
     ROUTE,
     SCALED_OBJECT,
+    SERVICE,
     Manifest,
     Snapshot,
 )
 
 _COMPONENT = "app.kubernetes.io/component"
-_NAME = "app.kubernetes.io/name"
 _WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 """Label of the pods of a replica with the number of the pod (lws v0.9.0, api/leaderworkerset/v1)."""
 _CANARY_SUFFIX = f"-{CANARY}"
 _Place = tuple[str, str, str]
 """Stack, namespace and base of a variant."""
+OwnerOf = Callable[[Manifest], str]
+"""Function that returns the stack to which an object belongs; empty if nothing says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,11 @@ class ServiceView:
     fill_pods: tuple[Manifest, ...] = ()
     """Pods of those Jobs, by name."""
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Return namespace and name."""
+        return self.namespace, self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Topology:
@@ -135,16 +143,22 @@ class Topology:
         default_factory=dict[tuple[str, str], InterceptorView]
     )
     """Interceptors by namespace and name, which are those of their Services."""
+    labelled: tuple[Manifest, ...] = ()
+    """Services with the labels by which interceptors search, by namespace and name; anybody's."""
+    pools: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and names of all InferencePools, whoever made them."""
 
 
-def of(snapshot: Snapshot) -> Topology:
-    """Return the services of a snapshot."""
-    parts = _Parts(snapshot)
+def of(snapshot: Snapshot, owner_of: OwnerOf | None = None) -> Topology:
+    """Return the services of a snapshot. Without `owner_of`, the stack of an object is the one in its mark."""
+    parts = _Parts(snapshot, owner_of or stack_of)
     names = sorted({parts.service_of(place) for place in parts.bases()})
     return Topology(
         tuple(parts.service(*name) for name in names),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
         parts.interceptors(),
+        tuple(_by_name(snapshot.of(SERVICE))),
+        frozenset(map(name_of, snapshot.of(POOL))),
     )
 
 
@@ -180,22 +194,6 @@ def backends(route: Manifest) -> Iterator[Mapping[str, object]]:
         yield from map(mapping, sequence(mapping(rule).get("backendRefs")))
 
 
-def gateways_of(view: ServiceView, cluster: Topology) -> tuple[Manifest, ...]:
-    """Return the Gateways that exist of those that the routes of a service attach to, by namespace and name."""
-    places = {
-        (str(parent.get("namespace") or view.namespace), str(parent.get("name", "")))
-        for route in view.routes
-        for parent in map(mapping, sequence(at(route, "spec", "parentRefs")))
-        if parent.get("kind", "Gateway") == "Gateway"
-    }
-    return tuple(cluster.gateways[place] for place in sorted(places) if place in cluster.gateways)
-
-
-def _place(item: Manifest) -> _Place:
-    """Return the stack and namespace of an object, and the base of the variant that it belongs to."""
-    return stack_of(item), name_of(item)[0], str(labels_of(item).get(_NAME, ""))
-
-
 def leader_template(group: Manifest) -> Manifest:
     """Return the pod template of the leaders of a LeaderWorkerSet, which have that of the workers if there is one only.
 
@@ -216,25 +214,33 @@ def _pod_selector(kind: str, workload: Manifest) -> Mapping[str, str]:
 class _Parts:
     """The objects of a snapshot, by what joins them to a service. Objects with the same key are in order of names."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, owner_of: OwnerOf) -> None:
+        self._owner_of = owner_of
         deployments = snapshot.of(DEPLOYMENT)
         self._workloads = {
-            "Deployment": _variant_objects(item for item in deployments if _is(item, "model-server")),
-            "LeaderWorkerSet": _variant_objects(
+            "Deployment": self._by_variant(item for item in deployments if _is(item, "model-server")),
+            "LeaderWorkerSet": self._by_variant(
                 item for item in snapshot.of(LEADER_WORKER_SET) if _is(item, "model-server")
             ),
         }
         self._interceptors = _by_name(item for item in deployments if _is(item, "interceptor"))
-        self._pickers = _variant_objects(item for item in deployments if _is(item, "endpoint-picker"))
-        self._pools = _variant_objects(pool for pool in snapshot.of(POOL) if stack_of(pool))
-        self._routes = _variant_objects(route for route in snapshot.of(ROUTE) if stack_of(route))
+        self._pickers = self._by_variant(item for item in deployments if _is(item, "endpoint-picker"))
+        self._pools = self._by_variant(pool for pool in snapshot.of(POOL) if _is_generated(pool))
+        self._routes = self._by_variant(route for route in snapshot.of(ROUTE) if _is_generated(route))
         self._pods = _by_identity(snapshot.of(POD))
         self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
-        self._weights = _variant_objects(claim for claim in snapshot.of(CLAIM) if _is(claim, "weights"))
+        self._weights = self._by_variant(claim for claim in snapshot.of(CLAIM) if _is(claim, "weights"))
         self._jobs = _by_name(snapshot.of(JOB))
         self._scalers = {
             kind: {_target(item): item for item in snapshot.of(kind)} for kind in (AUTOSCALER, SCALED_OBJECT)
         }
+
+    def _by_variant(self, items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest]]:
+        """Return objects by the variant that they belong to."""
+        groups = defaultdict[_Place, list[Manifest]](list)
+        for item in _by_name(items):
+            groups[self._owner_of(item), name_of(item)[0], str(labels_of(item).get(labels.NAME, ""))].append(item)
+        return dict(groups)
 
     def interceptors(self) -> Mapping[tuple[str, str], InterceptorView]:
         """Return the interceptors by namespace and name."""
@@ -332,16 +338,13 @@ def _is(item: Manifest, component: str) -> bool:
     return labels_of(item).get(_COMPONENT) == component and labels.PART_OF.items() <= labels_of(item).items()
 
 
+def _is_generated(item: Manifest) -> bool:
+    """Tell whether this program made an object. Earlier versions wrote no mark."""
+    return marks.read(mapping(item.get("metadata"))) != NO_MARK
+
+
 def _by_name(items: Iterable[Manifest]) -> list[Manifest]:
     return sorted(items, key=name_of)
-
-
-def _variant_objects(items: Iterable[Manifest]) -> Mapping[_Place, list[Manifest]]:
-    """Return objects by the variant that they belong to."""
-    groups = defaultdict[_Place, list[Manifest]](list)
-    for item in _by_name(items):
-        groups[_place(item)].append(item)
-    return dict(groups)
 
 
 def _is_first(pod: Manifest) -> bool:

@@ -9,7 +9,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from judging.status import claims, evidence, interceptors, needs, pickers, pools, routes, scaling, topology, workloads
+from judging.status import (
+    attachments,
+    claims,
+    evidence,
+    interceptors,
+    needs,
+    pickers,
+    pools,
+    routes,
+    scaling,
+    topology,
+    workloads,
+)
 from judging.status.evidence import Evidence, Expectation, RouteExpectation
 from judging.status.records import Finding, Link, ServiceLink
 from judging.status.states import Level
@@ -27,7 +39,7 @@ class ExitCode(IntEnum):
     UNKNOWN = 1
     """It cannot be told whether every service serves."""
     DEGRADED = 4
-    """No service fails, but something is wrong or still in progress."""
+    """No service fails, but something is wrong or still in progress, or nothing is deployed."""
     FAILS = 5
     """A service does not serve, and something is to blame."""
 
@@ -82,7 +94,10 @@ class Status:
             return ExitCode.FAILS
         if self.unread or any(service.serves is None for service in self.services):
             return ExitCode.UNKNOWN
-        if all(service.serves and service.level is Level.NORMAL and not service.culprit for service in self.services):
+        as_configured = (
+            service.serves and service.level is Level.NORMAL and not service.culprit for service in self.services
+        )
+        if self.services and all(as_configured):
             return ExitCode.SERVES
         return ExitCode.DEGRADED
 
@@ -95,18 +110,23 @@ class Status:
         )
         return replace(self, services=tuple(services_left))
 
+    def at(self, places: Collection[tuple[str, str]]) -> "Status":
+        """Return the status of the services with these namespaces and names."""
+        return replace(self, services=tuple(service for service in self.services if service.view.place in places))
+
 
 def of(
     snapshot: Snapshot,
     expected: Mapping[tuple[str, str], Expectation],
     routes_expected: Mapping[tuple[str, str], RouteExpectation] | None = None,
+    owner_of: topology.OwnerOf | None = None,
 ) -> Status:
     """Return the status of every service in a snapshot.
 
     `expected` is what the plan of a stack says of workloads, and `routes_expected` what it says of routes, by namespace
-    and name; empty without a stack file.
+    and name; empty without a stack file. `owner_of` returns the stack of an object; absent, the one in its mark.
     """
-    cluster = topology.of(snapshot)
+    cluster = topology.of(snapshot, owner_of)
     reading = evidence.of(snapshot, expected, routes_expected or {})
     services = tuple(_service(view, cluster, reading) for view in cluster.services)
     return Status(services, snapshot.read_at, snapshot.unread())
@@ -129,14 +149,14 @@ def _service(view: ServiceView, cluster: Topology, reading: Evidence) -> Service
             serves = None
     if serves is None:
         culprit = None
-    return ServiceStatus(view, components, serves, culprit, topology.gateways_of(view, cluster))
+    return ServiceStatus(view, components, serves, culprit, attachments.gateways(view, cluster))
 
 
 def _components(view: ServiceView, cluster: Topology, reading: Evidence) -> Iterator[ServiceLink]:
     """Yield the links of the chain, from the client to the pods."""
     yield from routes.components(view, cluster, reading)
     yield from interceptors.components(view, cluster, reading)
-    yield from pools.strays(view, reading)
+    yield from pools.strays(view, cluster, reading)
     for variant in view.variants:
         yield from _of_variant(view, variant, reading)
     yield from claims.components(view, reading)
@@ -187,7 +207,8 @@ def _stop(components: Sequence[ServiceLink], needed: Sequence[ServiceLink]) -> _
         if component.is_broken
     ]
     to_blame = (stop for stop in stops if stop.culprit is not None and stop.culprit.level is not Level.NORMAL)
-    waiting = (stop for stop in stops if stop.culprit is not None)
+    # That nothing is to blame is known only of all links.
+    waiting = (replace(stop, links=set(Link)) for stop in stops if stop.culprit is not None)
     return next(to_blame, next(waiting, stops[0]))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from judging.status import groups, history, numbers, pods, rejections, rollouts
+from judging.status import groups, history, numbers, pods, rejections, rollouts, templates
 from judging.status.evidence import Evidence
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, finding, time
 from judging.status.topology import RoleView, VariantView
@@ -48,6 +48,7 @@ def _findings(role: RoleView, reading: Evidence, *, are_read: bool) -> Iterator[
         yield from _absent(role, reading, is_rejected=bool(rejected))
         yield from numbers.changes(role, of_pods)
     yield from rollouts.findings(role, reading, of_pods)
+    yield from templates.findings(role, reading)
 
 
 def _rejections(role: RoleView, reading: Evidence) -> Iterator[Finding]:

@@ -97,6 +97,11 @@ def interceptor_selector(service_name: str) -> dict[str, str]:
     return {INTERCEPTOR: service_name}
 
 
+def interceptors() -> dict[str, str]:
+    """Return the labels of the Deployments and pods of the interceptors of all stacks."""
+    return {"app.kubernetes.io/component": "interceptor", **PART_OF}
+
+
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:
     """Return the labels of an object: the user's labels, sorted, then the labels that Kubernetes recommends.
 

@@ -1,6 +1,6 @@
 """Objects of a cluster at one moment, as the API server returned them: the facts from which a status is made."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,10 @@ SCALED_OBJECT = "keda.sh/v1alpha1/ScaledObject"
 POOL = f"{POOL_GROUP}/v1/InferencePool"
 ROUTE = f"{GATEWAY_GROUP}/v1/HTTPRoute"
 GATEWAY = f"{GATEWAY_GROUP}/v1/Gateway"
+SERVICE = "v1/Service"
+TLS_CERTIFICATE = "v1/Secret"
+"""Secrets with the certificates of listeners. A snapshot has of them nothing but their names and certificates."""
+CERTIFICATE = "cert-manager.io/v1/Certificate"
 KINDS = (
     DEPLOYMENT,
     POD,
@@ -36,14 +40,18 @@ KINDS = (
     POOL,
     ROUTE,
     GATEWAY,
+    SERVICE,
     LEADER_WORKER_SET,
     SCALED_OBJECT,
 )
-"""Kinds from which a status is made, as `apiVersion/Kind`."""
+"""Kinds from which every status is made, as `apiVersion/Kind`.
+
+All kinds are read for every stack: the cluster may have objects of kinds that an edited file of the stack has no more.
+Of Gateways only the parents of routes are read, and of Services only those among which an interceptor finds the address
+of a request.
+"""
 CLUSTER_SCOPED = frozenset({NODE})
 """Kinds whose objects have no namespace."""
-_OPTIONAL = frozenset({LEADER_WORKER_SET, SCALED_OBJECT})
-"""Kinds that are read only for stacks that have such objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,8 @@ class Snapshot:
     objects: Mapping[str, Sequence[Manifest] | Unknown]
     """Objects by kind (`apiVersion/Kind`). A kind that the cluster does not serve has no objects. `Unknown` if the kind
     could not be read."""
+    namespaces: frozenset[str] | None = None
+    """Namespaces whose Deployments and Pods were read, those of interceptors included; None for all namespaces."""
 
     def of(self, kind: str) -> Sequence[Manifest]:
         """Return the objects of a kind; none if the kind could not be read."""
@@ -66,8 +76,3 @@ class Snapshot:
     def unread(self) -> Mapping[str, str]:
         """Return the reason of each kind that could not be read, by kind."""
         return {kind: objects.reason for kind, objects in self.objects.items() if isinstance(objects, Unknown)}
-
-
-def kinds_for(kinds: Collection[str]) -> tuple[str, ...]:
-    """Return the kinds from which the status of a stack is made that has objects of some kinds."""
-    return tuple(kind for kind in KINDS if kind not in _OPTIONAL or kind in kinds)

@@ -5,11 +5,11 @@ id only if it finds exactly one Service. In all other cases, it answers 404 to r
 (phoebe 4f3fb26, internal/registry).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
-from models.trees import EMPTY
+from models.trees import EMPTY, at, mapping, sequence
 from planning.ground import labels
 from planning.interceptor.facts import facts
 
@@ -20,6 +20,18 @@ class Unresolved(Enum):
     NOT_FOUND = "no Service has both labels"
     AMBIGUOUS = "several Services have both labels"
     NO_PORT = "the Service has neither a port called 8000 nor exactly one port"
+
+
+def searched_ids(route: Mapping[str, Any]) -> frozenset[str]:
+    """Return the resource ids that an HTTPRoute sets in requests whose Service the interceptor searches by labels.
+
+    It does not search for a request in which the route names the address, as in mode `header`.
+    """
+    headers = facts().headers
+    set_by_rule = [dict(_set_headers(mapping(rule))) for rule in sequence(at(route, "spec", "rules"))]
+    searched = (values for values in set_by_rule if headers.upstream.lower() not in values)
+    ids = (values.get(headers.resource_id.lower()) for values in searched)
+    return frozenset(resource_id for resource_id in ids if resource_id is not None)
 
 
 def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: str) -> str | Unresolved:
@@ -46,6 +58,13 @@ def _is_match(service: Mapping[str, Any], resource_id: str, namespace: str) -> b
     metadata = service["metadata"]
     contract = labels.routing_contract(resource_id).items()
     return metadata.get("namespace") == namespace and contract <= (metadata.get("labels") or EMPTY).items()
+
+
+def _set_headers(rule: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield names in lower case and values of the headers that a rule of an HTTPRoute sets."""
+    for entry in map(mapping, sequence(rule.get("filters"))):
+        for header in map(mapping, sequence(at(entry, "requestHeaderModifier", "set"))):
+            yield str(header.get("name")).lower(), str(header.get("value"))
 
 
 def _port(ports: Iterable[Mapping[str, Any]]) -> int | None:

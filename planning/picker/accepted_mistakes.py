@@ -16,7 +16,7 @@ from planning.picker.plugin_words import PRODUCER, SCHEDULING, example, with_art
 from planning.picker.start_mistakes import LoaderSetting, gate_is_on, wrong_group
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
-from planning.releases import Handler, Need, Plugin
+from planning.releases.plugins import Handler, Need, Plugin
 
 
 def _empty(graph: Graph, _: LoaderSetting) -> Iterator[Problem]:

@@ -11,7 +11,8 @@ from models.problems import Problem, errors
 from planning.picker import go_values, value_combinations, value_shapes
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
-from planning.releases import PickerFlags, Release, departures
+from planning.releases import Release, departures
+from planning.releases.picker_facts import PickerFlags
 
 _SHORTHAND = "v"
 """The only flag that can be written with one dash."""

@@ -19,7 +19,8 @@ from planning.ground.ports import ROUTED_PORT
 from planning.picker import encode, value_shapes, yaml_reader
 from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
 from planning.picker.value_shapes import PluginReference
-from planning.releases import PickerFacts, Release, TlsMetricsFacts, engine_kinds
+from planning.releases import Release, engine_kinds
+from planning.releases.picker_facts import PickerFacts, TlsMetricsFacts
 from planning.variant.kv_cache import KvCacheSettings
 
 CUSTOM = "custom"

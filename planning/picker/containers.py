@@ -10,7 +10,7 @@ from models.problems import Problem
 from planning.ground import environment
 from planning.ground.environment import Variable
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
-from planning.releases import PredictorServer, PredictorServers
+from planning.releases.picker_facts import PredictorServer, PredictorServers
 
 PICKER_CONTAINER = "epp"
 """Name of the picker's own container. The name never changes, because patches refer to it."""

@@ -10,7 +10,8 @@ from models.service import Variant
 from planning.picker import config, graph, lint
 from planning.picker.config import CUSTOM, BuiltConfig
 from planning.picker.lint import VariantFacts
-from planning.releases import PickerFacts, PredictorServers, Release
+from planning.releases import Release
+from planning.releases.picker_facts import PickerFacts, PredictorServers
 from planning.variant import roles
 from planning.variant.context import VariantContext, VariantId
 from planning.variant.kv_cache import KvCacheSettings

@@ -11,8 +11,8 @@ from models.problems import Problem
 from planning.picker import value_combinations
 from planning.picker.graph import UNKNOWN, DeclaredPlugin, Graph, mappings
 from planning.picker.value_combinations import DemandScope
-from planning.releases import PickerFacts, Plugin
-from planning.releases.plugins import Consumption, Data
+from planning.releases.picker_facts import PickerFacts
+from planning.releases.plugins import Consumption, Data, Plugin
 
 _OBJECTS = "objects"
 """Value of `Plugin.emits` for a source that watches objects of the API server."""

@@ -120,15 +120,12 @@ def plan(context: PickerContext) -> Picker:
     picker = context.spec
     if context.built is None:
         raise ValueError("this release has no such preset")
-    tree = context.built.tree
     resources = sizing.resources(variant)
     return Picker(
         image=picker.image or variant.release.images.picker.ref,
         arguments=tuple(_arguments(variant, experimental=context.verdict.is_experimental)),
-        env=environment.container_variables(
-            generated_environment(context), environment.values(picker.env), context.path / "env"
-        ),
-        config=config.text(tree, facts),
+        env=_variables(context),
+        config=config.text(context.built.tree, facts),
         asks_service=context.built.asks_service,
         predictor=context.predictor,
         port=picker.port,
@@ -157,6 +154,12 @@ def plan(context: PickerContext) -> Picker:
         wait=_wait(variant),
         patch=picker.patch,
     )
+
+
+def _variables(context: PickerContext) -> tuple[environment.Variable, ...]:
+    """Return the picker's variables: those that are generated, then the user's."""
+    users = environment.values(context.spec.env)
+    return environment.container_variables(generated_environment(context), users, context.path / "env")
 
 
 def _fail_open_reason(picker: EndpointPicker) -> str | None:

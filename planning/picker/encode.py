@@ -5,7 +5,7 @@ from typing import Any
 
 from models.trees import mapping
 from planning.ground import stages
-from planning.releases import EncodeFacts
+from planning.releases.picker_facts import EncodeFacts
 
 
 def with_stage(config: Mapping[str, Any], facts: EncodeFacts) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from planning.ground import yaml_text
 from planning.ground.labels import LLM_D_ROLE
 from planning.picker import value_shapes
 from planning.picker.value_shapes import PluginReference
-from planning.releases import PickerFacts, Plugin
-from planning.releases.plugins import Additions
+from planning.releases.picker_facts import PickerFacts
+from planning.releases.plugins import Additions, Plugin
 
 H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""

@@ -12,7 +12,8 @@ from planning.picker.graph import H2C, DeclaredPlugin, Graph, parse
 from planning.picker.plugin_words import PRODUCER, SCHEDULING
 from planning.picker.start_mistakes import LoaderSetting
 from planning.picker.value_shapes import PluginReference, Reading
-from planning.releases import PickerFacts, Release
+from planning.releases import Release
+from planning.releases.picker_facts import PickerFacts
 
 _ACTIVE = frozenset({"eviction", PRODUCER, "profile-handler", "request"})
 """Groups whose plugins work as soon as they are declared. Other plugins work only if a reference names them."""

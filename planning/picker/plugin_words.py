@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from planning.releases import Plugin
+from planning.releases.plugins import Plugin
 
 PRODUCER = "producer"
 """Group of plugins that make data for other plugins. They work as soon as they are declared."""

@@ -35,8 +35,9 @@ from planning.picker.lint import VariantFacts
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import Reading
 from planning.refusals.resources import uncountable
-from planning.releases import PickerFacts, Release, departures
+from planning.releases import Release, departures
 from planning.releases.lines import other_line
+from planning.releases.picker_facts import PickerFacts
 from planning.variant.context import VariantContext
 
 _DECIDED_FLAGS = {

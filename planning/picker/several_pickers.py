@@ -8,7 +8,7 @@ from models.picker import EndpointPicker
 from models.problems import Problem, warning
 from models.role import RollingUpdate
 from models.trees import mapping, sequence
-from planning.releases import PickerFacts
+from planning.releases.picker_facts import PickerFacts
 from planning.variant.context import VariantContext
 
 _ACTIVE_ACTIVE = "active-active"

@@ -26,7 +26,9 @@ from planning.picker.graph import (
 from planning.picker.plugin_words import SCHEDULING, example, with_article
 from planning.picker.value_combinations import DemandScope
 from planning.picker.value_shapes import PluginReference, Reading
-from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels, departures
+from planning.releases import Release, channel, channels, departures
+from planning.releases.picker_facts import ConfigFacts, PickerFacts
+from planning.releases.plugins import Plugin
 
 _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
 

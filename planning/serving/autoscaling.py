@@ -27,7 +27,8 @@ from models.stack import PrometheusAuthentication
 from models.vocabulary import seconds
 from planning.picker import config as picker_config
 from planning.refusals import autoscaling as refusals
-from planning.releases import EngineMetric, PickerSeries, Release, departures
+from planning.releases import EngineMetric, Release, departures
+from planning.releases.picker_facts import PickerSeries
 from planning.serving import formulas
 from planning.variant.context import RoleContext, RoleSpecAt, VariantContext
 

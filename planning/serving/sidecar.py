@@ -1,6 +1,6 @@
 """Routing sidecar of decode pods: requests go to the sidecar, then to pods of other roles, then to the engine."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +8,8 @@ from models.service import Sidecar
 from planning.ground import environment
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, container_variables
-from planning.releases import tracing
-from planning.variant.context import RoleContext
+from planning.releases import SidecarFacts, tracing
+from planning.variant.context import RoleContext, VariantContext
 
 SIDECAR_CONTAINER = "routing-proxy"
 """Name of the sidecar's container."""
@@ -47,39 +47,16 @@ def plan(role: RoleContext) -> SidecarPlan:
     """Return the sidecar of a role. `planning/serving/rules.py` has rejected further roles if the release has none."""
     context = role.variant
     ports = role.target_ports
-    spec = context.spec
     release = context.release
     traces = context.stack.observability.tracing
-    options = spec.sidecar or Sidecar()
+    options = context.spec.sidecar or Sidecar()
     facts = release.sidecar
     image = release.images.sidecar
     if facts is None or image is None:
         raise ValueError("this release has no routing sidecar")
-    values = {
-        "port": spec.engine.port,
-        "engine_port": options.engine_port,
-        "copies": len(ports),
-        "connector": context.kv_cache.connector,
-        "namespace": context.names.namespace,
-        "pool": context.names.pool,
-        "pool_group": POOL_GROUP,
-        "log_level": options.log_level,
-        "ec_connector": None if spec.encode is None else spec.encode.encoder_cache.connector,
-    }
-    templates = [
-        *facts.flags,
-        *(facts.copies if len(ports) > 1 else ()),
-        *(facts.encode if spec.encode is not None else ()),
-        *(facts.tls if options.tls.prefill else ()),
-        *(facts.tracing if traces is not None else ()),
-        *(facts.log_level if options.log_level is not None else ()),
-    ]
     return SidecarPlan(
         image=options.image or image.ref,
-        arguments=(
-            *(template.format_map(values) for template in templates),
-            *(f"--{name}={value}" for name, value in sorted(options.flags.items())),
-        ),
+        arguments=tuple(_arguments(context, facts, options, len(ports))),
         env=container_variables(
             tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables),
             environment.values(options.env),
@@ -93,6 +70,34 @@ def plan(role: RoleContext) -> SidecarPlan:
         requests=options.resources.requests,
         limits=options.resources.limits,
     )
+
+
+def _arguments(context: VariantContext, facts: SidecarFacts, options: Sidecar, copies: int) -> Iterator[str]:
+    """Yield the arguments of the sidecar of a pod with so many copies of the model."""
+    spec = context.spec
+    values = {
+        "port": spec.engine.port,
+        "engine_port": options.engine_port,
+        "copies": copies,
+        "connector": context.kv_cache.connector,
+        "namespace": context.names.namespace,
+        "pool": context.names.pool,
+        "pool_group": POOL_GROUP,
+        "log_level": options.log_level,
+        "ec_connector": None if spec.encode is None else spec.encode.encoder_cache.connector,
+    }
+    templates = [
+        *facts.flags,
+        *(facts.copies if copies > 1 else ()),
+        *(facts.encode if spec.encode is not None else ()),
+        *(facts.tls if options.tls.prefill else ()),
+        *(facts.tracing if context.stack.observability.tracing is not None else ()),
+        *(facts.log_level if options.log_level is not None else ()),
+    ]
+    for template in templates:
+        yield template.format_map(values)
+    for name, value in sorted(options.flags.items()):
+        yield f"--{name}={value}"
 
 
 def _rules(pool: str) -> tuple[dict[str, Any], ...]:

@@ -1,9 +1,11 @@
 """The command `rights`, which prints Roles."""
 
+import pytest
 import yaml
 
 from cli import rights as command
 from judging.rights import Purpose
+from models.problems import ConfigError
 from tests.support import commands
 from tests.support.stacks import tree
 
@@ -28,3 +30,12 @@ def test_the_logs_of_a_status_need_a_right_of_their_own(tmp_path, capsys):
     assert "pods/log" not in capsys.readouterr().out
     commands.run(command, str(path), "--for", Purpose.STATUS, "--logs")
     assert "pods/log" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("purpose", [Purpose.PREVIEW, Purpose.DEPLOY])
+@pytest.mark.parametrize("option", [("--logs",), ("--certificates", "public-tls")])
+def test_options_of_a_status_are_refused_for_another_purpose(tmp_path, purpose, option):
+    path = tmp_path / "stack.yaml"
+    path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": tree()}}))
+    with pytest.raises(ConfigError, match=f"{option[0]}.*has no effect on the rights for a {purpose}"):
+        commands.run(command, str(path), "--for", purpose, *option)

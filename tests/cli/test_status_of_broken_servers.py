@@ -1,6 +1,7 @@
 """The command `status`, before API servers on loopback."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import yaml
 from cli import status as command
 from composition import status
 from facts import reading
+from facts.completions import Answer
 from judging.status import verdict
 from planning.ground.cluster_facts import Unknown
 from planning.ground.snapshot import KINDS, POD, Snapshot
@@ -185,7 +187,7 @@ def test_a_server_without_tls_and_one_with_an_unknown_authority_are_told(kubecon
         authority = base64_text(pems.data("ca"))
         kubeconfig(server.url, **{"certificate-authority-data": authority})
         known = commands.ended(capsys, "status")
-    assert [(result.code, result.errors) for result in (plain, unknown, known)] == [(1, ""), (1, ""), (0, "")]
+    assert [(result.code, result.errors) for result in (plain, unknown, known)] == [(1, ""), (1, ""), (4, "")]
     assert "SSL" in plain.output
     assert "SSLCertVerificationError" in unknown.output
     assert "unknown" not in known.output
@@ -232,6 +234,14 @@ def test_without_a_stack_all_stacks_are_told(capsys, cluster):
     assert verdict.of(snapshot, {}).exit_code == result.code
 
 
+def test_a_cluster_without_stacks_is_told_and_is_not_in_order(capsys, cluster):
+    cluster(Snapshot(captured_objects.NOW, {}))
+    result = commands.ended(capsys, "status")
+    assert (result.code, result.errors) == (4, "")
+    assert "· no stack is deployed in this cluster" in result.output
+    assert json.loads(commands.ended(capsys, "status", "--json").output)["exitCode"] == 4
+
+
 def test_an_unread_kind_gives_one_although_the_rest_is_known(capsys, cluster):
     cluster(captured_objects.snapshot(**{POD: Unknown("it answered 403")}))
     result = commands.ended(capsys, "status")
@@ -262,7 +272,33 @@ def test_watching_prints_only_changes_and_ends_with_the_last_code(readings, caps
     assert (result.code, result.errors) == (5, "")
     assert result.output.count("all stacks") == 3
     readings += [later, nothing]
-    assert commands.ended(capsys, "status", "--watch").code == 0
+    assert commands.ended(capsys, "status", "--watch").code == 4
+
+
+@pytest.fixture
+def _slower_answers(monkeypatch):
+    """Let every service answer a second later than at the reading before."""
+    seconds = itertools.count(1)
+
+    def ask(targets):
+        return dict.fromkeys(targets, Answer("http://gateway/qwen answered 200 with a token", float(next(seconds))))
+
+    monkeypatch.setattr(status.completions, "ask", ask)
+    monkeypatch.setattr(status.addresses, "urls", lambda *_: ["http://gateway/qwen"])
+
+
+@pytest.mark.usefixtures("_slower_answers")
+def test_the_time_of_an_answer_is_no_change(readings, capsys):
+    readings += [captured_objects.snapshot() for _ in range(3)]
+    watched = commands.ended(capsys, "status", "--watch", "--ask").output
+    assert watched.count("all stacks") == 1
+    assert "answered 200 with a token\n" in watched
+    readings += [captured_objects.snapshot()]
+    assert "answered 200 with a token after 4.0 s\n" in commands.ended(capsys, "status", "--ask").output
+    readings += [captured_objects.snapshot()]
+    document = json.loads(commands.ended(capsys, "status", "--ask", "--json").output)
+    (answer,) = {service["answer"] for service in document["services"]}
+    assert answer == "http://gateway/qwen answered 200 with a token"
 
 
 def test_watching_that_is_interrupted_before_anything_was_read_knows_nothing(readings, capsys):
@@ -278,7 +314,7 @@ def test_a_closed_pipe_ends_the_command_with_its_code(kubeconfig):
             line = [sys.executable, "-m", "cli", "status", *options]
             done = subprocess.run(line, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
             os.close(writing)
-            assert (done.returncode, done.stderr) == (0, b""), options
+            assert (done.returncode, done.stderr) == (4, b""), options
 
 
 def test_an_interrupt_of_the_terminal_ends_watching_with_the_last_code(kubeconfig):
@@ -289,4 +325,17 @@ def test_an_interrupt_of_the_terminal_ends_watching_with_the_last_code(kubeconfi
             assert b"all stacks" in process.stdout.readline()
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, b"")
+    assert (process.returncode, errors) == (4, b"")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_an_interrupt_of_a_reading_ends_the_command_quietly(kubeconfig, options):
+    with loopback.serve({}) as server:
+        server.hang = threading.Event()
+        kubeconfig(server.url)
+        line = [sys.executable, "-m", "cli", "status", *options]
+        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert server.reached.wait(60)
+            process.send_signal(signal.SIGINT)
+            output = process.communicate(timeout=60)
+    assert (process.returncode, output) == (130, (b"", b""))

@@ -8,7 +8,7 @@ from cli import status_text
 from cli.status_text import Page
 from judging.status import verdict
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import KINDS, POD, Snapshot
+from planning.ground.snapshot import KINDS, POD, TLS_CERTIFICATE, Snapshot
 from tests.support.captured_objects import NOW, lists, programmed, snapshot
 
 LOG = ["Traceback (most recent call last):", f"ValueError: {'x' * 300}"]
@@ -80,6 +80,13 @@ def test_what_could_not_be_read_is_told_with_its_reason_and_the_remedy():
     assert "rights STACK --for status" in whole
     late = text({**programmed(), POD: Unknown("it answered 500")}, 1000)
     assert "rights STACK --for status" not in late
+
+
+def test_a_certificate_that_may_not_be_read_has_a_right_of_its_own():
+    unread = Unknown("the cluster could not be read (it answered 403)")
+    whole = text({**programmed(), TLS_CERTIFICATE: unread}, 1000)
+    assert "--for status` prints with `--certificates SECRET` for each certificate" in whole
+    assert "--certificates" not in text({**programmed(), POD: unread}, 1000)
 
 
 def test_a_cluster_that_could_not_be_read_is_not_said_to_be_empty():

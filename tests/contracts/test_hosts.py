@@ -41,7 +41,7 @@ REASONS = {
     METADATA: "`s3://` on AWS, if no file and no variable has an AWS identity: the machine's or the pod's is looked up",
 }
 """Reason why each server is asked, in the order of the page. A server that is not here fails the test."""
-COMPOSING = ("diagram", "fit", "render", "rights", "summarize", "upgrade")
+COMPOSING = ("diagram", "fit", "render", "rights", "status", "summarize", "upgrade")
 OTHERS = {
     "affected": ["--since", "HEAD"],
     "comment": ["report.md", "--environment", "prod"],
@@ -51,7 +51,6 @@ OTHERS = {
     "lock": ["all"],
     "reference": [],
     "schema": [],
-    "status": [],
 }
 """Arguments of further commands. `all` stands for the stack with all sources."""
 OPTIONS = {"rights": ["--for", "preview"], "summarize": ["--events", "events.json"], "upgrade": ["--to", "gie-1.3"]}
@@ -180,6 +179,7 @@ def rows():
     yield f"| nobody | | | {', '.join(silent)} |"
 
 
+@pytest.mark.exhaustive
 def test_the_page_says_which_servers_are_asked_by_which_command_with_whose_identity(golden):
     """See defects H2, H5."""
     record, gitlab = everything(), on_a_machine()
@@ -192,6 +192,7 @@ def test_the_page_says_which_servers_are_asked_by_which_command_with_whose_ident
     )
 
 
+@pytest.mark.exhaustive
 def test_each_identity_is_seen_by_its_own_servers_alone():
     """See defects H2, H5."""
     seen = dict[str, set[str]]()
@@ -218,12 +219,17 @@ def test_every_command_is_recorded():
     assert {name for name, *_ in local.COMMANDS} == BY_HAND | {"env", "status"}
 
 
+@pytest.mark.exhaustive
 def test_every_command_did_its_work():
-    """A command that fails early asks nobody. The stand-in of the cluster has nothing, which `facts` says by 1."""
+    """A command that fails early asks nobody. The stand-in of the cluster has nothing; `facts` and `status` say so."""
     codes = {name: code for name, code in everything().codes.items() if not name.startswith("local")}
-    assert {name: code for name, code in codes.items() if code != "exit 0"} == {"facts": "exit 1"}, everything().output
+    assert {name: code for name, code in codes.items() if code != "exit 0"} == {
+        "facts": "exit 1",
+        "status": "exit 4",
+    }, everything().output
 
 
+@pytest.mark.exhaustive
 def test_the_metadata_of_a_machine_is_asked_only_if_aws_is():
     """See defects H5."""
     record = on_a_machine()
@@ -234,6 +240,7 @@ def test_the_metadata_of_a_machine_is_asked_only_if_aws_is():
     assert "(link-local addresses and those of clouds' metadata are never asked)" in record.output
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_nobody_expects_is_recorded_and_not_reached():
     """Control: the page has no such server, and the machine no such port."""
     record = on_a_machine()
@@ -241,6 +248,7 @@ def test_a_server_that_nobody_expects_is_recorded_and_not_reached():
     assert "elsewhere.example" not in record.identities
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["option", "variable"])
 def test_an_offline_run_contacts_nobody_and_says_what_went_unchecked(way):
     """See defects H5. A command whose only work is a request refuses."""

@@ -9,8 +9,10 @@ import pytest
 
 from tests.english import SOURCES
 
-LONGEST = 50
+LONGEST = 45
 """Lines of a function, from `def` to its last line."""
+LONGEST_FILE = 500
+"""Lines of a file of sources."""
 MOST_PARALLEL = 1
 """Parallel assignments in 1,000 lines of sources."""
 MOST_PARALLEL_OF_OTHERS = 0
@@ -97,6 +99,11 @@ def test_an_import_of_a_test_module_is_found(line):
 def test_no_function_is_too_long():
     found = {str(path): [*too_long(path.read_text(encoding="utf-8"))] for path in modules()}
     assert {path: functions for path, functions in found.items() if functions} == {}
+
+
+def test_no_source_is_too_long():
+    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in sources()}
+    assert {path: length for path, length in lengths.items() if length > LONGEST_FILE} == {}
 
 
 def test_a_function_that_is_too_long_is_found():

@@ -1,5 +1,6 @@
 """The reader of what a status is made from: one list for each kind, and unknown what does not answer as it should."""
 
+import base64
 import json
 import time
 
@@ -9,7 +10,18 @@ from facts import reading, status
 from facts.kubeconfig import KubeAccess
 from facts.status import ReadScope
 from planning.ground.cluster_facts import Unknown
-from planning.ground.snapshot import DEPLOYMENT, EVENT, GATEWAY, KINDS, NODE, POD, ROUTE
+from planning.ground.snapshot import (
+    CERTIFICATE,
+    DEPLOYMENT,
+    EVENT,
+    GATEWAY,
+    KINDS,
+    NODE,
+    POD,
+    ROUTE,
+    SERVICE,
+    TLS_CERTIFICATE,
+)
 from tests.support.cluster import loopback
 from tests.support.cluster.kubeconfigs import config
 
@@ -50,7 +62,7 @@ def test_each_kind_is_one_list_and_what_is_not_served_has_no_objects(api):
     assert snapshot.unread() == {}
     names = {kind: [item["metadata"]["name"] for item in snapshot.of(kind)] for kind in KINDS}
     assert {kind: names[kind] for kind in KINDS if names[kind]} == {POD: ["qwen"], EVENT: ["late"], NODE: ["a", "b"]}
-    assert len(api.seen) == len(KINDS) - 1
+    assert len(api.seen) == len(KINDS) - len({GATEWAY, SERVICE})
     assert api.connections == 1
 
 
@@ -59,8 +71,33 @@ def test_without_namespaces_the_whole_cluster_is_read(api):
     assert len(read(api, ReadScope()).of(POD)) == 1
 
 
-def test_only_the_kinds_that_a_stack_has_are_read(api):
-    assert read(api, ReadScope(("models",), (POD, NODE))).objects.keys() == {POD, NODE, GATEWAY}
+OF_INTERCEPTORS = "app.kubernetes.io%2Fcomponent%3Dinterceptor%2C"
+METER_PODS = PODS.replace("/models/", "/meters/").replace("Selector=", f"Selector={OF_INTERCEPTORS}")
+METER_DEPLOYMENTS = METER_PODS.replace("/api/v1/", "/apis/apps/v1/").replace("/pods", "/deployments")
+WITH_METERS = ReadScope(("models",), interceptors=("meters", "models"))
+
+
+def test_of_the_namespace_of_an_interceptor_only_its_deployment_and_pods_are_read(api):
+    api.answers = {
+        PODS: {"items": [named("qwen")]},
+        METER_PODS: {"items": [named("meter-0")]},
+        METER_DEPLOYMENTS: {"items": [named("meter")]},
+    }
+    snapshot = read(api, WITH_METERS)
+    assert [pod["metadata"]["name"] for pod in snapshot.of(POD)] == ["qwen", "meter-0"]
+    assert [deployment["metadata"]["name"] for deployment in snapshot.of(DEPLOYMENT)] == ["meter"]
+    assert len(api.seen) == len(KINDS) - len({GATEWAY, SERVICE}) + len({POD, DEPLOYMENT})
+    assert snapshot.namespaces == {"models", "meters"}
+    assert read(api).namespaces == {"models"}
+    assert read(api, ReadScope()).namespaces is None
+
+
+def test_a_namespace_of_an_interceptor_that_may_not_be_read_is_left_out(api):
+    api.answers = {PODS: {"items": [named("qwen")]}, METER_DEPLOYMENTS: {"items": [named("meter")]}}
+    api.refused = {METER_PODS}
+    snapshot = read(api, WITH_METERS)
+    assert [pod["metadata"]["name"] for pod in snapshot.of(POD)] == ["qwen"]
+    assert (snapshot.unread(), snapshot.namespaces) == ({}, {"models"})
 
 
 def test_the_gateways_of_routes_are_read_by_name(api):
@@ -71,6 +108,83 @@ def test_the_gateways_of_routes_are_read_by_name(api):
         GATEWAYS.format("gateways", "b"): named("b"),
     }
     assert [gateway["metadata"]["name"] for gateway in read(api).of(GATEWAY)] == ["b", "a"]
+
+
+LABELS = "saturncloud.io%2Fresource-id%2Csaturncloud.io%2Fservice-type%3Dinternal"
+LABELLED = f"/api/v1{{}}/services?limit=5000&labelSelector={LABELS}"
+METERED = {"name": "X-Saturn-Resource-Id", "value": "chat"}
+NAMED = {"name": "x-saturn-upstream", "value": "qwen.models.svc:8000"}
+
+
+def route_that_sets(*headers):
+    rule = {"filters": [{"type": "RequestHeaderModifier", "requestHeaderModifier": {"set": [*headers]}}]}
+    return named("qwen", spec={"rules": [rule]})
+
+
+def test_services_are_read_if_a_route_lets_an_interceptor_search_for_them(api):
+    in_namespace = LABELLED.format("/namespaces/models")
+    api.answers = {
+        ROUTES: {"items": [route_that_sets(METERED)]},
+        ROUTES.replace("/namespaces/models", ""): {"items": [route_that_sets(METERED)]},
+        in_namespace: {"items": [named("qwen"), named("twin")]},
+        LABELLED.format(""): {"items": [named("qwen")]},
+    }
+    assert [service["metadata"]["name"] for service in read(api).of(SERVICE)] == ["qwen", "twin"]
+    assert [service["metadata"]["name"] for service in read(api, ReadScope()).of(SERVICE)] == ["qwen"]
+
+
+def test_services_are_not_read_if_routes_name_the_addresses(api):
+    api.answers = {ROUTES: {"items": [route_that_sets(METERED, NAMED)]}}
+    assert read(api).of(SERVICE) == []
+    assert len(api.seen) == len(KINDS) - len({GATEWAY, SERVICE})
+
+
+PEM = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----"
+KEY = "-----BEGIN PRIVATE KEY-----\nQg==\n-----END PRIVATE KEY-----\n"
+SECRETS = "/api/v1/namespaces/{}/secrets/{}"
+CERTIFICATES = "/apis/cert-manager.io/v1/namespaces/{}/certificates?limit=500"
+
+
+def encoded(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def gateway_with(*references):
+    listeners = [{"name": "https", "tls": {"certificateRefs": [*references]}}, {"name": "http"}]
+    return named("a", spec={"listeners": listeners})
+
+
+def test_of_secrets_nothing_but_the_certificates_of_listeners_is_kept(api):
+    elsewhere = {"name": "y", "namespace": "security"}
+    references = [{"name": "x"}, elsewhere, {"name": "gone"}, {"kind": "ConfigMap", "name": "z"}]
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "KEY"}
+    api.answers = {
+        ROUTES: {"items": [named("qwen", spec={"parentRefs": [{"name": "a"}]})]},
+        GATEWAYS.format("models", "a"): gateway_with(*references),
+        SECRETS.format("models", "x"): {
+            "metadata": {"name": "x", "annotations": applied},
+            "data": {"tls.crt": encoded(f"text\n{PEM}\n{KEY}{PEM}"), "tls.key": "KEY", "ca.crt": "AUTHORITY"},
+        },
+        SECRETS.format("security", "y"): {"metadata": {"name": "y"}, "data": {"tls.key": "KEY"}},
+        CERTIFICATES.format("models"): {"items": [named("renewed")]},
+    }
+    snapshot = read(api, ReadScope(("models",), certificates=True))
+    assert snapshot.of(TLS_CERTIFICATE) == [
+        {"metadata": {"namespace": "models", "name": "x"}, "data": {"tls.crt": encoded(f"{PEM}\n{PEM}")}},
+        {"metadata": {"namespace": "security", "name": "y"}, "data": {"tls.crt": ""}},
+    ]
+    assert [item["metadata"]["name"] for item in snapshot.of(CERTIFICATE)] == ["renewed"]
+    assert "KEY" not in repr(snapshot)
+    assert snapshot.unread() == {}
+
+
+def test_without_the_option_no_secret_is_asked_for(api):
+    api.answers = {
+        ROUTES: {"items": [named("qwen", spec={"parentRefs": [{"name": "a"}]})]},
+        GATEWAYS.format("models", "a"): gateway_with({"name": "x"}),
+    }
+    assert TLS_CERTIFICATE not in read(api).objects
+    assert not [path for path in api.seen if "secrets" in str(path) or "certificates" in str(path)]
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 500, 503])
@@ -124,3 +238,19 @@ def test_the_number_of_lists_does_not_grow_with_services(api, services):
     snapshot = read(api, ReadScope())
     assert len(snapshot.of(POD)) == 10 * services
     assert len(api.seen) == 12
+
+
+def test_a_stack_in_several_namespaces_is_eleven_lists_in_each_and_one_of_nodes(api):
+    api.answers = _Empty()
+    assert read(api, ReadScope(("models", "chat", "search"))).unread() == {}
+    assert len(api.seen) == 3 * 11 + 1
+
+
+class _Empty(dict):
+    """An answer without objects to every list."""
+
+    def get(self, *_):
+        return {"items": []}
+
+    def __contains__(self, path):
+        return True

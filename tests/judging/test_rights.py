@@ -71,6 +71,8 @@ OF_EVERY_STACK = (
     "coordination.k8s.io/leases",
     "gateway.networking.k8s.io/httproutes",
     "inference.networking.k8s.io/inferencepools",
+    "keda.sh/scaledobjects",
+    "leaderworkerset.x-k8s.io/leaderworkersets",
 )
 """Resources from which the status of every stack is made, in its namespaces."""
 GATEWAY = ("gateways", "gateway.networking.k8s.io", "gateways", ("gateway",), "get")
@@ -81,16 +83,31 @@ def test_a_status_lists_what_it_is_made_from_and_nothing_else():
     assert granted(Purpose.STATUS, secrets=True, dry_run=True) == granted(Purpose.STATUS)
 
 
-def test_a_status_lists_groups_and_scaled_objects_of_stacks_that_have_them():
+def test_a_status_lists_the_same_of_every_stack_because_its_file_may_have_changed():
     groups = tree(qwen={"parallelism": {"pipeline": 2}})
-    metrics = [{"type": "queue-size", "target": 5}]
-    scaled = tree(qwen={"autoscaling": {"type": "keda", "maxReplicas": 2, "metrics": metrics}})
-    scaled |= {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
-    of_every_stack = granted(Purpose.STATUS)
-    assert granted(Purpose.STATUS, groups) - of_every_stack == lists(
-        "models", "leaderworkerset.x-k8s.io/leaderworkersets"
-    )
-    assert granted(Purpose.STATUS, scaled) - of_every_stack == lists("models", "keda.sh/scaledobjects")
+    assert granted(Purpose.STATUS, groups) == granted(Purpose.STATUS)
+
+
+def test_a_status_reads_the_named_secrets_of_the_gateway_if_asked_for_their_certificates():
+    names = ("public-tls", "staff-tls")
+    assert granted(Purpose.STATUS, certificates=names) - granted(Purpose.STATUS) == {
+        ("gateways", "", "secrets", names, "get"),
+        ("gateways", "cert-manager.io", "certificates", (), "list"),
+    }
+    assert granted(Purpose.PREVIEW, certificates=names) == granted(Purpose.PREVIEW)
+
+
+def test_a_status_lists_the_services_among_which_an_interceptor_searches():
+    metered = tree(qwen={"endpointPicker": {"enabled": False}})
+    metered |= {"interceptor": {"mode": "label", "namespace": "models"}}
+    assert granted(Purpose.STATUS, metered) - granted(Purpose.STATUS) == lists("models", "/services")
+
+
+def test_a_status_reads_the_interceptor_in_another_namespace_whoever_deploys_it():
+    metered = tree(qwen={"endpointPicker": {"enabled": False}})
+    metered |= {"interceptor": {"mode": "label", "namespace": "meters"}}
+    added = granted(Purpose.STATUS, metered) - granted(Purpose.STATUS)
+    assert added == lists("meters", "/pods", "apps/deployments") | lists("models", "/services")
 
 
 def test_a_status_reads_every_namespace_of_a_stack():

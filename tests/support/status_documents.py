@@ -12,7 +12,9 @@ from tests.support.statuses import READ_AT, component, finding, service, workloa
 
 GATEWAY = {
     "metadata": {"namespace": "gateways", "name": "inference"},
-    "spec": {"listeners": [{"name": "web", "protocol": "HTTP", "port": 80}]},
+    "spec": {
+        "listeners": [{"name": "web", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "All"}}}]
+    },
     "status": {"addresses": [{"type": "IPAddress", "value": "10.0.0.1"}]},
 }
 ROUTE = component(Link.ROUTE, note="/team/qwen at gateways/inference")

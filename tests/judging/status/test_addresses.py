@@ -19,8 +19,11 @@ def urls(live, *routes):
     return addresses.urls(ServiceView("team", "qwen", "s", (), routes), [live])
 
 
-WEB = {"name": "web", "protocol": "HTTP", "port": 80}
-SAFE = {"name": "safe", "protocol": "HTTPS", "port": 8443, "hostname": "llm.example.org"}
+ALL = {"namespaces": {"from": "All"}}
+WEB = {"name": "web", "protocol": "HTTP", "port": 80, "allowedRoutes": ALL}
+SAFE = {"name": "safe", "protocol": "HTTPS", "port": 8443, "hostname": "llm.example.org", "allowedRoutes": ALL}
+OF_OTHERS = {"name": "others", "protocol": "HTTP", "port": 8080, "allowedRoutes": {"namespaces": {"from": "Same"}}}
+WILD = WEB | {"hostname": "*.example.org"}
 
 
 @pytest.mark.parametrize(
@@ -38,13 +41,39 @@ SAFE = {"name": "safe", "protocol": "HTTPS", "port": 8443, "hostname": "llm.exam
             [f"http://10.0.0.1/{p}" for p in ("a", "b", "team/qwen")],
         ),
         pytest.param(gateway(WEB, values=[]), [route()], [], id="no address yet"),
-        pytest.param(gateway({"name": "db", "protocol": "TCP", "port": 5432}), [route()], [], id="no HTTP"),
+        pytest.param(gateway(WEB | {"name": "db", "protocol": "TCP"}), [route()], [], id="no HTTP"),
+        pytest.param(gateway(WEB | {"protocol": "example.com/http"}), [route()], [], id="a protocol without a scheme"),
+        pytest.param(gateway(OF_OTHERS, WEB), [route()], ["http://10.0.0.1/team/qwen"], id="a listener of others"),
+        pytest.param(
+            gateway(WEB, SAFE), [route(["a.org"])], ["http://a.org/team/qwen"], id="a listener of another host"
+        ),
+        pytest.param(
+            gateway(SAFE),
+            [route(["a.org", "*.example.org"])],
+            ["https://llm.example.org:8443/team/qwen"],
+            id="hosts that meet",
+        ),
+        pytest.param(gateway(WILD), [route()], [], id="no address answers for a wildcard"),
+        pytest.param(
+            gateway(WILD),
+            [route(["a.org", "b.example.org"])],
+            ["http://b.example.org/team/qwen"],
+            id="host of a wildcard",
+        ),
         pytest.param({}, [route()], [], id="no such Gateway"),
         pytest.param(gateway(WEB), [{"spec": {"parentRefs": "x", "rules": [None]}}], [], id="garbage"),
     ],
 )
 def test_urls_are_those_of_hosts_paths_and_listeners(live, routes, expected):
     assert urls(live, *routes) == expected
+
+
+def test_a_rule_without_matches_has_every_path_and_a_regular_expression_is_none():
+    of_expression = route()
+    of_expression["spec"]["rules"] = [{"matches": [{"path": {"type": "RegularExpression", "value": "/[a-z]+"}}]}]
+    assert urls(gateway(WEB), of_expression) == []
+    of_expression["spec"]["rules"].append({})
+    assert urls(gateway(WEB), of_expression) == ["http://10.0.0.1"]
 
 
 def test_addresses_of_a_gateway_are_sorted_and_garbage_has_none():

@@ -53,15 +53,30 @@ def test_what_a_run_makes_after_the_pool_is_awaited_for_a_moment(without, state)
 
 
 @pytest.mark.parametrize(
-    ("without", "awaited", "missing"),
-    [("qwen-decode", "workload-awaited", "workload-missing"), ("qwen-epp", "picker-awaited", "picker-missing")],
+    ("without", "awaited", "missing", "code"),
+    [
+        ("qwen-decode", "workload-awaited", "workload-missing", ExitCode.FAILS),
+        # Without a route, requests are for the Service, which needs no picker.
+        ("qwen-epp", "picker-awaited", "picker-missing", ExitCode.DEGRADED),
+    ],
 )
-def test_what_does_not_come_is_missed(without, awaited, missing):
+def test_what_does_not_come_is_missed(without, awaited, missing, code):
     snapshot = beginning((without,))
     assert awaited in {state.state.id for state in all_states(snapshot)}
     finding, exit_code = culprit(snapshot, LATER)
     assert finding.state.id == missing
-    assert exit_code is ExitCode.FAILS
+    assert exit_code is code
+
+
+def test_the_picker_of_a_new_generation_is_awaited_for_a_moment_while_the_route_leads_to_the_former_pool():
+    healthy = whole(marked(tree(qwen={"prefill": {}})))
+    (former,) = healthy.of(POOL)
+    new = copy.deepcopy(former)
+    new["metadata"] |= {"name": "qwen-0ab1c", "creationTimestamp": RECENTLY}
+    new["spec"]["endpointPickerRef"]["name"] = "qwen-0ab1c-epp"
+    snapshot = dataclasses.replace(healthy, objects={**healthy.objects, POOL: [former, new]})
+    assert [state.state.id for state in all_states(snapshot)] == ["picker-awaited"]
+    assert [state.state.id for state in all_states(snapshot, LATER)] == ["picker-missing"]
 
 
 def test_while_weights_are_fetched_the_job_is_why_the_workload_does_not_exist():

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from judging.status import evidence, pods
+from judging.status import evidence, kubelet_texts, pods
 from judging.status.evidence import Evidence, Expectation
 from judging.status.states import Level
 from planning.ground.snapshot import EVENT, NODE, POD, Snapshot
@@ -293,6 +293,16 @@ def test_the_end_of_a_fetch_is_said_in_words(words):
     failed = {"state": ended(1, reason="Error", message=f"Traceback\n{FETCH_ENDS[words]}\n"), "restartCount": 1}
     finding = pods.cause(pod(fetch=failed, engine=WAITING), "", reading(NOW))
     assert (finding.state.id, finding.words.split(": ")[1]) == ("fetch-failed", words)
+
+
+def test_the_code_in_a_traceback_says_nothing_of_a_fetch():
+    code = (
+        '  File "/usr/lib/python3.11/concurrent/futures/_base.py", line 401, in __get_result\n    self.get(timeout=1)\n'
+    )
+    known = kubelet_texts.fetch_failure(f"Traceback\n{code}httpx.ConnectError: [Errno 111] Connection refused")
+    assert known is not None
+    assert known.words == "the source cannot be reached"
+    assert kubelet_texts.fetch_failure(f"Traceback\n{code}KeyError: 'x'") is None
 
 
 def test_a_pod_of_a_job_fetches_in_its_main_container():

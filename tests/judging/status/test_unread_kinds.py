@@ -55,11 +55,24 @@ REFUSED = condition(
 CRASH = {"name": "vllm", "restartCount": 9, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}}
 UNREADY = {"conditions": [condition("Ready", "False", "ContainersNotReady")], "containerStatuses": [CRASH]}
 OFF = {"conditions": [condition("Programmed", "False", "Invalid"), condition("Accepted", "False", "Invalid")]}
+OTHERS = {"matchLabels": {"inference-stacks.io/service": "nobody"}}
 CHANGES = {
     "as captured": without(POD, "nothing"),
     "gateway off": changed(GATEWAY, "gateway", status=OFF),
     "gateway missing": without(GATEWAY, "gateway"),
     "route missing": without(ROUTE, "chat"),
+    "route missing, and the pool selects nobody": lambda objects: (
+        without(ROUTE, "chat")(objects),
+        changed(POOL, "chat-c4e12", spec={"selector": OTHERS})(objects),
+    ),
+    "route and picker missing": lambda objects: (
+        without(ROUTE, "chat")(objects),
+        without(DEPLOYMENT, "chat-c4e12-epp")(objects),
+    ),
+    "route missing, and pods crash": lambda objects: (
+        without(ROUTE, "chat")(objects),
+        changed(POD, "chat-c4e12-decode", status=UNREADY)(objects),
+    ),
     "pool missing": without(POOL, "chat"),
     "workload missing": without(DEPLOYMENT, "chat-c4e12-decode"),
     "picker missing": without(DEPLOYMENT, "chat-c4e12-epp"),
@@ -100,6 +113,25 @@ def record(status):
     return status.exit_code, culprits
 
 
+def test_a_service_only_waits_if_no_kind_that_may_be_to_blame_is_unread():
+    objects = programmed()
+    changed(GATEWAY, "gateway", status=OFF, metadata={"creationTimestamp": f"{NOW:%Y-%m-%dT%H:%M:%SZ}"})(objects)
+    waiting = record(verdict.of(Snapshot(NOW, objects), {}).only(None, ["chat"]))
+    assert waiting[0] is ExitCode.DEGRADED
+    without(DEPLOYMENT, "chat-c4e12-epp")(objects)
+    assert record(verdict.of(Snapshot(NOW, objects), {}).only(None, ["chat"]))[0] is ExitCode.FAILS
+    unread = {**objects, DEPLOYMENT: Unknown("it answered 403")}
+    assert record(verdict.of(Snapshot(NOW, unread), {}).only(None, ["chat"])) == (ExitCode.UNKNOWN, [(None, None)])
+
+
+def is_same(verdict_now, whole):
+    """Tell whether a verdict is unknown or another one's equal, as an exit code and for every service."""
+    code, services = verdict_now
+    if code is not ExitCode.UNKNOWN and verdict_now != whole:
+        return False
+    return all(serves in {None, other} for (serves, _), (other, _) in zip(services, whole[1], strict=True))
+
+
 def others(change):
     """Return the verdicts of a broken stack, and those that differ with one kind unread without being unknown."""
     objects = programmed()
@@ -109,7 +141,7 @@ def others(change):
         (kind, name): found
         for kind in KINDS
         for name, found in records({**objects, kind: Unknown("it answered 403")}).items()
-        if found[0] is not ExitCode.UNKNOWN and found != whole[name]
+        if not is_same(found, whole[name])
     }
     return whole, differing
 

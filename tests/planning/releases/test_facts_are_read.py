@@ -2,7 +2,8 @@
 
 import pytest
 
-from planning.releases import PickerMetrics, channels
+from planning.releases import channels
+from planning.releases.picker_facts import PickerMetrics
 from tests.support.stacks import plan, tree
 
 FLOW = {"flowControl": {"defaultRequestTTL": "1h"}}

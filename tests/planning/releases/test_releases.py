@@ -9,14 +9,8 @@ from models.stack import Stack
 from planning.ground.labels import LLM_D_ROLE, serving
 from planning.picker import config as picker_config
 from planning.picker import value_shapes
-from planning.releases import (
-    DEFAULT_PRESET,
-    Retirement,
-    channel,
-    channels,
-    departures,
-    repository_and_tag,
-)
+from planning.releases import Retirement, channel, channels, departures, repository_and_tag
+from planning.releases.picker_facts import DEFAULT_PRESET
 from tests.support.stacks import find, rendered, tree
 
 DEFAULT = Stack.model_fields["release"].default

@@ -54,7 +54,7 @@ def test_a_pod_that_finds_no_node_is_named_with_its_time_and_in_the_words_of_oth
     findings = [service["culprit"], *service["others"]]
     (finding,) = [finding for finding in findings if finding["id"] == "no-node"]
     assert (finding["count"], finding["object"]["kind"], finding["role"]) == (2, "Pod", "decode")
-    assert finding["since"] < tree["readAt"]
+    assert finding["since"] <= tree["readAt"]
     heritage = service["heritage"]
     assert heritage["otterscale"]["reason"] == "PodsStarting"
     reasons = {condition["type"]: condition["reason"] for condition in heritage["aimEngine"]["conditions"]}

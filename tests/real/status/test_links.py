@@ -191,6 +191,54 @@ def test_a_port_that_lacks_behind_another_listener_stops_no_route(stack):
         assert stack.failing() == set()
 
 
+def refused_refs(stack):
+    """Return the reasons for which references of the Gateway's listeners are refused, by the listener's name."""
+    statuses = stack.editor.get("Gateway", *GATEWAY)["status"]["listeners"]
+    refused = [(status["name"], entry) for status in statuses for entry in status["conditions"]]
+    return {name: entry["reason"] for name, entry in refused if (entry["type"], entry["status"]) == RESOLVED_FALSE}
+
+
+RESOLVED_FALSE = ("ResolvedRefs", "False")
+ABSENT = {"mode": "Terminate", "certificateRefs": [{"name": "absent"}]}
+OF_OTHERS = {
+    "another namespace": {"allowedRoutes": {"namespaces": {"from": "Same"}}},
+    "another kind": {"allowedRoutes": {"namespaces": {"from": "All"}, "kinds": [{"kind": "GRPCRoute"}]}},
+}
+
+
+@pytest.mark.parametrize("fields", OF_OTHERS.values(), ids=OF_OTHERS)
+def test_a_listener_of_others_without_a_certificate_is_not_blamed(fields, stack):
+    """`test_a_listener_whose_certificate_is_missing_is_named_with_the_secret` is the control."""
+
+    def make(stack):
+        listener = {"name": "aside", "port": 8443, "protocol": "HTTPS", "tls": ABSENT, **fields}
+        ports = stack.editor.get("Service", *SERVICE)["spec"]["ports"]
+        behind = edited("Service", SERVICE, "/spec/ports", [*ports, {"name": "aside", "port": 8443}])(stack)
+        whole = edited("Gateway", GATEWAY, "/spec/listeners", [*listeners(stack), listener])(stack)
+        return lambda: (whole(), behind())
+
+    with made(stack, make):
+        eventually(lambda: refused_refs(stack) == {"aside": "InvalidCertificateRef"}, SECONDS)
+        assert culprits(stack) == []
+        assert is_well(stack)
+
+
+def test_a_listener_with_a_kind_that_its_controller_does_not_know_is_not_blamed(stack):
+    kinds = [{"kind": "HTTPRoute"}, {"kind": "TomorrowRoute"}]
+    with made(stack, edited("Gateway", GATEWAY, "/spec/listeners/0/allowedRoutes/kinds", kinds)):
+        eventually(lambda: "InvalidRouteKinds" in refused_refs(stack).values(), SECONDS)
+        eventually(lambda: is_well(stack), SECONDS)
+
+
+@pytest.mark.states("route-unseen")
+def test_a_route_at_a_set_of_listeners_that_no_controller_knows_is_unseen(stack):
+    kind = edited("HTTPRoute", (NAMESPACE, "plain"), "/spec/parentRefs/0/kind", "ListenerSet")
+    with made(stack, kind):
+        eventually(lambda: stack.failing() == {"plain"}, SECONDS)
+        eventually(lambda: culprit_of(stack, "plain") == (f"HTTPRoute {NAMESPACE}/plain", "route-unseen"), SECONDS)
+        assert "ListenerSet gateways/gateway" in stack.of("plain").culprit.words
+
+
 def frozen(stack):
     """Halt the gateway's controller, and change a route."""
     controller = stack.controller()

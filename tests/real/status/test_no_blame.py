@@ -12,7 +12,8 @@ from judging.status.verdict import ExitCode
 from local.gateway import objects
 from tests.support.cluster import lws, metrics
 from tests.support.cluster.deployments import in_namespace, provide
-from tests.support.cluster.server import read
+from tests.support.cluster.leader import WAITING, leading
+from tests.support.cluster.server import read, read_one
 from tests.support.cluster.status import delayed, held
 from tests.support.cluster.watch import Watch
 from tests.support.stacks import GATEWAY, rendered
@@ -40,6 +41,7 @@ def stack(image, replicas):
         "stored": {**common, "model": weights, "storage": {"type": "dedicated", "storageClassName": NAMESPACE}},
         "spanning": {**common, "parallelism": {"pipeline": 2}},
         "scaled": {**common, "autoscaling": HPA},
+        "elected": {**common, "endpointPicker": {"replicas": 2, "pod": {"annotations": WAITING}}},
     }
     return in_namespace(NAMESPACE, **services) | {"gateway": GATEWAY}
 
@@ -57,6 +59,7 @@ def world(loopback_plane, tools, tmp_path_factory):
         ends.enter_context(lws.controller(loopback_plane, tools, tmp_path_factory.mktemp("lws")))
         adapter = ends.enter_context(metrics.served(loopback_plane, tools, tmp_path_factory.mktemp("adapter")))
         provide(loopback_plane, NAMESPACE)
+        ends.enter_context(leading(loopback_plane, NAMESPACE, "elected"))
         yield loopback_plane, adapter
 
 
@@ -82,14 +85,12 @@ def watch(world, deploy_for_all):
         watch.settle()
     node = node_of(plane, "plain")
     with watch.phase("drain"):
-        plane.kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=120s")
+        plane.kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=240s")
         watch.settle()
         plane.kubectl("uncordon", node)
     adapter.values[NAMESPACE] = 10
     with watch.phase("autoscaler"):
-        plane.kubectl(
-            "wait", "-n", NAMESPACE, "hpa/scaled-decode", "--for=jsonpath={.status.currentReplicas}=2", "--timeout=90s"
-        )
+        eventually(lambda: autoscaler_status(plane).get("currentReplicas") == 2)
         watch.settle()
     with watch.phase(CONTROL):
         take_devices(plane)
@@ -109,10 +110,16 @@ def take_devices(plane):
     patch = f'[{{"op":"replace","path":"/spec/template/spec/containers/0/resources","value":{resources}}}]'
     plane.kubectl("patch", "deployment/single-decode", "-n", NAMESPACE, "--type=json", f"--patch={patch}")
     plane.kubectl("delete", "pod", "-n", NAMESPACE, "-l", "inference-stacks.io/service=single", "--wait")
-    plane.kubectl(
-        "wait", "pod", "-n", NAMESPACE, "-l", "inference-stacks.io/service=single",
-        "--for=condition=PodScheduled=False", "--timeout=60s",
-    )  # fmt: skip
+    eventually(lambda: any(map(is_unscheduled, read(plane, "pods", NAMESPACE, "inference-stacks.io/service=single"))))
+
+
+def is_unscheduled(pod):
+    verdicts = pod.get("status", {}).get("conditions", ())
+    return any((verdict["type"], verdict["status"]) == ("PodScheduled", "False") for verdict in verdicts)
+
+
+def autoscaler_status(plane):
+    return read_one(plane, "horizontalpodautoscalers", "scaled-decode", NAMESPACE).get("status", {})
 
 
 @pytest.mark.states("picker-awaited", "workload-awaited", "route-resolving")

@@ -81,7 +81,7 @@ def accept(plane, gateway):
 
 def verdicts(access):
     """Return what is unread, and of each service exit code, whether it serves, and the culprit."""
-    whole = composed_status.of_stack(access, composed_status.expectations(planned(), NAME))
+    whole = composed_status.of_stack(access, composed_status.expectations(planned()))
     return whole.unread, {name: record(whole.only(None, [name])) for name in SERVICES}
 
 

@@ -1,6 +1,7 @@
 """States of workloads, made by the real controllers, the real admission and the real scheduler."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -9,6 +10,7 @@ from judging.status.records import Link
 from judging.status.states import Level
 from judging.status.verdict import ExitCode
 from tests.support.cluster import status
+from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.status import LATER, delayed, held, stopped
 
 pytestmark = pytest.mark.real
@@ -175,6 +177,74 @@ def test_a_service_that_somebody_has_scaled_to_nothing_does_not_serve_because_of
     assert "asleep" not in {finding.state.id for finding in workload.findings}
     assert workload.level is Level.DEGRADED
     assert space.status().exit_code is ExitCode.FAILS
+
+
+def template_states(space, **options):
+    """Return what is said of the pod template, by the state's id."""
+    states = space.states(Link.WORKLOAD, **options)
+    return {name: states[name] for name in states if name.startswith("template-")}
+
+
+def container(space):
+    deployment = json.loads(space.kubectl("get", WORKLOAD, "-o", "json"))
+    return deployment["spec"]["template"]["spec"]["containers"][0]
+
+
+@pytest.mark.states("template-changed")
+def test_an_image_that_kubectl_has_set_is_named_until_a_run_or_somebody_sets_it_back(space):
+    space.apply(replicas=1)
+    space.await_without_states(Link.WORKLOAD)
+    name = container(space)["name"]
+    image = container(space)["image"]
+    before = datetime.now(UTC).replace(microsecond=0)
+    space.kubectl("set", "image", WORKLOAD, f"{name}=registry.example/other:v2")
+    (state,) = template_states(space).values()
+    assert (state.state.id, state.level, str(state.object)) == (
+        "template-changed",
+        Level.DEGRADED,
+        f"Deployment {space.name}/qwen-decode",
+    )
+    assert state.words == f"has a pod template that kubectl-set has changed: containers[{name}].image"
+    assert state.since >= before
+    manifests = status.marked(in_namespace(space.name, qwen={"replicas": 1}))
+    (manifest,) = [item for item in manifests if item["metadata"]["name"] == "qwen-decode"]
+    expected = {(space.name, "qwen-decode"): Expectation(1, None, None, None, manifest)}
+    assert template_states(space, expected=expected) == {"template-changed": state}
+    space.kubectl("set", "image", WORKLOAD, f"{name}={image}")
+    assert template_states(space, expected=expected) == {}
+    space.kubectl("set", "image", WORKLOAD, f"{name}=registry.example/other:v2")
+    space.apply(replicas=1)
+    assert template_states(space) == {}
+
+
+@pytest.mark.states("template-changed")
+def test_arguments_that_somebody_has_edited_are_named(space):
+    space.apply(replicas=1)
+    space.await_without_states(Link.WORKLOAD)
+    change = [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--enforce-eager"}]
+    space.kubectl("patch", WORKLOAD, "--type=json", "--field-manager=dashboard", f"--patch={json.dumps(change)}")
+    (state,) = template_states(space).values()
+    assert state.words == f"has a pod template that dashboard has changed: containers[{container(space)['name']}].args"
+
+
+@pytest.mark.states("template-extended")
+def test_a_variable_that_kubectl_has_added_is_named_and_in_order(space):
+    space.apply(replicas=1)
+    space.await_without_states(Link.WORKLOAD)
+    name = container(space)["name"]
+    space.kubectl("set", "env", WORKLOAD, "DEBUG=1", f"--containers={name}")
+    (state,) = template_states(space).values()
+    assert (state.state.id, state.level) == ("template-extended", Level.NORMAL)
+    assert state.words == f"has a pod template to which kubectl-set has added containers[{name}].env[DEBUG]"
+
+
+def test_a_restart_an_annotation_and_a_number_of_replicas_are_no_change_of_a_template(space):
+    space.apply(replicas=1)
+    space.await_without_states(Link.WORKLOAD)
+    space.kubectl("rollout", "restart", WORKLOAD)
+    space.kubectl("annotate", WORKLOAD, "team=search")
+    space.kubectl("scale", WORKLOAD, "--replicas=2")
+    assert template_states(space) == {}
 
 
 @pytest.mark.states("asleep", "waking")

@@ -32,8 +32,11 @@ class Certificates:
         return context
 
 
-def make(folder, names=(SERVER,)):
-    """Make certificates of an authority, of a server with some names, and of a client."""
+def make(folder, names=(SERVER,), days=1.0):
+    """Make certificates of an authority, of a server with some names, and of a client.
+
+    Those of server and client end in some days.
+    """
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = _name("authority")
     root = _builder(issuer, issuer, authority)
@@ -45,7 +48,7 @@ def make(folder, names=(SERVER,)):
     alternatives = x509.SubjectAlternativeName([*map(x509.DNSName, names), address])
     for name in ("server", "client"):
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(_name(name), issuer, key).add_extension(alternatives, critical=False)
+        builder = _builder(_name(name), issuer, key, days).add_extension(alternatives, critical=False)
         signer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
         _write(folder, name, authority, builder.add_extension(signer, critical=False), key)
     return Certificates(folder)
@@ -63,7 +66,7 @@ def _usage():
     )
 
 
-def _builder(subject, issuer, key):
+def _builder(subject, issuer, key, days=1.0):
     now = dt.datetime.now(tz=dt.UTC)
     day = dt.timedelta(days=1)
     return (
@@ -73,7 +76,7 @@ def _builder(subject, issuer, key):
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - day)
-        .not_valid_after(now + day)
+        .not_valid_after(now + days * day)
     )
 
 

@@ -41,12 +41,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.server.hang.wait(30)
         known = self.server.authorization in {None, header} or self._has_certificate()
         allowed = known and self.path not in self.server.refused
-        content = json.dumps(self.server.answers.get(self.path)).encode()
+        content = self.server.texts.get(self.path) or json.dumps(self.server.answers.get(self.path)).encode()
         with contextlib.suppress(ConnectionError):  # who asked may have gone
             status = 403 if not allowed else 200 if self.path in self.server.answers else 404
             self.send_response(self.server.statuses.get(self.path, status))
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
+            if self.path in self.server.locations:
+                self.send_header("Location", self.server.locations[self.path])
             self.end_headers()
             self.wfile.write(content[: len(content) // 2] if self.path in self.server.cut else content)
             self.close_connection = self.close_connection or self.path in self.server.cut
@@ -54,7 +56,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.server.cut.discard(self.path)
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
         self.do_GET()
 
     def _has_certificate(self):
@@ -76,17 +78,20 @@ def serve(answers, authorization="Bearer right", tls=None):
     """Serve answers by path; `tls` is the context of a TLS server.
 
     Of single paths, the server may refuse some, answer others with a status, cut answers short (once, if it is mended),
-    or be silent; `reached` says that it is.
+    or be silent; `reached` says that it is. `texts` are answers that are no JSON, `locations` those of redirects.
     """
     server = Server(("127.0.0.1", 0), Handler)
     server.answers = answers
     server.authorization = authorization
     server.seen = []
+    server.bodies = []
     server.refused = set()
     server.hang = None
     server.connections = 0
     server.statuses = {}
     server.cut = set()
+    server.texts = {}
+    server.locations = {}
     server.mended = False
     server.silent = set()
     server.reached = threading.Event()

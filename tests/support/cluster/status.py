@@ -18,6 +18,7 @@ from judging.status.evidence import Expectation
 from judging.status.records import Finding, Link, ServiceLink
 from judging.status.verdict import ServiceStatus, Status
 from local.cluster import ControlPlane
+from local.errors import LocalError
 from manifests import marking
 from manifests.assembly import render
 from tests.support.cluster.deployments import in_namespace
@@ -74,11 +75,15 @@ class Space:
         self.kubectl("patch", target, "--type=merge", f"--patch={json.dumps(change)}", *options)
 
     def status(
-        self, expected: Mapping[tuple[str, str], Expectation] | None = None, later: timedelta = timedelta()
+        self,
+        expected: Mapping[tuple[str, str], Expectation] | None = None,
+        later: timedelta = timedelta(),
+        *,
+        certificates: bool = False,
     ) -> Status:
         """Read the status of the namespace, as of some time from now."""
         access = KubeAccess(self.plane.kubeconfig.read_text(encoding="utf-8"), None)
-        snapshot = reader.read(access, ReadScope())
+        snapshot = reader.read(access, ReadScope(certificates=certificates))
         status = verdict.of(replace(snapshot, read_at=snapshot.read_at + later), expected or {})
         return replace(
             status, services=tuple(service for service in status.services if service.view.namespace == self.name)
@@ -143,7 +148,12 @@ def held(plane: ControlPlane, namespace: str, selector: str) -> Iterator[None]:
 def _finalize(plane: ControlPlane, namespace: str, names: Iterable[str], finalizers: list[str] | None) -> None:
     patch = json.dumps({"metadata": {"finalizers": finalizers}})
     for name in names:
-        plane.kubectl("patch", "pod", name, "-n", namespace, "--type=merge", f"--patch={patch}")
+        try:
+            plane.kubectl("patch", "pod", name, "-n", namespace, "--type=merge", f"--patch={patch}")
+        except LocalError as error:
+            # A pod of a rollout may have gone since it was read.
+            if "NotFound" not in str(error):
+                raise
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from judging.status.records import Finding
 from judging.status.states import Level
 from judging.status.verdict import ExitCode, Status
 from local.cluster import ControlPlane
+from tests.support.waits import DEADLINE
 
 PAUSE = 0.5
 """Seconds between two samples."""
@@ -65,7 +66,7 @@ class Watch:
             thread.join()
         samples.append(self.sample())
 
-    def settle(self, seconds: float = 120.0) -> Sample:
+    def settle(self, seconds: float = DEADLINE) -> Sample:
         """Wait until everything serves as configured, and return that sample."""
         end = time.monotonic() + seconds
         while True:

@@ -299,93 +299,65 @@ def _blames(kind: str, state: str) -> frozenset[tuple[str, str]]:
 
 
 def _of_pickers() -> tuple[Fault, ...]:
-    faults = list[Fault]()
-    for name in ("chat", "chat-canary", "code", "open", "pair"):
-        service, _, variant = name.partition("-")
-        deployment = f"{name}-epp"
-        place = (NAMESPACE, deployment)
-        about = frozenset({f"picker/{name}"})
-        stops = frozenset({service})
-        if name in {"open", "chat-canary"}:
-            stops = frozenset()
-        is_picker = _named(deployment)
-        is_pod = _of_pods(deployment)
-        refuses = picker_down(deployment, service, variant or "primary", _crashing)
-        faults.append(
-            Fault(f"picker-refuses-{name}", about, refuses, frozenset({("Pod", "picker-refuses")}), is_pod, stops)
-        )
-        if name != "pair":
-            hangs = picker_down(deployment, service, variant or "primary", _waiting)
-            gone = picker_gone(deployment, deleted("Deployment", place))
-            zero = picker_gone(deployment, edited("Deployment", place, "/spec/replicas", 0))
-            faults += [
-                Fault(f"picker-hangs-{name}", about, hangs, frozenset({("Pod", "picker-slow")}), is_pod, stops),
-                Fault(
-                    f"no-picker-{name}", about, gone, frozenset({("Deployment", "picker-missing")}), is_picker, stops
-                ),
-                Fault(
-                    f"picker-stopped-{name}",
-                    about,
-                    zero,
-                    frozenset({("Deployment", "picker-stopped")}),
-                    is_picker,
-                    stops,
-                ),
-            ]
-    faults.append(
-        Fault(
-            "no-leader",
-            frozenset({"picker/pair"}),
-            leaderless,
-            frozenset({("Lease", "no-leader")}),
-            _named(LEASE),
-            frozenset({"pair"}),
-        )
-    )
-    return tuple(faults)
+    faults = [fault for name in ("chat", "chat-canary", "code", "open", "pair") for fault in _of_picker(name)]
+    pair = frozenset({"picker/pair"})
+    return *faults, Fault("no-leader", pair, leaderless, _blames("Lease", "no-leader"), _named(LEASE), _stops("pair"))
+
+
+def _of_picker(name: str) -> Iterator[Fault]:
+    """Yield the faults of the picker of a variant, which stop no request if its pool fails open."""
+    service, _, variant = name.partition("-")
+    deployment = f"{name}-epp"
+    stops = frozenset[str]() if name in {"open", "chat-canary"} else _stops(service)
+    shared: dict[str, Any] = {"about": frozenset({f"picker/{name}"}), "stops": stops}
+    refuses = picker_down(deployment, service, variant or "primary", _crashing)
+    of_pods = {**shared, "names": _of_pods(deployment)}
+    yield Fault(f"picker-refuses-{name}", make=refuses, blamed=_blames("Pod", "picker-refuses"), **of_pods)
+    if name != "pair":
+        hangs = picker_down(deployment, service, variant or "primary", _waiting)
+        yield Fault(f"picker-hangs-{name}", make=hangs, blamed=_blames("Pod", "picker-slow"), **of_pods)
+        yield from _of_picker_deployment(name, deployment, shared)
+
+
+def _of_picker_deployment(name: str, deployment: str, shared: Mapping[str, Any]) -> Iterator[Fault]:
+    place = (NAMESPACE, deployment)
+    shared = {**shared, "names": _named(deployment)}
+    gone = picker_gone(deployment, deleted("Deployment", place))
+    yield Fault(f"no-picker-{name}", make=gone, blamed=_blames("Deployment", "picker-missing"), **shared)
+    zero = picker_gone(deployment, edited("Deployment", place, "/spec/replicas", 0))
+    yield Fault(f"picker-stopped-{name}", make=zero, blamed=_blames("Deployment", "picker-stopped"), **shared)
+
+
+def _stops(service: str) -> frozenset[str]:
+    return frozenset({service})
 
 
 def _of_workloads() -> tuple[Fault, ...]:
-    faults = list[Fault]()
-    for name in ("chat", "chat-canary", "code", "open", "pair", "plain"):
-        service, _, variant = name.partition("-")
-        deployment = f"{name}-decode"
-        about = frozenset({f"workload/{name}"})
-        stops = frozenset({service})
-        hangs = unready(service, variant or "primary")
-        gone = deleted("Deployment", (NAMESPACE, deployment))
-        zero = scaled(deployment, 0)
-        is_workload = _named(deployment)
-        faults += [
-            Fault(f"engines-hang-{name}", about, hangs, frozenset({("Pod", "not-ready")}), _of_pods(deployment), stops),
-            Fault(
-                f"no-workload-{name}", about, gone, frozenset({("Deployment", "workload-missing")}), is_workload, stops
-            ),
-            Fault(
-                f"scaled-to-zero-{name}", about, zero, frozenset({("Deployment", "scaled-by-hand")}), is_workload, stops
-            ),
-        ]
-        if variant == "":
-            faults.append(
-                Fault(
-                    f"no-quota-{name}",
-                    about | {"quota"},
-                    quota(service),
-                    frozenset({("Deployment", "quota")}),
-                    stops=stops,
-                )
-            )
+    names = ("chat", "chat-canary", "code", "open", "pair", "plain")
+    faults = [fault for name in names for fault in _of_workload(name)]
+    about = frozenset({"workload/chat"})
     half = unready("chat", count=1)
-    faults.append(
-        Fault(
-            "an-engine-hangs-chat",
-            frozenset({"workload/chat"}),
-            half,
-            frozenset({("Pod", "not-ready")}),
-            _of_pods("chat-decode"),
-        )
-    )
-    return tuple(faults)
+    half_down = Fault("an-engine-hangs-chat", about, half, _blames("Pod", "not-ready"), _of_pods("chat-decode"))
+    return *faults, half_down
+
+
+def _of_workload(name: str) -> Iterator[Fault]:
+    """Yield the faults of the workload of a variant."""
+    service, _, variant = name.partition("-")
+    deployment = f"{name}-decode"
+    about = frozenset({f"workload/{name}"})
+    shared: dict[str, Any] = {"about": about, "stops": _stops(service)}
+    named = {**shared, "names": _named(deployment)}
+    hangs = unready(service, variant or "primary")
+    not_ready = _blames("Pod", "not-ready")
+    yield Fault(f"engines-hang-{name}", make=hangs, blamed=not_ready, names=_of_pods(deployment), **shared)
+    gone = deleted("Deployment", (NAMESPACE, deployment))
+    yield Fault(f"no-workload-{name}", make=gone, blamed=_blames("Deployment", "workload-missing"), **named)
+    zero = scaled(deployment, 0)
+    yield Fault(f"scaled-to-zero-{name}", make=zero, blamed=_blames("Deployment", "scaled-by-hand"), **named)
+    if not variant:
+        used: dict[str, Any] = {"about": about | {"quota"}, "stops": _stops(service)}
+        yield Fault(f"no-quota-{name}", make=quota(service), blamed=_blames("Deployment", "quota"), **used)
 
 
 FAULTS = _faults()

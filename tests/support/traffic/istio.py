@@ -28,12 +28,15 @@ class Istio:
         self._plane = plane
         self._gateway = LocalGateway(directory, tools, plane, tie_to_parent=True)
         self._addresses = addresses.Server(lambda: addresses.read(plane.api()))
+        self._applied = list[tuple[str, str]]()
 
     def start(self, listeners: Sequence[GatewayListener], of_services: Collection[int]) -> None:
         """Start the proxy of the Gateway with these listeners; returns when it serves, of no route yet."""
         names = {listener.namespace for listener in listeners}
         self._gateway.start()
-        self._gateway.apply([*map(objects.namespace_object, names), *objects.gateways(listeners)])
+        gateways = objects.gateways(listeners)
+        self._applied = [(gateway["metadata"]["namespace"], gateway["metadata"]["name"]) for gateway in gateways]
+        self._gateway.apply([*map(objects.namespace_object, names), *gateways])
         self._proxy = self._gateway.serve(listeners, of_services, self._addresses.server_port, refresh=REFRESH)
         self.port = self._proxy.ports[listeners[0].port]
 
@@ -76,9 +79,11 @@ class Istio:
             self._plane.kubectl("delete", "envoyfilter", name, "-n", namespace)
 
     def end(self) -> None:
-        """End proxy and istiod."""
+        """End proxy and istiod, and remove the Gateways, which would still count as accepted in other tests."""
         self._gateway.end()
         self._addresses.end()
+        for namespace, name in self._applied:
+            self._plane.kubectl("delete", "gateway", name, "-n", namespace, "--ignore-not-found", "--wait=false")
 
     def _clusters(self, namespace: str) -> set[str]:
         """Return the clusters of the proxy that lead to a namespace."""
