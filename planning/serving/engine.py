@@ -65,6 +65,8 @@ class EnginePlan:
     """Path of the engine's metrics."""
     source_urls: tuple[str, ...] = ()
     """URLs of the servers from which the engine gets its weights itself; empty if it loads from a folder."""
+    asks_peers: bool = False
+    """Whether engines of the role take cache blocks from each other."""
 
 
 def plan(engine: EngineContext) -> EnginePlan:
@@ -110,6 +112,7 @@ def plan(engine: EngineContext) -> EnginePlan:
         events_ports=_events_ports(engine),
         metrics_path=_metrics_path(context),
         source_urls=_source_urls(context, {**access.env, **explicit}),
+        asks_peers=context.cache.asks_peers,
     )
 
 
