@@ -130,6 +130,12 @@ class VariantContext(ConfiguredVariant):
         return self.metered_as
 
     @property
+    def has_lone_sidecar(self) -> bool:
+        """Tell whether a sidecar works in pods without further roles, which is up to its protocol."""
+        facts = self.release.sidecar
+        return self.spec.sidecar is not None and facts is not None and self.kv_cache.connector in facts.lone_connectors
+
+    @property
     def owner(self) -> str:
         """Return the owner of the variant's objects."""
         return owner(self.key, self.variant_name)
@@ -220,8 +226,7 @@ class RoleContext:
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        is_alone = len(self.variant.roles) == 1 and self.variant.spec.sidecar is None
-        return self.stage.is_destination and not is_alone
+        return self.stage.is_destination and (len(self.variant.roles) > 1 or self.variant.has_lone_sidecar)
 
     @property
     def engine_port(self) -> int:
