@@ -291,7 +291,14 @@ def _proxies(plan: ProxyPlan | None) -> Iterator[Manifest]:
     yield {
         "name": proxy.CONTAINER,
         "image": plan.image,
-        "args": [f"--config-path={CONFIG_MOUNT}/{proxy.CONFIG_KEY}", "--log-level=warning"],
+        # Envoy takes the value of a flag as an argument of its own alone.
+        "args": [
+            "--config-path",
+            f"{CONFIG_MOUNT}/{proxy.CONFIG_KEY}",
+            "--disable-hot-restart",
+            "--log-level",
+            "warning",
+        ],
         "ports": [
             {"name": _HTTP, "containerPort": plan.port, "protocol": "TCP"},
             {"name": "proxy-ready", "containerPort": proxy.READY_PORT, "protocol": "TCP"},

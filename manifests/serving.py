@@ -227,19 +227,18 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
     patch_origins: dict[Path, Path] = {}
     if workload.patch:
         patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest)
-    additions = dict[Path, Path]()
-    for template in pod_templates.templates(manifest):
-        additions |= dict(
-            pod_additions.origins(workload.additions, workload.engine.name, template.at / "spec", template.spec)
-        )
-        additions |= dict(claims.origins(workload.claims, template.at / "spec"))
-        additions |= dict(pods.image_origins(workload.weights, template.at / "spec", template.spec))
+    pod_fields = dict[Path, Path]()
+    for template in pod_templates.templates(unpatched):
+        at = template.at / "spec"
+        pod_fields |= dict(pod_additions.origins(workload.additions, workload.engine.name, at, template.spec))
+        pod_fields |= dict(claims.origins(workload.claims, at))
+        pod_fields |= dict(pods.image_origins(workload.weights, at, template.spec))
+        pod_fields |= dict(pods.pod_secret_origins(at, template.spec, env, volumes))
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {
         **pods.annotation_origins(workload.kind, annotations),
         **pod_origins,
-        **additions,
-        **pods.secret_origins(unpatched, env, volumes),
+        **pod_fields,
         **patch_origins,
     }

@@ -81,13 +81,14 @@ def plan(engine: EngineContext) -> EnginePlan:
     devices = dict[str, str]()
     if isinstance(context.accelerator.allocation, ExtendedResource):
         devices = {context.accelerator.allocation.resource_name: str(layout.chips_per_pod)}
+    command = _command(context)
     return EnginePlan(
         name=context.kind.container,
         image=context.image,
         pull_policy=role.engine.image_pull_policy,
-        command=_command(context),
+        command=command,
         arguments=_merge_arguments(engine.arguments, role.engine.args),
-        worker_command=role.engine.worker_command or _command(context),
+        worker_command=role.engine.worker_command or command,
         worker_arguments=_worker_arguments(engine),
         env=environment.container_variables(
             {**_environment(context), **access.env},

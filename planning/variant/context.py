@@ -140,6 +140,12 @@ class VariantContext(ConfiguredVariant):
         return self.metered_as
 
     @property
+    def has_lone_sidecar(self) -> bool:
+        """Tell whether a sidecar works in pods without further roles, which is up to its protocol."""
+        facts = self.release.sidecar
+        return self.spec.sidecar is not None and facts is not None and self.kv_cache.connector in facts.lone_connectors
+
+    @property
     def owner(self) -> str:
         """Return the owner of the variant's objects."""
         return owner(self.key, self.variant_name)
@@ -230,8 +236,8 @@ class RoleContext:
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        is_alone = not roles.further(self.variant.spec) and self.variant.spec.sidecar is None
-        return self.stage.is_destination and not is_alone
+        asks_other_roles = bool(roles.further(self.variant.spec)) or self.variant.has_lone_sidecar
+        return self.stage.is_destination and asks_other_roles
 
     @property
     def engine_port(self) -> int:
