@@ -66,7 +66,7 @@ class ConfiguredVariant:
     service: Service
     """The service that the variant belongs to."""
     roles: tuple[RoleSpecAt, ...]
-    """The decode role, then the roles of the stages that have pods of their own."""
+    """The decode role or its sets, then the roles of the stages that have pods of their own."""
 
     @property
     def id(self) -> VariantId:
@@ -75,8 +75,18 @@ class ConfiguredVariant:
 
     @property
     def kind(self) -> EngineKind:
-        """Return the kind of engine of the decode role."""
+        """Return the kind of engine of the decode role. All of its sets have the same."""
         return self.roles[0].kind
+
+    @property
+    def is_divided(self) -> bool:
+        """Tell whether the decode role is divided into sets."""
+        return bool(roles.sets(self.spec, stages.DECODE))
+
+    @property
+    def destinations(self) -> tuple[RoleSpecAt, ...]:
+        """Return the roles that get the requests of clients: the decode role, or its sets."""
+        return tuple(role for role in self.roles if role.stage.is_destination)
 
     @property
     def namespace(self) -> str:
@@ -129,6 +139,12 @@ class VariantContext(ConfiguredVariant):
         if spec is None or spec.mode != "label" or self.variant_name != PRIMARY:
             return None
         return self.metered_as
+
+    @property
+    def has_lone_sidecar(self) -> bool:
+        """Tell whether a sidecar works in pods without further roles, which is up to its protocol."""
+        facts = self.release.sidecar
+        return self.spec.sidecar is not None and facts is not None and self.kv_cache.connector in facts.lone_connectors
 
     @property
     def owner(self) -> str:
@@ -223,8 +239,8 @@ class RoleContext:
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        is_alone = len(self.variant.roles) == 1 and self.variant.spec.sidecar is None
-        return self.stage.is_destination and not is_alone
+        asks_other_roles = bool(roles.further(self.variant.spec)) or self.variant.has_lone_sidecar
+        return self.stage.is_destination and asks_other_roles
 
     @property
     def engine_port(self) -> int:

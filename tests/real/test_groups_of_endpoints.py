@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.cluster import lws
 from tests.support.stacks import tree
+from tests.support.traffic.picker_proxy import PickerProxy
 
 pytestmark = pytest.mark.real
 
@@ -14,6 +15,7 @@ WIDE = {
     "accelerator": "nvidia-h100-80gb",
     "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
     "parallelism": {"data": 16, "dataLocal": 8, "expert": True, "loadBalancing": "external"},
+    "endpointPicker": {"proxy": {}},
 }
 HALVES = {
     "accelerator": "cpu",
@@ -39,10 +41,10 @@ def path(new_path):
     return new_path(tree(wide=WIDE, halves=HALVES, whole=WHOLE) | settings)
 
 
-def endpoints(path, service):
-    """Return pod and port of each endpoint that answers a request through the proxy."""
+def endpoints(path, service, at=None):
+    """Return pod and port of each endpoint that answers a request; `at` is another prefix than that of the route."""
     with ThreadPoolExecutor(8) as pool:
-        answers = pool.map(lambda number: path.ask(service, prompt=f"question {number}"), range(QUESTIONS))
+        answers = pool.map(lambda number: path.ask(service, at=at, prompt=f"question {number}"), range(QUESTIONS))
         return {(answer.seen["pod"], answer.seen["port"]) for answer in answers}
 
 
@@ -61,6 +63,17 @@ def test_the_picker_reaches_every_copy_in_every_pod(path):
         "wide-decode-0-1": ({"gpu-h100-0", "gpu-h100-1"} - {pods["wide-decode-0"]["spec"]["nodeName"]}).pop(),
     }
     assert endpoints(path, "wide") == {(pod, 8000 + rank) for pod in pods for rank in range(8)}
+
+
+def test_the_proxy_beside_the_picker_reaches_every_copy_in_every_pod(path, tools, tmp_path):
+    proxy = PickerProxy(tools["envoy"].path, tmp_path / "proxy", path.plane, "wide-epp")
+    try:
+        with path.through(proxy):
+            assert endpoints(path, "wide", at="") == {
+                (pod, 8000 + rank) for pod in pods_of(path, "wide") for rank in range(8)
+            }
+    finally:
+        proxy.end()
 
 
 def test_the_picker_reaches_every_pod_whose_copies_share_a_port(path):
