@@ -238,10 +238,11 @@ class Sidecar(Spec):
     """Environment variables of the sidecar, as those of the engine."""
 
 
-class PrefillSet(Role):
-    """One of several sets of prefill pods, such as pods with larger replicas for long prompts.
+class RoleSet(Role):
+    """One of several sets of pods of a role, such as pods on another accelerator, or larger replicas for long prompts.
 
-    Absent keys have the values of prefill, except replicas, autoscaling and patch.
+    Absent keys have the values of the role (of the service in decode.sets, of prefill in prefill.sets), except
+    replicas, autoscaling and patch.
     """
 
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"llm-d.ai/context-length-range": "0-1000"}])
@@ -257,9 +258,17 @@ class Prefill(Role):
 
     selection: Selection | None = Field(default=None, examples=[{"metric": "throughput"}])
     """Wishes for the serving profile of prefill; absent: those of the service."""
-    sets: dict[DnsLabel, PrefillSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
+    sets: dict[DnsLabel, RoleSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
     """Sets of prefill pods, by name: a workload for each of them. Absent: one workload. With sets, prefill itself has
     no replicas, autoscaling or patch."""
+
+
+class Decode(Spec):
+    """Division of the decode role, or of the only role, into sets of pods. The role's keys are those of the service."""
+
+    sets: dict[DnsLabel, RoleSet] = Field(default={}, examples=[{"amd": {"accelerator": "amd"}, "nvidia": {}}])
+    """Sets of pods that answer requests, by name: a workload for each of them, in one pool. Absent: one workload. With
+    sets, the service itself has no replicas, autoscaling or patch."""
 
 
 class EncoderCache(Spec):
@@ -325,6 +334,8 @@ class Variant(Role):
     drain_timeout: Duration = "45s"
     """Time that running requests have to finish while a pod terminates. The pod's preStop hook, the engine's shutdown
     timeout and the grace periods of pods and picker follow from it."""
+    decode: Decode = Decode.default()
+    """Sets of pods of the decode role, or of the only role."""
     prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
     """Process prompts in separate pods. The service's keys then apply to the decode role. {}: prefill with the
     service's settings."""

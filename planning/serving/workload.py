@@ -149,7 +149,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     sidecar_plan = account = None
     if context.is_proxied:
         sidecar_plan = sidecar.plan(context)
-        account = context.workload
+        account = variant.names.decode
     return Workload(
         role=context.name,
         stage=context.stage,

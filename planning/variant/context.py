@@ -65,7 +65,7 @@ class ConfiguredVariant:
     service: Service
     """The service that the variant belongs to."""
     roles: tuple[RoleSpecAt, ...]
-    """The decode role, then the roles of the stages that have pods of their own."""
+    """The decode role or its sets, then the roles of the stages that have pods of their own."""
 
     @property
     def id(self) -> VariantId:
@@ -74,8 +74,18 @@ class ConfiguredVariant:
 
     @property
     def kind(self) -> EngineKind:
-        """Return the kind of engine of the decode role."""
+        """Return the kind of engine of the decode role. All of its sets have the same."""
         return self.roles[0].kind
+
+    @property
+    def is_divided(self) -> bool:
+        """Tell whether the decode role is divided into sets."""
+        return bool(roles.sets(self.spec, stages.DECODE))
+
+    @property
+    def destinations(self) -> tuple[RoleSpecAt, ...]:
+        """Return the roles that get the requests of clients: the decode role, or its sets."""
+        return tuple(role for role in self.roles if role.stage.is_destination)
 
     @property
     def namespace(self) -> str:
@@ -226,7 +236,8 @@ class RoleContext:
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        return self.stage.is_destination and (len(self.variant.roles) > 1 or self.variant.has_lone_sidecar)
+        asks_other_roles = bool(roles.further(self.variant.spec)) or self.variant.has_lone_sidecar
+        return self.stage.is_destination and asks_other_roles
 
     @property
     def engine_port(self) -> int:

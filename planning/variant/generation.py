@@ -39,11 +39,11 @@ def name_of(
 
     `images_of` are the images of the engines by name of the role. `block_size` is that of the KV cache.
 
-    The name is None if the variant has only one role, because then no cache is transferred. The name is also None if
-    all roles have the rollout `Recreate`, because then all old pods end before new pods start.
+    The name is None if all pods answer requests, because then no cache is transferred. The name is also None if all
+    roles have the rollout `Recreate`, because then all old pods end before new pods start.
     """
     specs = list(roles.of(spec, Path()))
-    if len(specs) == 1 or all(role.spec.rollout.type == "Recreate" for role in specs):
+    if not roles.further(spec) or all(role.spec.rollout.type == "Recreate" for role in specs):
         return None
     text = json.dumps(identity(spec, stack, release, images_of, block_size), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

@@ -12,7 +12,8 @@ from planning.ground.environment import EnvValue, literal
 
 _TOKEN = "HF_TOKEN"  # noqa: S105, the name of a variable
 """Variable with the token of a hub, and the key of the token in a Secret that names no other key."""
-_NO_TELEMETRY: Mapping[str, EnvValue] = {"HF_HUB_DISABLE_TELEMETRY": "1"}
+NO_TELEMETRY: Mapping[str, EnvValue] = {"HF_HUB_DISABLE_TELEMETRY": "1"}
+"""Variable that lets clients of a hub send no telemetry."""
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
@@ -65,7 +66,7 @@ def of_adapter(model: Model, adapter: Adapter, name: str, at: Path) -> SourceAcc
 
 def hub_variables(access: SourceAccess) -> dict[str, EnvValue]:
     """Return the variables with which programs open a repository of a hub."""
-    variables = dict[str, EnvValue](_NO_TELEMETRY)
+    variables = dict[str, EnvValue](NO_TELEMETRY)
     if access.endpoint is not None:
         variables["HF_ENDPOINT"] = access.endpoint
     if access.secret is not None:

@@ -426,7 +426,7 @@ def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     access = item.access
     if scheme(item.source) == "hf":
         ignored = {ignored_files.variable(): ignored_files.text(item.ignored)} if item.ignored else {}
-        return {**ignored, **source_access.hub_variables(access)}
+        return {**source_access.NO_TELEMETRY, **ignored, **source_access.hub_variables(access)}
     anonymous: dict[str, EnvValue] = {}
     if access.secret is None and not identity:
         anonymous["awsAnonymousCredential"] = "true"

@@ -41,6 +41,8 @@ from tests.support.stacks.varied import VARIED
 CONSTANTS = {
     "canary.endpointPicker.enabled": "a rule of a route has backends of one kind, so it is the service's",
     "catalogue.profiles.*.service.parallelism.tensor": "follows from deviceCount, which is one number with it",
+    "decode.sets.*.engine.port": "the Service and the pool reach every pod on one port, so it is the service's",
+    "decode.sets.*.engine.type": "cache, sidecar and picker have the settings of one engine",
     "encode.encoderCache.connector": "the router has one connector between pods",
     "encode.engine.port": "the pool reaches every pod on one port, so it is the service's",
     "encode.engine.type": "only vllm hands outputs of encoders from one role to the other",
