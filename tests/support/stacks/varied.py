@@ -10,6 +10,7 @@ from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
 from tests.support.stacks.varied_releases import RELEASES
 from tests.support.stacks.varied_roles import ROLES
+from tests.support.stacks.varied_speculation import SPECULATION
 from tests.support.stacks.varied_weights import WEIGHTS
 
 
@@ -530,6 +531,7 @@ VARIED = {
     **METERED,
     **RELEASES,
     **ROLES,
+    **SPECULATION,
     **WEIGHTS,
 }
 """Valid stacks that between them reach every field."""
