@@ -1,4 +1,4 @@
-"""What remains of a stack in its namespace after its end."""
+"""Objects that are still there after the end of their stack."""
 
 import json
 import time
