@@ -163,11 +163,18 @@ def _variant(variant: VariantPlan) -> contract.Variant:
         "objectives": sorted(objective.name for objective in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
         "endpointPickerHost": None if picker is None else f"{variant.host(names.picker)}:{picker.port}",
+        "proxyHost": _proxy_host(variant),
         "roles": {
             workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.workloads
         },
         "profiles": _profiles(variant),
     }
+
+
+def _proxy_host(variant: VariantPlan) -> str | None:
+    if variant.endpoint_picker is None or variant.endpoint_picker.proxy is None:
+        return None
+    return f"{variant.host(variant.names.proxy)}:{variant.endpoint_picker.proxy.service_port}"
 
 
 def _profiles(variant: VariantPlan) -> dict[str, contract.Profile]:

@@ -291,6 +291,8 @@ def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[P
             ("InferenceObjective", f"{context.namespace}/{context.names.objective(key)}", "name")
             for key in context.spec.objectives
         ]
+        if context.spec.endpoint_picker.proxy is not None:
+            identities.append(("Service", f"{context.namespace}/{context.names.proxy}", "name or namespace"))
         identities += [("logical name", f"{prefix}-…", "key") for prefix in context.logical_prefixes]
         for kind, name, field in identities:
             holder = holders.setdefault((kind, name), context.path)

@@ -48,7 +48,7 @@ class ProxyPlan:
     port: int
     """Port of the pods for requests."""
     service_port: int
-    """Port of the picker's Service for requests."""
+    """Port of the proxy's Service for requests."""
     config: str
     """Envoy's configuration as YAML."""
     requests: Mapping[str, str]

@@ -97,6 +97,13 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
     "facts": [{"type": "none"}],
     "rollout": [{"type": "Recreate"}, {"type": "RollingUpdate", "maxSurge": 7}],
     "storage": [{"type": "ephemeral"}, {"type": "dedicated"}, {"type": "existing", "claimName": "edited"}],
+    "tiers": [
+        {"type": "file-system", "volume": "edited"},
+        {"type": "mooncake-store", "volume": "edited"},
+        {"type": "lmcache", "size": "7Gi"},
+        {"type": "cpu", "size": "7Gi"},
+        {"type": "p2p"},
+    ],
     "tls": [{"type": "none"}, {"type": "certificate", "secret": "edited"}],
     "verify": [
         {"type": "key", "secret": "edited"},
@@ -211,7 +218,8 @@ def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple
         reference, _ = opened(stack, place)
         for value in values:
             changed, parent = opened(stack, place)
-            if isinstance(value, Group) and parent.get(place[-1], value)["type"] == value["type"]:
+            replaced = parent.get(place[-1], value) if isinstance(parent, dict) else parent[place[-1]]
+            if isinstance(value, Group) and replaced["type"] == value["type"]:
                 continue
             parent[place[-1]] = value
             yield value, reference, changed
@@ -226,7 +234,8 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
     at, nodes = LEAVES[name]
     values = [value for node in nodes for value in candidates(at, node)]
     if "const" in nodes[0] and at[-1] == "type":
-        at, values = at[:-1], [Group(group) for group in GROUPS[str(at[-2])]]
+        key = next(str(part) for part in reversed(at[:-1]) if part not in {"*", "[]"})
+        at, values = at[:-1], [Group(group) for group in GROUPS[key]]
     if at[-1] == "[]":
         at, values = at[:-1], [[value] for value in values]
     likely_number, likely = LIKELY.get(at[-2:], (None, None))

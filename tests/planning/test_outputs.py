@@ -12,6 +12,7 @@ PRIMARY = {
     "objectives": [],
     "serviceHost": "qwen.models.svc.cluster.local:8000",
     "endpointPickerHost": "qwen-epp.models.svc.cluster.local:9002",
+    "proxyHost": None,
     "roles": {
         "decode": {
             "workload": {"kind": "Deployment", "name": "qwen-decode"},

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.server import read
 from tests.support.stacks import tree
 from tests.support.traffic.data_path import data_path, named
@@ -26,6 +27,7 @@ ASKED = "x-went-into-resp-headers"
 """Header that a picker adds to the answers to its requests."""
 PICKED = "x-gateway-destination-endpoint"
 """Header with which a picker names the chosen pod."""
+SERVICE = "routing-qwen-proxy-service"
 TIMES = 24
 """How often a pick is made: one of two that is made by chance is the same this often once in eight million times."""
 
@@ -50,8 +52,8 @@ def path(deployed, tools, tmp_path_factory):
 
 
 def ask(path, prompt="why", under="/v1/completions", **more):
-    """Send a request as a client of the picker's Service does."""
-    return path.ask("chat", under, at="", host=f"chat-epp.{NAMESPACE}", prompt=prompt, **more)
+    """Send a request as a client of the proxy's Service does."""
+    return path.ask("chat", under, at="", host=f"chat-proxy.{NAMESPACE}", prompt=prompt, **more)
 
 
 def pods_of(path, times=TIMES, **more):
@@ -65,8 +67,8 @@ def scraped(servers):
     eventually(lambda: all(server.scrapes >= count + 3 for server, count in zip(servers, before, strict=True)))
 
 
-def test_the_service_of_the_picker_leads_to_the_proxy(path):
-    assert path.gateway.service_port(NAMESPACE) == path.gateway.port
+def test_the_service_of_the_proxy_leads_to_it(path):
+    assert path.gateway.behind(NAMESPACE, "chat-proxy") == path.gateway.port
 
 
 def test_the_pod_answers_that_the_picker_names(path):
@@ -98,7 +100,7 @@ def test_a_client_chooses_no_pod_by_the_header_of_the_picker(path):
 
 
 def test_a_stream_arrives_while_it_is_made(path):
-    with path.asked("chat", "/v1/completions", headers=None, host="chat-epp", at="", stream=True) as response:
+    with path.asked("chat", "/v1/completions", headers=None, host="chat-proxy", at="", stream=True) as response:
         assert response.getheader("content-type") == "text/event-stream"
         first = json.loads(response.readline().removeprefix(b"data: "))
         (server,) = (server for server in path.of("chat") if server.pod == first["seen"]["pod"])
@@ -156,6 +158,33 @@ def test_a_proxy_asks_a_picker_without_tls_on_another_port_for_an_engine_on_anot
             assert ask(path).seen["port"] == 8123
     finally:
         proxy.end()
+
+
+def test_a_new_generation_takes_over_the_address_once_it_can_serve(deploy_for_all, loopback_plane):
+    def whole(**service):
+        stack = in_namespace("handed", qwen={"prefill": {}, "endpointPicker": {"proxy": {}}, **service})
+        del stack["gateway"]
+        return stack
+
+    deployed = deploy_for_all(whole(), loopback_plane)
+    deployed.up()
+    before = deployed.get("service", "qwen-proxy", "handed")
+    deployed.write(whole(kvCache={"blockSize": 128}))
+    operations = deployed.operate()
+    assert operations.of(SERVICE).op == "update"
+    created = operations.that("create")
+    operations.assert_order(
+        {name for name in created if name.endswith(("-decode", "-prefill", "-deployment"))}, {SERVICE}
+    )
+    operations.assert_order({SERVICE}, operations.that("delete"))
+    after = deployed.get("service", "qwen-proxy", "handed")
+    assert after["spec"]["clusterIP"] == before["spec"]["clusterIP"]
+    assert after["spec"]["selector"] != before["spec"]["selector"]
+    (pool,) = deployed.named("inferencepools", "handed").values()
+    identity = ("inference-stacks.io/generation", "inference-stacks.io/variant")
+    for label in identity:
+        assert after["spec"]["selector"][label] == pool["spec"]["selector"]["matchLabels"][label]
+    deployed.destroy()
 
 
 def test_a_further_preview_is_empty_and_nothing_remains_of_what_is_destroyed(path, deployed):

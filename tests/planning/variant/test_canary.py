@@ -378,6 +378,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
         "objectives": [],
         "serviceHost": "qwen-canary.models.svc.cluster.local:8000",
         "endpointPickerHost": "qwen-canary-epp.models.svc.cluster.local:9002",
+        "proxyHost": None,
         "roles": {
             "decode": {
                 "workload": {"kind": "Deployment", "name": "qwen-canary-decode"},

@@ -56,10 +56,12 @@ class PickerProxy:
         """Return nothing: the proxy logs no requests."""
         return []
 
-    def service_port(self, namespace: str) -> int:
-        """Return where a connection to port 80 of the picker's Service would come out, on this machine."""
-        service = read_one(self._plane, "service", self._name, namespace)
-        (target,) = (port["targetPort"] for port in service["spec"]["ports"] if port["port"] == http.client.HTTP_PORT)
+    def behind(self, namespace: str, service: str) -> int:
+        """Return where on this machine a connection to port 80 of a Service of this picker's pods would come out."""
+        spec = read_one(self._plane, "service", service, namespace)["spec"]
+        deployment = read_one(self._plane, "deployment", self._name, namespace)
+        assert spec["selector"] == deployment["spec"]["selector"]["matchLabels"]
+        (target,) = (port["targetPort"] for port in spec["ports"] if port["port"] == http.client.HTTP_PORT)
         return self._listening[target]
 
     def end(self) -> None:
