@@ -42,7 +42,7 @@ test: tools ## Run everything, the real engine and API server included, in three
 FAST := $(VENV)/python -m pytest -q -p no:xdist --hypothesis-profile=quick -m "not real and not exhaustive and not engine"
 FAST_FIRST := $(addprefix tests/,contracts facts)
 FAST_SECOND := $(addprefix tests/,heritage judging manifests models planning)
-FAST_THIRD := $(filter-out $(FAST_FIRST) $(FAST_SECOND) tests/real tests/support,$(patsubst %/,%,$(wildcard tests/[a-z]*/)))
+FAST_THIRD := $(filter-out $(FAST_FIRST) $(FAST_SECOND) tests/guides tests/real tests/support,$(patsubst %/,%,$(wildcard tests/[a-z]*/)))
 test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in three processes; about 70 seconds
 	@$(FAST) $(FAST_FIRST) & first=$$!; $(FAST) $(FAST_SECOND) & second=$$!; $(FAST) $(FAST_THIRD); third=$$?; \
 		wait $$first && wait $$second && exit $$third

@@ -148,6 +148,7 @@ def text(kind: str = "stack") -> str:
 
 
 _INHERITING = (
+    ("Decode", "sets"),
     ("Prefill", "sets"),
     ("Service", "prefill"),
     ("Service", "encode"),

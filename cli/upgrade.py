@@ -144,7 +144,7 @@ def _service_words(
 def _engine_image(variant: VariantPlan, name: str, version: str) -> str:
     """Return the image of a version of vLLM, from the repository of the channel's image for the variant's devices."""
     images = channel(name).images.engine
-    default = (images.get(variant.decode.accelerator.vendor) or images["nvidia"]).ref
+    default = (images.get(variant.destinations[0].accelerator.vendor) or images["nvidia"]).ref
     repository = default.partition("@")[0].removesuffix(f":{repository_and_tag(default)[1]}")
     return f"{repository}:v{version.removeprefix('v')}"
 

@@ -117,9 +117,6 @@ def _service(variant: VariantPlan) -> Rendered:
         },
         {"name": PICKER_PORT, "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP"},
     ]
-    if variant.picker.proxy is not None:
-        proxied = {"port": variant.picker.proxy.service_port, "targetPort": variant.picker.proxy.port}
-        ports.append({"name": _HTTP, **proxied, "protocol": "TCP", "appProtocol": "http"})
     selector = labels.picker_selector(variant.names)
     manifest = {
         "apiVersion": "v1",
@@ -129,6 +126,24 @@ def _service(variant: VariantPlan) -> Rendered:
         "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
     return awaiting.with_wait(about.part_object(variant, parts.PICKER_SERVICE, manifest), SERVICE)
+
+
+def proxy_service(variant: VariantPlan, plan: ProxyPlan) -> Rendered:
+    """Render the Service through which clients within the cluster reach the proxies of a variant's current pickers."""
+    port = {
+        "name": _HTTP,
+        "port": plan.service_port,
+        "targetPort": plan.port,
+        "protocol": "TCP",
+        "appProtocol": "http",
+    }
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": about.metadata(variant, about.PICKER, variant.names.proxy),
+        "spec": {"type": "ClusterIP", "selector": labels.picker_selector(variant.names), "ports": [port]},
+    }
+    return awaiting.with_wait(about.part_object(variant, parts.PROXY_SERVICE, manifest), SERVICE)
 
 
 def _pool(variant: VariantPlan) -> Rendered:
@@ -291,7 +306,14 @@ def _proxies(plan: ProxyPlan | None) -> Iterator[Manifest]:
     yield {
         "name": proxy.CONTAINER,
         "image": plan.image,
-        "args": [f"--config-path={CONFIG_MOUNT}/{proxy.CONFIG_KEY}", "--log-level=warning"],
+        # Envoy takes the value of a flag as an argument of its own alone.
+        "args": [
+            "--config-path",
+            f"{CONFIG_MOUNT}/{proxy.CONFIG_KEY}",
+            "--disable-hot-restart",
+            "--log-level",
+            "warning",
+        ],
         "ports": [
             {"name": _HTTP, "containerPort": plan.port, "protocol": "TCP"},
             {"name": "proxy-ready", "containerPort": proxy.READY_PORT, "protocol": "TCP"},

@@ -79,13 +79,14 @@ def secret_origins(
     return {
         place: origin
         for template in pod_templates.templates(manifest)
-        for place, origin in _secret_origins(Path(*template.at, "spec"), template.spec, env, volumes)
+        for place, origin in pod_secret_origins(Path(*template.at, "spec"), template.spec, env, volumes)
     }
 
 
-def _secret_origins(
+def pod_secret_origins(
     at: Path, pod: Manifest, env: Mapping[str, Iterable[Variable]], volumes: Mapping[str, Path]
 ) -> Iterator[tuple[Path, Path]]:
+    """Yield the origins of the names of Secrets in a pod at a path of a manifest; see `secret_origins`."""
     for container_at, container in pod_templates.containers(pod):
         for index, variable in enumerate(env.get(container["name"], ())):
             if variable.secret_at is not None:

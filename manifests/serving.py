@@ -16,8 +16,9 @@ from planning.serving.workload import Workload
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the serving objects of a variant, role by role."""
-    if variant.decode.sidecar is not None:
-        yield from _pool_reader(variant, variant.decode.sidecar)
+    sidecar = variant.destinations[0].sidecar
+    if sidecar is not None:
+        yield from _pool_reader(variant, sidecar)
     for workload in variant.workloads:
         role_parts = parts.ROLES[workload.stage.name]
         yield from claims.templates(variant, workload)
@@ -201,11 +202,12 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
     The service account comes first, if the stack creates it.
     """
     name = variant.names.decode
-    settings = variant.decode.pod_settings
-    if settings.makes_account:
+    settings = [workload.pod_settings for workload in variant.destinations]
+    if any(pod.makes_account for pod in settings):
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))
     yield about.part_object(variant, parts.DECODE_ROLE, rbac.role(_metadata(variant, name), sidecar.rules))
-    subjects = [rbac.subject(settings.service_account or name, variant.names.namespace)]
+    accounts = dict.fromkeys(pod.service_account or name for pod in settings)
+    subjects = [rbac.subject(account, variant.names.namespace) for account in accounts]
     binding = rbac.role_binding(_metadata(variant, name), name, subjects)
     yield about.part_object(variant, parts.DECODE_ROLE_BINDING, binding)
 
@@ -225,19 +227,18 @@ def _origins(variant: VariantPlan, workload: Workload, unpatched: Manifest, mani
     patch_origins: dict[Path, Path] = {}
     if workload.patch:
         patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest)
-    additions = dict[Path, Path]()
-    for template in pod_templates.templates(manifest):
-        additions |= dict(
-            pod_additions.origins(workload.additions, workload.engine.name, template.at / "spec", template.spec)
-        )
-        additions |= dict(claims.origins(workload.claims, template.at / "spec"))
-        additions |= dict(pods.image_origins(workload.weights, template.at / "spec", template.spec))
+    pod_fields = dict[Path, Path]()
+    for template in pod_templates.templates(unpatched):
+        at = template.at / "spec"
+        pod_fields |= dict(pod_additions.origins(workload.additions, workload.engine.name, at, template.spec))
+        pod_fields |= dict(claims.origins(workload.claims, at))
+        pod_fields |= dict(pods.image_origins(workload.weights, at, template.spec))
+        pod_fields |= dict(pods.pod_secret_origins(at, template.spec, env, volumes))
     annotations = {key: variant.path / "annotations" / key for key in variant.user_annotations}
     annotations |= {key: top / "annotations" / key for key in workload.pod_settings.annotations}
     return {
         **pods.annotation_origins(workload.kind, annotations),
         **pod_origins,
-        **additions,
-        **pods.secret_origins(unpatched, env, volumes),
+        **pod_fields,
         **patch_origins,
     }

@@ -36,9 +36,9 @@ INHERITED_BY_PREFILL = (
 )
 """Keys that prefill inherits from its service. Replicas, autoscaling and patch are not inherited."""
 INHERITED_BY_POOLS = tuple(key for key in INHERITED_BY_PREFILL if key != "selection")
-"""Keys that encode inherits from its service, and each set of prefill from prefill."""
-INHERITED: Mapping[str, tuple[str, ...]] = {"prefill": INHERITED_BY_PREFILL, "encode": INHERITED_BY_POOLS}
-"""Keys that each further role of a service inherits from the service, by key of the role."""
+"""Keys that encode and each set of decode inherit from their service, and each set of prefill from prefill."""
+INHERITED: Mapping[str, tuple[str, ...]] = {"prefill": INHERITED_BY_PREFILL, "encode": INHERITED_BY_POOLS, "decode": ()}
+"""Keys that each section with pods inherits from its service, by key of the section. `decode` itself has only sets."""
 INHERITED_BY_CANARY = tuple(
     field.alias or name
     for name, field in Variant.model_fields.items()

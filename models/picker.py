@@ -188,7 +188,7 @@ PickerTls = Annotated[SelfSigned | Certificate | NoTls, Field(discriminator="typ
 class PickerProxy(Spec):
     """A proxy beside each picker, for clients within the cluster. It needs no gateway.
 
-    It answers at port 80 of the picker's Service, which is called `<service>-epp`.
+    It answers at port 80 of the Service `<service>-proxy`, and for a canary of `<service>-canary-proxy`.
     """
 
     image: ImageRef | None = Field(default=None, examples=["registry.example/envoy:v1.40.0"])

@@ -8,6 +8,7 @@ from models.architecture import Architecture
 from models.base import Spec
 from models.containers import Resources
 from models.env import EnvName, EnvValue
+from models.kv_cache import KvCache
 from models.monitoring import Metrics
 from models.picker import EndpointPicker, FlagName
 from models.pins import PinnedSource
@@ -19,7 +20,6 @@ from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
     Argument,
-    BlockSize,
     Bytes,
     Count,
     Dns1035Label,
@@ -181,29 +181,6 @@ class Model(PinnedSource):
     lock, or else those that the shipped table has for the name in an hf:// source."""
 
 
-class KvCache(Spec):
-    """Settings of the KV cache. All roles and the picker have the same settings."""
-
-    block_size: BlockSize | None = Field(default=None, examples=[128])
-    """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number; otherwise the
-    engine's default. engine: the engine's default in any case; refused if the picker counts blocks, or with events."""
-    connector: DnsLabel | None = Field(default=None, examples=["mooncake"])
-    """Protocol by which the routing sidecar lets prefill pods hand their cache to decode pods: nixlv2, mooncake,
-    sglang, shared-storage or offloading, if the release channel has it. Absent: nixlv2 for vLLM, sglang for SGLang. A
-    custom engine needs this key, and its arguments for the transfer are the user's own."""
-    events: bool = False
-    """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
-    cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
-    """Host memory of each pod for cache blocks that no longer fit the memory of the pod's devices."""
-
-    @property
-    def tokens_per_block(self) -> int | None:
-        """Return the number of tokens in a block that the user wrote; None if the engine, or this program, chooses."""
-        if self.block_size == "engine":
-            return None
-        return self.block_size
-
-
 class SidecarTls(Spec):
     """TLS between the sidecar and prefill."""
 
@@ -238,10 +215,11 @@ class Sidecar(Spec):
     """Environment variables of the sidecar, as those of the engine."""
 
 
-class PrefillSet(Role):
-    """One of several sets of prefill pods, such as pods with larger replicas for long prompts.
+class RoleSet(Role):
+    """One of several sets of pods of a role, such as pods on another accelerator, or larger replicas for long prompts.
 
-    Absent keys have the values of prefill, except replicas, autoscaling and patch.
+    Absent keys have the values of the role (of the service in decode.sets, of prefill in prefill.sets), except
+    replicas, autoscaling and patch.
     """
 
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"llm-d.ai/context-length-range": "0-1000"}])
@@ -257,9 +235,17 @@ class Prefill(Role):
 
     selection: Selection | None = Field(default=None, examples=[{"metric": "throughput"}])
     """Wishes for the serving profile of prefill; absent: those of the service."""
-    sets: dict[DnsLabel, PrefillSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
+    sets: dict[DnsLabel, RoleSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
     """Sets of prefill pods, by name: a workload for each of them. Absent: one workload. With sets, prefill itself has
     no replicas, autoscaling or patch."""
+
+
+class Decode(Spec):
+    """Division of the decode role, or of the only role, into sets of pods. The role's keys are those of the service."""
+
+    sets: dict[DnsLabel, RoleSet] = Field(default={}, examples=[{"amd": {"accelerator": "amd"}, "nvidia": {}}])
+    """Sets of pods that answer requests, by name: a workload for each of them, in one pool. Absent: one workload. With
+    sets, the service itself has no replicas, autoscaling or patch."""
 
 
 class EncoderCache(Spec):
@@ -325,6 +311,8 @@ class Variant(Role):
     drain_timeout: Duration = "45s"
     """Time that running requests have to finish while a pod terminates. The pod's preStop hook, the engine's shutdown
     timeout and the grace periods of pods and picker follow from it."""
+    decode: Decode = Decode.default()
+    """Sets of pods of the decode role, or of the only role."""
     prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
     """Process prompts in separate pods. The service's keys then apply to the decode role. {}: prefill with the
     service's settings."""

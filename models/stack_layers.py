@@ -25,6 +25,11 @@ from models.paths import Path
 from models.problems import Problem
 from models.trees import mapping
 
+_DECODE = "decode"
+_WITH_SETS = frozenset({_DECODE, "prefill"})
+"""Sections with pods that may be divided into sets."""
+_OF_WORKLOADS = ("replicas", "autoscaling", "patch")
+"""Keys that every workload has for itself."""
 _NO_PROFILES: Mapping[Path, Layer] = MappingProxyType({})
 
 
@@ -195,6 +200,7 @@ def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
     for key in INHERITED:
         of_role = _above_null([*below.roles[key], *_children(layers, key)])
         service = _with_role(service, key, of_role, _other(below, at / key, layers) or service)
+    service = _without_keys_of_workloads(service, layers)
     canary = _above_null(_children(layers, "canary"))
     if not canary.layers:
         return Layer(service.tree, service.origin, (*service.problems, *canary.problems))
@@ -212,7 +218,7 @@ def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
 
 
 def _with_part(service: Layer, key: str, part: Layer) -> Layer:
-    """Return a service with a further role or its canary added, or prefill with its sets added."""
+    """Return a service with a section or its canary added, or a section with its sets added."""
     origin = Origin(service.origin.at, {**service.origin.below, key: part.origin}, service.origin.file)
     return Layer({**service.tree, key: part.tree}, origin, (*service.problems, *part.problems))
 
@@ -239,9 +245,9 @@ def _role(service: Layer, key: str, layers: Sequence[Layer]) -> Layer:
     at = service.origin.child(key).at
     explicit = [layer for layer in layers if layer.origin.at == at]
     mappings, mistaken = _mappings(layers)
-    if key == "prefill":
+    if key in _WITH_SETS:
         merged = _merge_inherited(service, INHERITED[key], at, [layer.without("sets") for layer in mappings])
-        merged = _with_sets(merged, _children(mappings, "sets"))
+        merged = _with_sets(merged, service if key == _DECODE else merged, _children(mappings, "sets"))
     else:
         merged = _merge_inherited(service, INHERITED[key], at, mappings)
     problems = tuple[Problem, ...]()
@@ -251,36 +257,39 @@ def _role(service: Layer, key: str, layers: Sequence[Layer]) -> Layer:
     return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), _mappings(explicit).layers)
 
 
-def _with_sets(prefill: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return prefill with its sets, each merged over the keys that it inherits from prefill."""
+def _with_sets(section: Layer, role: Layer, layers: Sequence[Layer]) -> Layer:
+    """Return a section with its sets, each merged over the keys that it inherits from a role.
+
+    The role is the service for `decode`, and the section itself for `prefill`.
+    """
     explicit = _above_null(layers)
-    prefill = Layer(prefill.tree, prefill.origin, (*prefill.problems, *explicit.problems))
+    section = Layer(section.tree, section.origin, (*section.problems, *explicit.problems))
     if not explicit.layers:
-        return prefill
+        return section
     highest = explicit.layers[-1]
     if not is_mapping(highest.tree):
-        return _with_part(prefill, "sets", Layer(copy_value(highest.tree), highest.origin))
+        return _with_part(section, "sets", Layer(copy_value(highest.tree), highest.origin))
     mappings, mistaken = _mappings(explicit.layers)
-    at = prefill.origin.at / "sets"
+    at = section.origin.at / "sets"
     sets = {
-        name: _set(prefill, at / name, _above_null(_children(mappings, name)))
+        name: _set(role, at / name, _above_null(_children(mappings, name)))
         for name in dict.fromkeys(name for layer in mappings for name in layer.tree)
     }
     trees = {name: layer.tree for name, layer in sets.items() if layer.tree is not None}
     problems = (problem for layer in sets.values() for problem in layer.problems)
     origins = {name: layer.origin for name, layer in sets.items()}
-    return _with_part(prefill, "sets", Layer(trees, Origin(at, origins), (*mistaken, *problems)))
+    return _with_part(section, "sets", Layer(trees, Origin(at, origins), (*mistaken, *problems)))
 
 
-def _set(prefill: Layer, at: Path, explicit: _Above) -> Layer:
-    """Return a set of prefill pods, merged over prefill. The tree is None if a null removes the set."""
+def _set(role: Layer, at: Path, explicit: _Above) -> Layer:
+    """Return a set of pods, merged over their role. The tree is None if a null removes the set."""
     if not explicit.layers:
         return Layer(None, Origin(at), explicit.problems)
     highest = explicit.layers[-1]
     if not is_mapping(highest.tree):
         return Layer(copy_value(highest.tree), highest.origin, explicit.problems)
     layers, mistaken = _mappings(explicit.layers)
-    merged = _merge_inherited(prefill, INHERITED_BY_POOLS, highest.origin.at, layers)
+    merged = _merge_inherited(role, INHERITED_BY_POOLS, highest.origin.at, layers)
     problems = (*explicit.problems, *mistaken, *merged.problems)
     return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), layers)
 
@@ -309,7 +318,9 @@ def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], 
         if other is not None:
             for_role = _merge_canary(other, explicit, highest.origin.at)
         canary = _with_role(canary, key, _above_null(layers_of_role), for_role)
-    if INHERITED.keys() & canary.tree.keys() or any("sidecar" in layer.tree for layer in explicit):
+    canary = _without_keys_of_workloads(canary, explicit)
+    further = INHERITED.keys() - {_DECODE}
+    if further & canary.tree.keys() or any("sidecar" in layer.tree for layer in explicit):
         return canary
     return Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
 
@@ -367,6 +378,18 @@ def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
     if merged.tree.get("autoscaling") is None or (replicas and replicas[-1] is not None):
         return merged
     return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems)
+
+
+def _without_keys_of_workloads(service: Layer, explicit: Iterable[Layer]) -> Layer:
+    """Remove keys of workloads that a service with sets of decode pods inherits, because its workloads are the sets'.
+
+    Keys in the layers in `explicit` stay. They have no effect, and a rule reports them.
+    """
+    if not mapping(mapping(service.tree.get(_DECODE)).get("sets")):
+        return service
+    written = {key for layer in explicit for key in layer.tree}
+    inherited = [key for key in _OF_WORKLOADS if key not in written]
+    return Layer(_without(service.tree, *inherited), service.origin, service.problems)
 
 
 def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:

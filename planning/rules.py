@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from models.containers import Resources
 from models.paths import Path
 from models.problems import Problem
-from models.service import PrefillSet, Variant
+from models.service import RoleSet, Variant
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
@@ -221,9 +221,7 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
         label_sets.append(((path, ("labels",)), spec.labels))
         label_sets += [((role.path, ("pod", "labels")), role.spec.pod.labels) for role in configured.roles]
         label_sets += [
-            ((role.path, ("labels",)), role.spec.labels)
-            for role in configured.roles
-            if isinstance(role.spec, PrefillSet)
+            ((role.path, ("labels",)), role.spec.labels) for role in configured.roles if isinstance(role.spec, RoleSet)
         ]
         label_sets.append(((path, ("endpointPicker", "pod", "labels")), spec.endpoint_picker.pod.labels))
     yield from _decided_keys(label_sets, labels.is_reserved)
@@ -293,6 +291,8 @@ def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[P
             ("InferenceObjective", f"{context.namespace}/{context.names.objective(key)}", "name")
             for key in context.spec.objectives
         ]
+        if context.spec.endpoint_picker.proxy is not None:
+            identities.append(("Service", f"{context.namespace}/{context.names.proxy}", "name or namespace"))
         identities += [("logical name", f"{prefix}-…", "key") for prefix in context.logical_prefixes]
         for kind, name, field in identities:
             holder = holders.setdefault((kind, name), context.path)

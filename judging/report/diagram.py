@@ -126,14 +126,16 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
     if picker is not None:
         yield f'    {name}e["picker {variant.names.picker}:{picker.port}"]'
         yield f"    {name} -. asks .-> {name}e"
-    yield f'    {name}d["{_pods(variant.decode)}"]'
-    yield f'    {name} -->|"{ports}"| {name}d'
+    boxes = [f"{name}d{number or ''}" for number, _ in enumerate(variant.destinations)]
+    for box, workload in zip(boxes, variant.destinations, strict=True):
+        yield f'    {box}["{_pods(workload)}"]'
+        yield f'    {name} -->|"{ports}"| {box}'
     others = [workload for workload in variant.workloads if not workload.stage.is_destination]
     for number, workload in enumerate(others):
-        box = f"{name}p{number or ''}"
+        other = f"{name}p{number or ''}"
         engine = ", ".join(map(str, workload.engine.ports))
-        yield f'    {box}["{_pods(workload)}"]'
-        yield f'    {name}d -->|"{workload.role} {engine}"| {box}'
+        yield f'    {other}["{_pods(workload)}"]'
+        yield from (f'    {box} -->|"{workload.role} {engine}"| {other}' for box in boxes)
 
 
 def _pods(workload: Workload) -> str:
@@ -151,7 +153,7 @@ def _pods(workload: Workload) -> str:
     if layout.devices_per_pod:
         devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}"
     role = ""
-    if not workload.stage.is_destination:
+    if workload.set_name or not workload.stage.is_destination:
         role = f"{workload.role} "
     noun = "replicas"
     if number == "1":

@@ -177,12 +177,13 @@ def _workload_step(rendered: Rendered, text: str, edited: tuple[str, ...]) -> Wo
 
 
 def _engine(variant: VariantPlan) -> str:
-    """Return the version of vLLM in the decode pods of a variant."""
-    decode = variant.decode
-    version = engine_versions.of_image(decode.engine.image, decode.accelerator.vendor, channel(variant.release))
-    if version.is_known:
-        return version.number
-    return _UNKNOWN
+    """Return the version of vLLM in the decode pods of a variant; the versions, if sets of these pods differ."""
+    release = channel(variant.release)
+    versions = [
+        engine_versions.of_image(workload.engine.image, workload.accelerator.vendor, release)
+        for workload in variant.destinations
+    ]
+    return ", ".join(dict.fromkeys(version.number if version.is_known else _UNKNOWN for version in versions))
 
 
 def _cache(stack: Stack, key: str, changes: Iterable[Change]) -> CacheFate | None:

@@ -21,7 +21,7 @@ from judging.status.topology import (
     pool_selector,
 )
 from models.trees import at, mapping, sequence
-from planning.ground import labels
+from planning.ground import labels, stages
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import DEPLOYMENT, LEADER_WORKER_SET, POD, POOL, Manifest
 
@@ -146,7 +146,7 @@ def _components(
     view: ServiceView, variant: VariantView, backend: PoolBackend, reading: Evidence
 ) -> Iterator[ServiceLink]:
     """Yield a backend, and the workload that is missing behind it."""
-    roles = [role for role in variant.roles if role.role == labels.DECODE]
+    roles = [role for role in variant.roles if stages.of_role(role.role) == labels.DECODE]
     endpoints = [pod for role in roles for pod in role.endpoints if pods.is_ready(pod) and _selects(backend, pod)]
     refusals = list[Finding | None]()
     if backend.pool is not None:

@@ -13,7 +13,7 @@ from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condit
 from judging.status.states import Level
 from judging.status.topology import ServiceView, Topology, name_of
 from models.trees import at, mapping, sequence
-from planning.ground import labels
+from planning.ground import labels, stages
 from planning.ground.snapshot import POOL, ROUTE, Manifest
 
 _DROPPED = "Dropped Rule"
@@ -158,7 +158,11 @@ def _missing(view: ServiceView, reading: Evidence) -> ServiceLink:
 def _is_being_made(view: ServiceView, reading: Evidence) -> bool:
     """Tell whether a run may still wait for a service before it makes the route."""
     workloads = [
-        pod for variant in view.variants for role in variant.roles if role.role == labels.DECODE for pod in role.pods
+        pod
+        for variant in view.variants
+        for role in variant.roles
+        if stages.of_role(role.role) == labels.DECODE
+        for pod in role.pods
     ]
     pickers = [pod for variant in view.variants for picker in variant.pickers for pod in picker.pods]
     ready_pods = [pod for pod in (*workloads, *pickers) if pods.is_ready(pod)]

@@ -1,10 +1,12 @@
 """Labels and selectors.
 
 Selectors hold only the identity of an object (service, role, variant, generation), because a Deployment whose selector
-changes has to be replaced. Selectors never hold labels that may change (model, version, labels of llm-d).
+changes has to be replaced. Selectors never hold labels that may change (model, version, labels of llm-d). The selectors
+of Services may change: that of a divided decode role has the label of llm-d for roles.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from planning.ground import stages
 from planning.ground.names import Names
@@ -74,13 +76,24 @@ def role_selector(names: Names, role: str) -> dict[str, str]:
     return {**pool_selector(names), ROLE: role}
 
 
-def routed_selector(names: Names) -> dict[str, str]:
-    """Return the selector of the decode pods of all generations.
+def destination_selector(names: Names, *, is_divided: bool) -> dict[str, str]:
+    """Return the selector of the decode pods of one generation.
+
+    `is_divided` says whether these pods are sets. The roles of sets differ, so llm-d's label selects the pods. Pods of
+    an undivided role have this label, too: a Service keeps them as endpoints until sets have taken their place.
+    """
+    if is_divided:
+        return {**pool_selector(names), LLM_D_ROLE: DECODE}
+    return role_selector(names, DECODE)
+
+
+def routed_selector(names: Names, *, is_divided: bool) -> dict[str, str]:
+    """Return the selector of the decode pods of all generations. `is_divided` is that of `destination_selector`.
 
     Requests to the Service of these pods bypass the pool, and are served without the cache of another pod. The
     generation of the pod therefore does not matter for these requests.
     """
-    return {SERVICE: names.service, VARIANT: names.variant_name, ROLE: DECODE}
+    return destination_selector(replace(names, generation=None), is_divided=is_divided)
 
 
 def picker_selector(names: Names) -> dict[str, str]:

@@ -75,6 +75,14 @@ class Names:
         return self.workload(stages.PREFILL.name)
 
     @property
+    def proxy(self) -> str:
+        """Return the name of the Service of the proxies beside the pickers.
+
+        It has no generation, so that clients need no other address for a new one.
+        """
+        return f"{self.base}-proxy"
+
+    @property
     def mirror_grant(self) -> str:
         """Return the name of the ReferenceGrant that lets routes of other namespaces mirror requests to the service."""
         return f"{self.base}-mirror"

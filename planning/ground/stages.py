@@ -27,3 +27,8 @@ PREFILL = RequestStage("prefill", "prefill", is_destination=False, exchanges_kv_
 ENCODE = RequestStage("encode", "encode", is_destination=False, exchanges_kv_cache=False)
 STAGES: Mapping[str, RequestStage] = {stage.name: stage for stage in (DECODE, PREFILL, ENCODE)}
 """All stages by name, the destination first."""
+
+
+def of_role(role: str) -> str:
+    """Return the name of the stage of a role. The name of a role begins with it: `<stage>` or `<stage>-<set>`."""
+    return role.partition("-")[0]

@@ -52,7 +52,9 @@ def _counts(claim: ResourceClaim, first: int) -> Iterator[int]:
 
 def device_class(claim: ResourceClaim) -> str | None:
     """Return the DeviceClass of the devices that `parallelism` counts; None if an existing template has it."""
-    return next((request.device_class for request in requests(claim)), None)
+    if claim.requests:
+        return claim.requests[0].device_class_name
+    return claim.device_class_name
 
 
 def title(claim: ResourceClaim) -> str:
@@ -68,7 +70,9 @@ def count(claim: ResourceClaim, chips: int) -> int:
 def judge(at: Path, claim: ResourceClaim) -> Iterator[Problem]:
     """Yield the mistakes of a claim that do not depend on a service. `at` is the path of the claim."""
     yield from _form(at, claim)
-    names = [request.name for request in requests(claim)]
+    names = [request.name for request in claim.requests]
+    if not names and claim.device_class_name is not None:
+        names = [_ONLY_REQUEST]
     for index, request in enumerate(claim.requests):
         place = at / "requests" / index
         if request.name in names[:index]:

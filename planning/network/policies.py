@@ -69,9 +69,9 @@ class _Peers:
     monitoring: Monitoring | None
 
     @property
-    def decode(self) -> _Role:
-        """Return the role that gets the requests of clients."""
-        return next(role for role in self.roles if role.workload.stage.is_destination)
+    def destinations(self) -> tuple[_Role, ...]:
+        """Return the roles that get the requests of clients."""
+        return tuple(role for role in self.roles if role.workload.stage.is_destination)
 
     @property
     def others(self) -> tuple[_Role, ...]:
@@ -131,15 +131,16 @@ def _edges(peers: _Peers) -> Iterator[Edge]:
 def _request_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges of requests from gateways or the interceptor, and the edges from the gateway to the picker."""
     variant = peers.variant
-    decode = peers.decode.serving
+    destinations = [role.serving for role in peers.destinations]
     service_port = tcp(variant.spec.engine.port)
     interceptor = variant.stack.interceptor
     if variant.metered_as is not None and interceptor is not None:
         # A request that reached the pods without the interceptor would not be metered.
-        yield Edge(interceptor_pods(interceptor), decode, service_port)
+        yield from (Edge(interceptor_pods(interceptor), pods, service_port) for pods in destinations)
     else:
         yield from _gateway_edges(peers)
-    yield from (Edge(source, decode, service_port) for source in _mirroring_gateways(peers))
+    for source in _mirroring_gateways(peers):
+        yield from (Edge(source, pods, service_port) for pods in destinations)
 
 
 def _proxy_edges(peers: _Peers) -> Iterator[Edge]:
@@ -147,7 +148,8 @@ def _proxy_edges(peers: _Peers) -> Iterator[Edge]:
     if peers.picker_plan is None or peers.picker_plan.proxy is None:
         return
     yield Edge(Addresses(()), peers.picker, tcp(peers.picker_plan.proxy.port))
-    yield Edge(peers.picker, peers.decode.serving, tcp(*peers.decode.workload.target_ports))
+    for role in peers.destinations:
+        yield Edge(peers.picker, role.serving, tcp(*role.workload.target_ports))
 
 
 def interceptor_pods(spec: Interceptor) -> Pods:
@@ -160,12 +162,11 @@ def interceptor_pods(spec: Interceptor) -> Pods:
 def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the gateway to the pods of the pool and to the picker."""
     variant = peers.variant
-    decode = peers.decode.serving
     picker = peers.variant.spec.endpoint_picker
-    ports = tcp(*peers.decode.workload.target_ports)
     proxies = _proxies(variant.service, variant.stack)
     for gateway_end in gateway_ends(variant.stack, peers.spec, variant.service):
-        yield Edge(gateway_end, decode, ports)
+        for role in peers.destinations:
+            yield Edge(gateway_end, role.serving, tcp(*role.workload.target_ports))
         # The picker chooses decode pods only. But a gateway sends requests to any pod of a pool that fails open, and
         # load balancers outside of the cluster send health checks to all pods of a pool.
         if picker.failure_mode == "FailOpen" or proxies is not None:
@@ -231,8 +232,9 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
         # The Service that the picker asks to tokenize selects the decode pods of all generations, not only those of the
         # pool. The edges to this Service allow the engine's port, where the picker also reads metrics, but no port of
         # events.
-        if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
-            yield from _service_edges(peers)
+        is_destination = role.workload.stage.is_destination
+        if is_destination and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
+            yield from _service_edges(peers, role)
             # These edges allow the first port of the engine only. With `loadBalancing: external`, each rank has a port.
             missing = (*ports[1:], *events)
             if missing:
@@ -241,17 +243,18 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
             yield Edge(peers.picker, role.serving, tcp(*ports, *events))
 
 
-def _service_edges(peers: _Peers) -> Iterator[Edge]:
+def _service_edges(peers: _Peers, role: _Role) -> Iterator[Edge]:
     """Yield the edges from pickers to decode pods through the Service that selects the decode pods of all generations.
 
-    A request of a picker of any generation can thus reach this pool's decode pods, and a request of this pool's picker
-    can reach decode pods of any generation.
+    A request of a picker of any generation can thus reach the decode pods of this pool's `role`, and a request of this
+    pool's picker can reach decode pods of any generation.
     """
     port = tcp(peers.variant.spec.engine.port)
     namespace = peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)
-    yield Edge(Pods(namespace, labels.picker_selector(variant_names)), peers.decode.serving, port)
-    yield Edge(peers.picker, Pods(namespace, labels.routed_selector(variant_names)), port)
+    yield Edge(Pods(namespace, labels.picker_selector(variant_names)), role.serving, port)
+    selector = labels.routed_selector(variant_names, is_divided=peers.variant.is_divided)
+    yield Edge(peers.picker, Pods(namespace, selector), port)
 
 
 def _scrape_edges(peers: _Peers) -> Iterator[Edge]:
@@ -282,7 +285,9 @@ def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
 
 
 def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges between the roles of a generation, on any port. Roles of the same stage exchange nothing.
+    """Yield the edges between the roles of a generation, on any port.
+
+    Roles of the same stage exchange nothing. With a tier of type p2p, all pods of a role exchange blocks.
 
     NIXL has fixed ports only for its handshake: 5600, and one port for each rank of data parallelism. For the transfer,
     UCX and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
@@ -294,6 +299,9 @@ def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
         for pods, other_pods in product(role.all_pods, other.all_pods):
             yield Edge(pods, other_pods, ANY_TCP)
             yield Edge(other_pods, pods, ANY_TCP)
+    for role in peers.roles:
+        if role.workload.engine.asks_peers:
+            yield from (Edge(pods, other, ANY_TCP) for pods, other in product(role.all_pods, repeat=2))
 
 
 def _replica_edges(role: _Role) -> Iterator[Edge]:

@@ -48,7 +48,7 @@ class ProxyPlan:
     port: int
     """Port of the pods for requests."""
     service_port: int
-    """Port of the picker's Service for requests."""
+    """Port of the proxy's Service for requests."""
     config: str
     """Envoy's configuration as YAML."""
     requests: Mapping[str, str]
@@ -124,13 +124,18 @@ def _listener(name: str, port: int, manager: Mapping[str, Any]) -> dict[str, Any
 
 
 def _manager(name: str, cluster: str, filters: list[Mapping[str, Any]], silence: str) -> dict[str, Any]:
-    """Return the handling of requests that go to a cluster. Only silence ends a request, however long it takes."""
+    """Return the handling of requests that go to a cluster. Only silence ends a request, however long it takes.
+
+    A client connects anew for each request, through the picker's Service: a proxy that waits for running requests to
+    finish, or whose picker no longer leads, then gets no further ones.
+    """
     action = {"cluster": cluster, "timeout": "0s", "idle_timeout": silence}
     routes = [{"match": {"prefix": "/"}, "route": action}]
     return {
         "@type": f"{_TYPES}.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": name,
         "stream_idle_timeout": silence,
+        "common_http_protocol_options": {"max_requests_per_connection": 1},
         "route_config": {"virtual_hosts": [{"name": name, "domains": ["*"], "routes": routes}]},
         "http_filters": [*filters, _router()],
     }

@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 from models import flags
 from models.problems import Problem
+from planning.serving import engine_arguments
 from planning.variant.context import RoleContext, VariantContext
-
-_TRANSFER = "--kv-transfer-config"
 
 
 def judge(variant: VariantContext) -> Iterator[Problem]:
     """Check that the engines of all roles work together, by a protocol that sidecar and engine know."""
     kind = variant.kind
     at = variant.path / "kvCache" / "connector"
-    for role in variant.roles[1:]:
-        if role.kind.name != kind.name:
+    for role in variant.roles:
+        if not role.stage.is_destination and role.kind.name != kind.name:
             engines = f"{role.kind.name}, {kind.name}"
             what = f"is another engine than the service's ({engines}), and the roles exchange their cache"
             yield Problem(role.path / "engine" / "type", what, "write it in the service's engine.type alone")
@@ -64,7 +63,7 @@ def _of_engine(variant: VariantContext) -> list[str]:
     if not kind.vllm_tables:
         return [kind.connector] if kind.connector is not None else []
     switches = {flag.switch for role in variant.roles for flag in flags.parse(role.spec.engine.args)}
-    if _TRANSFER in switches:
+    if engine_arguments.KV_TRANSFER in switches:
         return []
     return list(variant.release.engine.kv_transfer)
 
@@ -75,23 +74,32 @@ def _words(names: list[str]) -> str:
 
 def judge_roles(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
     """Reject roles that cannot read each other's KV cache; their engines would fail only at the first request."""
-    decode_flags = _cache_flags(decode)
-    prefill_flags = _cache_flags(prefill)
-    for name in sorted(decode_flags.keys() | prefill_flags.keys()):
-        if decode_flags.get(name) != prefill_flags.get(name):
-            what = f"differs from the service's in {name}, and the roles exchange their cache"
-            yield Problem(prefill.path / "engine" / "args", what, "write it in the service's engine.args alone")
-    vendor = decode.accelerator.vendor
-    if prefill.accelerator.vendor != vendor:
-        names = f"{prefill.role.accelerator}, {decode.role.accelerator}"
-        what = f"is of another vendor than the service's accelerator ({names}), and the roles exchange their cache"
-        depends_on = (decode.path / "accelerator",)
-        yield Problem(prefill.path / "accelerator", what, f"use a class of {vendor}", depends_on)
-    tensor = decode.layout.tensor
-    prefill_tensor = prefill.layout.tensor
-    if max(tensor, prefill_tensor) % min(tensor, prefill_tensor):
-        what = f"does not fit the service's ({prefill_tensor}, {tensor}), and the roles exchange their cache"
-        yield Problem(prefill.path / "parallelism" / "tensor", what, f"write a divisor or a multiple of {tensor}")
+    if decode.place.set_name:
+        yield from _differences(decode, prefill, prefill.name)
+    else:
+        yield from _differences(prefill, decode, "the service")
+
+
+def _differences(context: RoleContext, other: RoleContext, noun: str) -> Iterator[Problem]:
+    """Yield what prevents a role from an exchange with another role, which is called `noun`."""
+    cache_flags = _cache_flags(context)
+    other_flags = _cache_flags(other)
+    for name in sorted(cache_flags.keys() | other_flags.keys()):
+        if cache_flags.get(name) != other_flags.get(name):
+            what = f"differs from {noun}'s in {name}, and the roles exchange their cache"
+            yield Problem(context.path / "engine" / "args", what, "write it in the service's engine.args alone")
+    vendor = other.accelerator.vendor
+    if context.accelerator.vendor != vendor:
+        names = f"{context.role.accelerator}, {other.role.accelerator}"
+        what = f"is of another vendor than {noun}'s accelerator ({names}), and the roles exchange their cache"
+        depends_on = (other.path / "accelerator",)
+        yield Problem(context.path / "accelerator", what, f"use a class of {vendor}", depends_on)
+    tensor = context.layout.tensor
+    other_tensor = other.layout.tensor
+    if max(tensor, other_tensor) % min(tensor, other_tensor):
+        what = f"does not fit {noun}'s ({tensor}, {other_tensor}), and the roles exchange their cache"
+        remedy = f"write a divisor or a multiple of {other_tensor}"
+        yield Problem(context.path / "parallelism" / "tensor", what, remedy)
 
 
 def _cache_flags(context: RoleContext) -> dict[str, str | None]:

@@ -186,6 +186,7 @@ def _without_experts(variant: VariantContext, external: Sequence[RoleContext], a
 
 def _warnings(variant: VariantContext, at: Path) -> Iterator[Problem]:
     """Warn of a missing route: requests then reach only the first copy of the model in each pod."""
-    if variant.gateway is None or not variant.service.route.enabled:
+    is_routed = variant.gateway is not None and variant.service.route.enabled
+    if not is_routed and variant.spec.endpoint_picker.proxy is None:
         what = "only a gateway with the pool's picker reaches every copy, and the service has no route"
         yield warning(at, what, "the Service reaches the first copy of each pod")

@@ -94,7 +94,8 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     if isinstance(allocation, ResourceClaim) and context.layout.devices_per_pod:
         chips = context.layout.chips_per_pod
         yield from device_claims.judge_size(context.path, context.role.accelerator, allocation, chips)
-        names = {reference.name for reference in _device_references(context, allocation)}
+        if context.role.pod.claims:
+            names = {reference.name for reference in _device_references(context, allocation)}
     for name in sorted(names & context.role.pod.claims.keys()):
         what = f"is the name of the claim on the devices of {context.role.accelerator} ({name})"
         yield Problem(context.path / "pod" / "claims" / name, what, "choose another name")

@@ -7,7 +7,7 @@ from models import trees
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Recreate
-from models.service import Prefill, Sidecar
+from models.service import Sidecar
 from models.source import scheme
 from models.storage import Ephemeral
 from models.vocabulary import amount
@@ -32,8 +32,10 @@ from planning.serving import (
     memory_rules,
     pod_claims,
     series_rules,
+    set_rules,
     shared_memory,
     sidecar_rules,
+    tier_rules,
     version_rules,
 )
 from planning.serving.context import EngineContext
@@ -50,6 +52,7 @@ _KERNEL_BLOCK = 16
 def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, EngineContext]) -> Iterator[Problem]:
     """Check each role of a variant, and that the roles agree."""
     yield from _check_roles(variant)
+    yield from set_rules.judge(variant)
     yield from _check_block_size(variant)
     yield from autoscaling.judge(variant)
     for role in variant.roles:
@@ -67,7 +70,8 @@ def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, 
     yield from load_balancing.judge_variant(variant, valid_roles)
     yield from encode_rules.judge_roles(valid_roles.values())
     for role, other in combinations(valid_roles.values(), 2):
-        if role.stage.is_destination and other.stage.exchanges_kv_cache:
+        exchanges = other.stage.exchanges_kv_cache and not other.stage.is_destination
+        if role.stage.is_destination and exchanges:
             yield from exchange_rules.judge_roles(role, other)
     yield from _check_repeated_fetches(variant, valid_roles.values())
     yield from _check_device_groups(valid_roles.values())
@@ -91,6 +95,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from addition_rules.judge(context)
     yield from pod_claims.judge(context)
     yield from lora_rules.judge(context)
+    yield from tier_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)
@@ -140,7 +145,7 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
     limit = _memory_limit(context)
     if amount(offload) >= amount(limit):
         what = f"leaves the engine no memory ({offload}; {_LIMIT} is {limit})"
-        at = context.variant.path / "kvCache" / "cpuOffload"
+        at = tier_rules.place(context.variant)
         yield Problem(at, what, f"lower it, or raise {_LIMIT}", (context.path / "resources",))
 
 
@@ -242,33 +247,11 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
     yield from exchange_rules.judge(variant)
-    yield from _check_sets(path / "prefill", spec.prefill)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
         yield Problem(path / "prefill" / "engine" / "port", what, "remove it")
-    yield from _check_disaggregation(variant, spec.sidecar or Sidecar())
-
-
-def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
-    spec = variant.spec
-    path = variant.path
-    if spec.kv_cache.cpu_offload is not None:
-        what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"
-        yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")
-    yield from _check_sidecar(variant, sidecar)
-
-
-def _check_sets(at: Path, prefill: Prefill) -> Iterator[Problem]:
-    """Reject keys of prefill that have no effect because each set has its own."""
-    for name in ("replicas", "autoscaling", "patch"):
-        if prefill.sets and name in prefill.explicit_fields:
-            what = "has no effect, because each set of prefill has its own"
-            yield Problem(at / name, what, f"write it in the sets ({', '.join(sorted(prefill.sets))})", (at / "sets",))
-    for name, pods in sorted(prefill.sets.items()):
-        if pods.engine.port != prefill.engine.port:
-            what = f"differs from that of prefill ({pods.engine.port}, {prefill.engine.port})"
-            yield Problem(at / "sets" / name / "engine" / "port", what, "remove it")
+    yield from _check_sidecar(variant, spec.sidecar or Sidecar())
 
 
 def _check_sidecar(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:

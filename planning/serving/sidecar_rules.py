@@ -31,7 +31,7 @@ def judge_lone(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
     path = variant.path
     facts = variant.release.sidecar
     lone = facts.lone_connectors if facts is not None else []
-    if variant.kv_cache.connector not in lone:
+    if not variant.has_lone_sidecar:
         remedy = "add prefill or remove sidecar"
         if lone:
             remedy = f"add prefill, set kvCache.connector: {lone[0]}, or remove sidecar"

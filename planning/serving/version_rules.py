@@ -106,7 +106,7 @@ def _warnings(context: RoleContext, version: EngineVersion) -> Iterator[Problem]
     """
     spec = context.role.engine
     inherited = context.variant.service.engine
-    is_heir = context.variant.variant_name != PRIMARY or not context.stage.is_destination
+    is_heir = context.variant.variant_name != PRIMARY or context.name != context.variant.destinations[0].name
     if not version.is_known and not (is_heir and spec.image == inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
         remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"

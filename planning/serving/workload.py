@@ -142,17 +142,14 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     context = serving.role
     variant = context.variant
     role = context.role
-    model_size = variant.spec.model.size
-    deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(
-        role.health, model_size, loading.of(variant.spec)
-    )
+    deadline = _deadline(context)
     autoscaler = autoscaling.plan(context)
     weights = _weights(context, location)
     engine_plan = engine.plan(serving)
     sidecar_plan = account = None
     if context.is_proxied:
         sidecar_plan = sidecar.plan(context)
-        account = context.workload
+        account = variant.names.decode
     return Workload(
         role=context.name,
         stage=context.stage,
@@ -184,6 +181,13 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         wait=_wait(context, deadline),
         patch=role.patch,
     )
+
+
+def _deadline(context: RoleContext) -> int:
+    """Return the seconds in which a pod must fetch and load its model."""
+    spec = context.variant.spec
+    size = spec.model.size
+    return lifecycle.fetch_seconds(size) + lifecycle.startup_seconds(context.role.health, size, loading.of(spec))
 
 
 def _replicas(role: Role) -> int | None:

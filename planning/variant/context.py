@@ -25,7 +25,8 @@ from planning.hardware.devices import Layout, Spread
 from planning.releases import Release, channel
 from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
-from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache, roles
+from planning.variant import api_server, cache_tiers, canary, engine_environment, generation, images, kv_cache, roles
+from planning.variant.cache_tiers import CacheTiers
 from planning.variant.canary import Share
 from planning.variant.kv_cache import KvCacheSettings
 from planning.variant.roles import RoleSpecAt
@@ -65,7 +66,7 @@ class ConfiguredVariant:
     service: Service
     """The service that the variant belongs to."""
     roles: tuple[RoleSpecAt, ...]
-    """The decode role, then the roles of the stages that have pods of their own."""
+    """The decode role or its sets, then the roles of the stages that have pods of their own."""
 
     @property
     def id(self) -> VariantId:
@@ -74,8 +75,18 @@ class ConfiguredVariant:
 
     @property
     def kind(self) -> EngineKind:
-        """Return the kind of engine of the decode role."""
+        """Return the kind of engine of the decode role. All of its sets have the same."""
         return self.roles[0].kind
+
+    @property
+    def is_divided(self) -> bool:
+        """Tell whether the decode role is divided into sets."""
+        return bool(roles.sets(self.spec, stages.DECODE))
+
+    @property
+    def destinations(self) -> tuple[RoleSpecAt, ...]:
+        """Return the roles that get the requests of clients: the decode role, or its sets."""
+        return tuple(role for role in self.roles if role.stage.is_destination)
 
     @property
     def namespace(self) -> str:
@@ -130,6 +141,12 @@ class VariantContext(ConfiguredVariant):
         return self.metered_as
 
     @property
+    def has_lone_sidecar(self) -> bool:
+        """Tell whether a sidecar works in pods without further roles, which is up to its protocol."""
+        facts = self.release.sidecar
+        return self.spec.sidecar is not None and facts is not None and self.kv_cache.connector in facts.lone_connectors
+
+    @property
     def owner(self) -> str:
         """Return the owner of the variant's objects."""
         return owner(self.key, self.variant_name)
@@ -168,6 +185,8 @@ class RoleContext:
     drain: Drain
     environment: Mapping[str, EnvValue]
     """Generated environment variables of the engine, except those for tracing."""
+    cache: CacheTiers
+    """Tiers that hold cache blocks outside the memory of the devices, and the settings of the engine for them."""
 
     @property
     def name(self) -> str:
@@ -199,7 +218,7 @@ class RoleContext:
         """Return the host memory of a pod for cache blocks that no longer fit the devices; None if there is none."""
         if not self.stage.exchanges_kv_cache:
             return None
-        return self.variant.spec.kv_cache.cpu_offload
+        return self.variant.spec.kv_cache.host_memory
 
     @property
     def encoder_cache(self) -> EncoderCache | None:
@@ -220,8 +239,8 @@ class RoleContext:
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        is_alone = len(self.variant.roles) == 1 and self.variant.spec.sidecar is None
-        return self.stage.is_destination and not is_alone
+        asks_other_roles = bool(roles.further(self.variant.spec)) or self.variant.has_lone_sidecar
+        return self.stage.is_destination and asks_other_roles
 
     @property
     def engine_port(self) -> int:
@@ -417,6 +436,8 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         layout = replace(layout, ports=1, every_pod_serves=False)
     else:
         version = images.version(image, accelerator.vendor, context.release)
+    space = cache_tiers.namespace(context.spec, role, context.stack, context.release, image)
+    cache = cache_tiers.plan(context.spec, role, layout, context.kv_cache.transfer, space)
     engine_drains = api_server.drains(spec, layout, version)
     return RoleContext(
         variant=context,
@@ -427,9 +448,10 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
         environment={
-            **_known_variables(_environment(context, role, layout, accelerator), version),
+            **_known_variables({**_environment(context, role, layout, accelerator), **cache.environment}, version),
             **engine_environment.encoder_outputs(role),
         },
+        cache=cache,
     )
 
 

@@ -39,11 +39,11 @@ def name_of(
 
     `images_of` are the images of the engines by name of the role. `block_size` is that of the KV cache.
 
-    The name is None if the variant has only one role, because then no cache is transferred. The name is also None if
-    all roles have the rollout `Recreate`, because then all old pods end before new pods start.
+    The name is None if all pods answer requests, because then no cache is transferred. The name is also None if all
+    roles have the rollout `Recreate`, because then all old pods end before new pods start.
     """
     specs = list(roles.of(spec, Path()))
-    if len(specs) == 1 or all(role.spec.rollout.type == "Recreate" for role in specs):
+    if not roles.further(spec) or all(role.spec.rollout.type == "Recreate" for role in specs):
         return None
     text = json.dumps(identity(spec, stack, release, images_of, block_size), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
@@ -56,20 +56,25 @@ def identity(
 
     Each role has its own settings, below the name of the role. Pods of one role and one generation have equal settings.
     """
-    model = spec.model
     return {
-        "model": {
-            "source": model.identity,
-            "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
-            "filter": model.filter,
-            "lora": _lora_sources(spec),
-        },
+        "model": model_identity(spec, stack),
         "blockSize": block_size,
         "connector": engine_kinds.connector(spec),
         **({} if spec.encode is None else {"encoderCache": spec.encode.encoder_cache.connector}),
         **{
             role.name: _role_identity(spec, role.spec, release, images_of[role.name]) for role in roles.of(spec, Path())
         },
+    }
+
+
+def model_identity(spec: Variant, stack: Stack) -> dict[str, Any]:
+    """Return the settings of a model and its adapters that may change the bytes of its cache."""
+    model = spec.model
+    return {
+        "source": model.identity,
+        "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
+        "filter": model.filter,
+        "lora": _lora_sources(spec),
     }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from models.paths import Path
 from models.role import Role
-from models.service import Prefill, PrefillSet, Variant
+from models.service import Prefill, RoleSet, Variant
 from planning.ground import stages
 from planning.ground.stages import STAGES, RequestStage
 from planning.releases import engine_kinds
@@ -35,9 +35,29 @@ class RoleSpecAt:
     @property
     def labels(self) -> Mapping[str, str]:
         """Return the labels that users wrote for the pods. Those of a set win over those of the pods."""
-        if isinstance(self.spec, PrefillSet):
+        if isinstance(self.spec, RoleSet):
             return {**self.spec.pod.labels, **self.spec.labels}
         return self.spec.pod.labels
+
+    @property
+    def profile_path(self) -> Path:
+        """Return the path of the section whose serving profile the role has: its own, or that of its sets."""
+        if not self.set_name:
+            return self.path
+        section = self.path.parent.parent
+        if self.stage is stages.DECODE:
+            return section.parent
+        return section
+
+
+def sets(spec: Variant, stage: RequestStage) -> Mapping[str, RoleSet]:
+    """Return the sets of pods of a stage, by name; empty if the stage is not divided, or has no pods of its own."""
+    if stage is stages.DECODE:
+        return spec.decode.sets
+    role = getattr(spec, stage.key)
+    if isinstance(role, Prefill):
+        return role.sets
+    return {}
 
 
 def further(spec: Variant) -> dict[str, Role]:
@@ -48,15 +68,16 @@ def further(spec: Variant) -> dict[str, Role]:
 
 def of(spec: Variant, at: Path) -> Iterator[RoleSpecAt]:
     """Yield the roles of a variant, the destination first. `at` is the path of the variant."""
-    yield RoleSpecAt("", stages.DECODE, at, spec, engine_kinds.of(spec, spec))
     others = further(spec)
     for stage in STAGES.values():
-        if stage.key not in others:
+        divided = sets(spec, stage)
+        for name in sorted(divided):
+            path = Path(*at, stage.name, "sets", name)
+            yield RoleSpecAt(name, stage, path, divided[name], engine_kinds.of(spec, divided[name]))
+        if divided:
             continue
-        role = others[stage.key]
-        sets = role.sets if isinstance(role, Prefill) else {}
-        for name in sorted(sets):
-            path = Path(*at, stage.key, "sets", name)
-            yield RoleSpecAt(name, stage, path, sets[name], engine_kinds.of(spec, sets[name]))
-        if not sets:
+        if stage is stages.DECODE:
+            yield RoleSpecAt("", stage, at, spec, engine_kinds.of(spec, spec))
+        elif stage.key in others:
+            role = others[stage.key]
             yield RoleSpecAt("", stage, at / stage.key, role, engine_kinds.of(spec, role))

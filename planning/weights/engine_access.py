@@ -13,7 +13,8 @@ from models.service import Model
 from models.source import hub, scheme
 from planning.ground.environment import EnvValue
 from planning.ground.mounts import ENGINE_HOME
-from planning.weights import sources
+from planning.weights import source_access
+from planning.weights.source_access import SourceAccess
 
 _CACHE = f"{ENGINE_HOME}/huggingface"
 """Folder in which an engine keeps what it fetches from a hub. It is in the volume of the engine's home."""
@@ -37,17 +38,17 @@ def of_model(model: Model, at: Path, *, identity: bool) -> EngineAccess:
 
     `identity` says whether the pods have an account that may have access to the source.
     """
-    access = sources.model_access(model, at / "secrets")
+    access = source_access.of_model(model, at / "secrets")
     secret_at = None if access.secret is None else access.secret.at
     return EngineAccess(dict(_variables(model, access, identity=identity)), secret_at)
 
 
-def _variables(model: Model, access: sources.SourceAccess, *, identity: bool) -> Iterator[tuple[str, EnvValue]]:
+def _variables(model: Model, access: SourceAccess, *, identity: bool) -> Iterator[tuple[str, EnvValue]]:
     if scheme(model.source) == "hf":
         yield "HF_HOME", _CACHE
-        yield from sources.hub_variables(access).items()
+        yield from source_access.hub_variables(access).items()
         return
-    yield from sources.bucket_variables(access).items()
+    yield from source_access.bucket_variables(access).items()
     if access.endpoint is not None:
         yield "RUNAI_STREAMER_S3_USE_VIRTUAL_ADDRESSING", "0"
     if access.endpoint is not None and not identity:

@@ -18,7 +18,7 @@ from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated, Existing, Fill
 from planning.variant.context import ConfiguredVariant, variants_of
-from planning.weights import ignored_files, sizes, sources
+from planning.weights import ignored_files, sizes, source_access, sources
 from planning.weights.claims import cache_of
 from planning.weights.sizes import Answer, Size, Wanted
 
@@ -143,7 +143,7 @@ def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     if spec.model.lora is None:
         return
     for name, adapter in spec.model.lora.adapters.items():
-        access = sources.adapter_access(spec.model, adapter, name, at)
+        access = source_access.of_adapter(spec.model, adapter, name, at)
         ignored = ()
         if scheme(adapter.source) == "hf":
             ignored = ignored_files.patterns()

@@ -1,12 +1,12 @@
 """Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from models.origins import Name
 from models.paths import Path
-from models.secrets import TokenSecret, secret_name
-from models.service import Adapter, KeyVerification, Model, Verification
+from models.secrets import secret_name
+from models.service import KeyVerification, Model, Verification
 from models.source import hub, place, scheme
 from models.stack import Images
 from models.storage import FETCHING
@@ -15,7 +15,8 @@ from planning.ground.environment import EnvValue, Variable, container_variables,
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
-from planning.weights import fetch_programs, ignored_files
+from planning.weights import fetch_programs, ignored_files, source_access
+from planning.weights.source_access import SourceAccess
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
 """Volume with the credentials for the model's registry. An adapter with another Secret has another volume."""
@@ -28,10 +29,6 @@ _ENDPOINTS = {
 _TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
 """Address of the transparency log by which cosign verifies signatures."""
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
-_TOKEN = "HF_TOKEN"  # noqa: S105, the name of a variable
-"""Variable with the token of a hub, and the key of the token in a Secret that names no other key."""
-_NO_TELEMETRY: Mapping[str, EnvValue] = {"HF_HUB_DISABLE_TELEMETRY": "1"}
-_AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _RETRY = 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done'
 """Script that repeats the command in its arguments until the command succeeds, or until the pod ends."""
 
@@ -112,19 +109,6 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceAccess:
-    """The settings with which a source is opened."""
-
-    secret: Name | None
-    """Secret with the credentials; None if there is none."""
-    endpoint: str | None
-    """URL of the server; None for the default server of the scheme, such as huggingface.co."""
-    region: str | None
-    token_key: str = _TOKEN
-    """Key of the Secret that has the token of a hub."""
-
-
-@dataclass(frozen=True, slots=True)
 class WeightSource:
     """The source of a model and its adapters, with the images that fetch from it."""
 
@@ -148,7 +132,7 @@ class WeightSource:
     @property
     def access(self) -> SourceAccess:
         """The settings with which the source of the model is opened."""
-        return model_access(self.model, self.secrets_at or self.at / "secrets")
+        return source_access.of_model(self.model, self.secrets_at or self.at / "secrets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,40 +203,6 @@ def _container(model: Model) -> str:
     return "model-download"
 
 
-def model_access(model: Model, secrets_at: Path) -> SourceAccess:
-    """Return the settings with which the source of a model is opened."""
-    return _access(model.secrets, secrets_at, model.endpoint, model.region)
-
-
-def _access(secrets: Sequence[str | TokenSecret], at: Path, endpoint: str | None, region: str | None) -> SourceAccess:
-    """Return the settings with which a source is opened. The Secret is the first in the list at a path."""
-    match tuple(secrets):
-        case (TokenSecret(name=name, key=key), *_):
-            return SourceAccess(Name(name, Path(*at, 0, "name")), endpoint, region, key)
-        case (str(name), *_):
-            return SourceAccess(Name(name, at / 0), endpoint, region)
-        case _:
-            return SourceAccess(None, endpoint, region)
-
-
-def adapter_access(model: Model, adapter: Adapter, name: str, at: Path) -> SourceAccess:
-    """Return the settings with which the source of the adapter `name` is opened: the adapter's, else the model's.
-
-    `at` is the path of the model in the configuration.
-
-    An adapter inherits the model's settings only if its source has the model's scheme. It inherits Secret and region
-    only if it also uses the model's server.
-    """
-    secrets_at = Path(*at, "lora", "adapters", name, "secrets")
-    explicit = _access(adapter.secrets or (), secrets_at, adapter.endpoint, adapter.region)
-    if scheme(adapter.source) != scheme(model.source):
-        return explicit
-    if adapter.endpoint not in {None, model.endpoint}:
-        return explicit
-    holder = model_access(model, at / "secrets") if adapter.secrets is None else explicit
-    return replace(holder, endpoint=model.endpoint, region=adapter.region or model.region)
-
-
 def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
     """Return the patterns of files that are not fetched from a model's repository."""
     if model.ignore_patterns is not None:
@@ -301,7 +251,7 @@ def _adapter_items(source: WeightSource) -> Iterator[_Item]:
             claim, sub_path = _claim(adapter.source)
         elif image is not None:
             sub_path = None
-        access = adapter_access(model, adapter, name, source.at)
+        access = source_access.of_adapter(model, adapter, name, source.at)
         yield _Item(
             source=adapter.pinned_source,
             size=adapter.size,
@@ -476,34 +426,8 @@ def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     access = item.access
     if scheme(item.source) == "hf":
         ignored = {ignored_files.variable(): ignored_files.text(item.ignored)} if item.ignored else {}
-        return {**_NO_TELEMETRY, **ignored, **hub_variables(access)}
+        return {**source_access.NO_TELEMETRY, **ignored, **source_access.hub_variables(access)}
     anonymous: dict[str, EnvValue] = {}
     if access.secret is None and not identity:
         anonymous["awsAnonymousCredential"] = "true"
-    return {**anonymous, **bucket_variables(access)}
-
-
-def hub_variables(access: SourceAccess) -> dict[str, EnvValue]:
-    """Return the variables with which programs open a repository of a hub."""
-    variables = dict[str, EnvValue](_NO_TELEMETRY)
-    if access.endpoint is not None:
-        variables["HF_ENDPOINT"] = access.endpoint
-    if access.secret is not None:
-        variables[_TOKEN] = _key(access.secret, access.token_key)
-    return variables
-
-
-def bucket_variables(access: SourceAccess) -> dict[str, EnvValue]:
-    """Return the variables with which programs open an S3 bucket."""
-    variables = dict[str, EnvValue]()
-    if access.endpoint is not None:
-        variables["AWS_ENDPOINT_URL"] = access.endpoint
-    if access.region is not None:
-        variables["AWS_DEFAULT_REGION"] = literal(access.region)
-    if access.secret is not None:
-        variables |= {key: _key(access.secret, key) for key in _AWS_KEYS}
-    return variables
-
-
-def _key(secret: Name, key: str) -> EnvValue:
-    return {"secretKeyRef": {"name": secret.text, "key": key}}
+    return {**anonymous, **source_access.bucket_variables(access)}

@@ -14,6 +14,7 @@ from tests.support.stacks.engine_kinds import ENGINES
 
 RANGE = "llm-d.ai/context-length-range"
 ROLES = {
+    "decode-sets": {"decode": {"sets": {"amd": {"accelerator": "amd"}, "nvidia": {"replicas": 2}}}},
     "encode": {"encode": {"replicas": 2}},
     "encode-prefill-decode": {"encode": {"encoderCache": {"bytes": "8Gi"}}, "prefill": {"parallelism": {"tensor": 2}}},
     "prefill-sets": {

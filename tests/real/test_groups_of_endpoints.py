@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.cluster import lws
 from tests.support.stacks import tree
+from tests.support.traffic.picker_proxy import PickerProxy
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 
@@ -14,6 +16,7 @@ WIDE = {
     "accelerator": "nvidia-h100-80gb",
     "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
     "parallelism": {"data": 16, "dataLocal": 8, "expert": True, "loadBalancing": "external"},
+    "endpointPicker": {"proxy": {}},
 }
 HALVES = {
     "accelerator": "cpu",
@@ -21,6 +24,11 @@ HALVES = {
     "parallelism": {"data": 4, "dataLocal": 2, "loadBalancing": "hybrid"},
 }
 WHOLE = HALVES | {"parallelism": {"data": 4, "dataLocal": 2}}
+DIVIDED = {
+    "accelerator": "cpu",
+    "engine": HALVES["engine"],
+    "decode": {"sets": {"halves": {"parallelism": HALVES["parallelism"]}, "single": {"replicas": 2}}},
+}
 QUESTIONS = 500
 """Number of requests. One of 16 endpoints is missed by chance once in 10^13 times."""
 
@@ -36,13 +44,13 @@ def loopback_plane(loopback_plane, tools, tmp_path_factory):
 @pytest.fixture(scope="module")
 def path(new_path):
     settings = {"namespace": NAMESPACE, "namespaceOptions": {"create": True}, "release": "gie-1.3"}
-    return new_path(tree(wide=WIDE, halves=HALVES, whole=WHOLE) | settings)
+    return new_path(tree(wide=WIDE, halves=HALVES, whole=WHOLE, divided=DIVIDED) | settings)
 
 
-def endpoints(path, service):
-    """Return pod and port of each endpoint that answers a request through the proxy."""
+def endpoints(path, service, at=None):
+    """Return pod and port of each endpoint that answers a request; `at` is another prefix than that of the route."""
     with ThreadPoolExecutor(8) as pool:
-        answers = pool.map(lambda number: path.ask(service, prompt=f"question {number}"), range(QUESTIONS))
+        answers = pool.map(lambda number: path.ask(service, at=at, prompt=f"question {number}"), range(QUESTIONS))
         return {(answer.seen["pod"], answer.seen["port"]) for answer in answers}
 
 
@@ -63,6 +71,17 @@ def test_the_picker_reaches_every_copy_in_every_pod(path):
     assert endpoints(path, "wide") == {(pod, 8000 + rank) for pod in pods for rank in range(8)}
 
 
+def test_the_proxy_beside_the_picker_reaches_every_copy_in_every_pod(path, tools, tmp_path):
+    proxy = PickerProxy(tools["envoy"].path, tmp_path / "proxy", path.plane, "wide-epp")
+    try:
+        with path.through(proxy):
+            assert endpoints(path, "wide", at="") == {
+                (pod, 8000 + rank) for pod in pods_of(path, "wide") for rank in range(8)
+            }
+    finally:
+        proxy.end()
+
+
 def test_the_picker_reaches_every_pod_whose_copies_share_a_port(path):
     assert endpoints(path, "halves") == {("halves-decode-0", 8000), ("halves-decode-0-1", 8000)}
 
@@ -70,6 +89,17 @@ def test_the_picker_reaches_every_pod_whose_copies_share_a_port(path):
 def test_the_picker_reaches_the_first_pod_alone_if_its_engine_spreads_the_requests(path):
     assert set(pods_of(path, "whole")) == {"whole-decode-0", "whole-decode-0-1"}
     assert endpoints(path, "whole") == {("whole-decode-0", 8000)}
+
+
+def test_the_picker_reaches_every_pod_of_every_set(path):
+    pods = pods_of(path, "divided")
+    single = {name for name in pods if name.startswith("divided-decode-single-")}
+    assert len(single) == 2
+    assert pods.keys() - single == {"divided-decode-halves-0", "divided-decode-halves-0-1"}
+    assert endpoints(path, "divided") == {(pod, 8000) for pod in pods}
+    add = {"op": "add", "path": "/spec/selector/matchLabels/inference-stacks.io~1role", "value": "decode-single"}
+    with path.altered("inferencepool", "divided", add):
+        eventually(lambda: endpoints(path, "divided") == {(pod, 8000) for pod in single})
 
 
 def test_the_controller_numbers_the_pods_of_the_only_template(path):

@@ -47,6 +47,17 @@ def test_a_diagram_has_shares_ports_prefill_and_copies():
         assert part in text
 
 
+def test_a_diagram_has_each_set_of_decode_pods_and_what_they_ask():
+    text = mermaid(plan(tree(qwen={"decode": {"sets": {"a": {}, "b": {}}}, "prefill": {}})))
+    for part in (
+        's0v0 -->|"8000"| s0v0d\n',
+        's0v0 -->|"8000"| s0v0d1',
+        's0v0d1 -->|"prefill 8000"| s0v0p',
+        "decode-b ",
+    ):
+        assert part in text
+
+
 def test_a_service_without_a_picker_has_a_service_in_the_place_of_its_pool():
     text = mermaid(plan(tree(qwen={"endpointPicker": {"enabled": False}})))
     assert 's0v0[("Service<br/>qwen")]' in text

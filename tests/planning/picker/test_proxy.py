@@ -3,7 +3,10 @@
 import pytest
 import yaml
 
+from manifests.assembly import objects, render
 from models.problems import ConfigError
+from planning import outputs
+from planning.ground import parts
 from tests.support.stacks import find, plan, rendered, tree
 
 
@@ -22,19 +25,20 @@ def problems(stack):
         return [str(problem) for problem in error.problems]
 
 
-def test_the_service_of_the_picker_leads_to_the_proxy():
-    objects = rendered(picker())
-    ports = {port["name"]: port for port in find(objects, "Service", "qwen-epp")["spec"]["ports"]}
-    assert (ports["http"]["port"], ports["http"]["targetPort"]) == (80, 8081)
-    _, proxy = find(objects, "Deployment", "qwen-epp")["spec"]["template"]["spec"]["containers"]
+def test_a_service_of_its_own_leads_to_the_proxy():
+    manifests = rendered(picker())
+    (port,) = find(manifests, "Service", "qwen-proxy")["spec"]["ports"]
+    assert (port["name"], port["port"], port["targetPort"]) == ("http", 80, 8081)
+    _, proxy = find(manifests, "Deployment", "qwen-epp")["spec"]["template"]["spec"]["containers"]
     assert proxy["name"] == "proxy"
     assert proxy["lifecycle"]["preStop"]["sleep"]["seconds"] == 125
 
 
 def test_pickers_without_a_proxy_have_none_of_it():
-    objects = rendered(tree())
-    assert "envoy.yaml" not in find(objects, "ConfigMap", "qwen-epp")["data"]
-    (container,) = find(objects, "Deployment", "qwen-epp")["spec"]["template"]["spec"]["containers"]
+    manifests = rendered(tree())
+    assert {item["metadata"]["name"] for item in manifests if item["kind"] == "Service"} == {"qwen", "qwen-epp"}
+    assert "envoy.yaml" not in find(manifests, "ConfigMap", "qwen-epp")["data"]
+    (container,) = find(manifests, "Deployment", "qwen-epp")["spec"]["template"]["spec"]["containers"]
     assert container["name"] == "epp"
 
 
@@ -56,8 +60,10 @@ def test_a_header_of_a_client_chooses_no_pod():
 
 def test_pods_restart_with_another_configuration_of_the_proxy():
     def checksum(**proxy):
-        objects = rendered(tree(qwen={"endpointPicker": {"proxy": proxy}}))
-        return find(objects, "Deployment", "qwen-epp")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+        manifests = rendered(tree(qwen={"endpointPicker": {"proxy": proxy}}))
+        return find(manifests, "Deployment", "qwen-epp")["spec"]["template"]["metadata"]["annotations"][
+            "checksum/config"
+        ]
 
     assert checksum() != checksum(port=8082)
 
@@ -78,6 +84,49 @@ def test_pods_restart_with_another_configuration_of_the_proxy():
 )
 def test_what_does_not_go_together_is_told(settings, message):
     assert f"services.qwen.endpointPicker.{message}" in problems(picker(**settings))
+
+
+def test_clients_keep_their_address_and_reach_a_new_generation_once_its_pods_and_its_picker_serve():
+    (name,) = {variant.names.generation for variant in plan(generations()).services[0].variants}
+    items = {item.id.part: item for item in objects(render(plan(generations())))}
+    service = items[parts.PROXY_SERVICE]
+    assert (service.manifest["metadata"]["name"], service.suffix) == ("qwen-proxy", "qwen-proxy-service")
+    assert service.manifest["spec"]["selector"]["inference-stacks.io/generation"] == name
+    assert items[parts.PICKER].manifest["metadata"]["name"] == f"qwen-{name}-epp"
+    before = {identity.part for identity in service.after}
+    assert before >= {parts.PICKER, parts.DECODE.workload, parts.PREFILL.workload}
+
+
+def generations():
+    return tree(qwen={"prefill": {}, "endpointPicker": {"proxy": {}}})
+
+
+def test_the_outputs_have_the_address_of_the_proxy():
+    hosts = [
+        outputs.of_stack(plan(stack), None)["services"]["qwen"]["primary"]["proxyHost"]
+        for stack in (generations(), tree())
+    ]
+    assert hosts == ["qwen-proxy.models.svc.cluster.local:80", None]
+
+
+def test_a_service_that_has_the_name_of_the_proxys_service_is_refused():
+    stack = tree(qwen={"endpointPicker": {"proxy": {}}}, **{"qwen-proxy": {}})
+    refusal = "services.qwen-proxy: would make the same object as services.qwen (Service models/qwen-proxy)"
+    assert any(problem.startswith(refusal) for problem in problems(stack)), problems(stack)
+    del stack["services"]["qwen"]["endpointPicker"]
+    assert not any("same object" in problem for problem in problems(stack))
+
+
+def test_every_copy_of_a_model_is_reached_without_a_route_if_there_is_a_proxy():
+    def warned(**picker):
+        model = {"name": "org/model", "source": "hf://org/model@v1"}
+        parallelism = {"data": 8, "loadBalancing": "external", "expert": True}
+        stack = tree(qwen={"model": model, "parallelism": parallelism, "endpointPicker": picker})
+        del stack["gateway"]
+        return [problem for problem in problems(stack) if "reaches every copy" in problem]
+
+    assert len(warned()) == 1
+    assert warned(proxy={}) == []
 
 
 def test_network_policies_let_clients_reach_the_proxy():

@@ -1,4 +1,4 @@
-"""Roles of a variant: stages with pods of their own, and sets of prefill pods."""
+"""Roles of a variant: stages with pods of their own, and sets of pods."""
 
 import pytest
 
@@ -18,6 +18,9 @@ SETS = {
     }
 }
 
+VENDORS = {"decode": {"sets": {"amd": {"accelerator": "amd"}, "nvidia": {"labels": {"example.com/vendor": "nvidia"}}}}}
+SIZES = {"decode": {"sets": {"large": {"parallelism": {"tensor": 4}}, "small": {}}}}
+
 
 def roles(service):
     return {workload.role: workload for workload in plan(tree(qwen=service)).services[0].primary.workloads}
@@ -35,6 +38,9 @@ def names(service, kind):
         ({"encode": {}}, ["decode", "encode"]),
         ({"prefill": {}, "encode": {}}, ["decode", "prefill", "encode"]),
         (SETS, ["decode", "prefill-long", "prefill-short"]),
+        (VENDORS, ["decode-amd", "decode-nvidia"]),
+        (VENDORS | {"encode": {}}, ["decode-amd", "decode-nvidia", "encode"]),
+        (SIZES | {"prefill": {}}, ["decode-large", "decode-small", "prefill"]),
     ],
 )
 def test_each_stage_with_pods_of_its_own_has_a_workload_and_each_set_has_one(service, expected):
@@ -102,3 +108,98 @@ def test_a_long_name_of_a_set_shortens_only_the_names_of_its_own_objects():
 
 def test_decode_and_prefill_keep_the_generation_from_before_encode_pods_existed():
     assert names({"prefill": {}}, "InferencePool") == ["qwen-c4e12"]
+
+
+def routed(service):
+    return exactly(rendered(tree(qwen=service)), "Service", "qwen")["spec"]["selector"]
+
+
+def pods(service, role):
+    workload = exactly(rendered(tree(qwen=service)), "Deployment", roles(service)[role].name)
+    return workload["spec"]["template"]["metadata"]["labels"], workload["spec"]["template"]["spec"]
+
+
+def test_sets_of_decode_pods_are_in_one_pool_and_behind_one_service():
+    pool = exactly(rendered(tree(qwen=VENDORS)), "InferencePool", "qwen")["spec"]["selector"]["matchLabels"]
+    for role in ("decode-amd", "decode-nvidia"):
+        labels, _ = pods(VENDORS, role)
+        assert pool.items() <= labels.items()
+        assert routed(VENDORS).items() <= labels.items()
+
+
+def test_the_service_keeps_pods_from_before_decode_was_divided_and_selects_no_other_roles():
+    undivided, _ = pods({}, "decode")
+    prefill, _ = pods(SIZES | {"prefill": {}}, "prefill")
+    assert routed(VENDORS).items() <= undivided.items()
+    assert not routed(SIZES | {"prefill": {}}).items() <= prefill.items()
+
+
+def test_a_service_without_sets_keeps_its_selector():
+    assert routed({}) == {
+        "inference-stacks.io/service": "qwen",
+        "inference-stacks.io/variant": "primary",
+        "inference-stacks.io/role": "decode",
+    }
+
+
+def test_sets_of_decode_pods_need_no_generation_and_no_sidecar_unless_pods_exchange_their_cache():
+    assert names(VENDORS, "InferencePool") == ["qwen"]
+    _, alone = pods(VENDORS, "decode-amd")
+    assert "initContainers" not in alone or [container["name"] for container in alone["initContainers"]] == [
+        "model-unpack"
+    ]
+    (pool,) = names(SIZES | {"prefill": {}}, "InferencePool")
+    assert pool != "qwen"
+    for role in ("decode-large", "decode-small"):
+        _, beside_prefill = pods(SIZES | {"prefill": {}}, role)
+        assert "routing-proxy" in [container["name"] for container in beside_prefill["initContainers"]]
+
+
+def test_sets_of_decode_pods_share_the_account_with_the_right_to_read_their_pool():
+    service = SIZES | {"prefill": {}}
+    account = names(service, "ServiceAccount")[0]
+    assert account.endswith("-decode")
+    assert {pods(service, role)[1]["serviceAccountName"] for role in ("decode-large", "decode-small")} == {account}
+    with_account = {"decode": {"sets": {"large": {"pod": {"serviceAccountName": "own"}}, "small": {}}}, "prefill": {}}
+    bindings = [manifest for manifest in rendered(tree(qwen=with_account)) if manifest["kind"] == "RoleBinding"]
+    (binding,) = [manifest for manifest in bindings if manifest["metadata"]["name"].endswith("-decode")]
+    assert [subject["name"] for subject in binding["subjects"]] == ["own", binding["metadata"]["name"]]
+
+
+def test_a_set_of_decode_pods_takes_the_keys_of_its_service():
+    service = {"engine": {"maxNumSeqs": 16}, "decode": {"sets": {"a": {"replicas": 3}, "b": {}}}}
+    workloads = roles(service)
+    assert [workloads[role].replicas for role in ("decode-a", "decode-b")] == [3, 1]
+    for workload in workloads.values():
+        assert "--max-num-seqs=16" in workload.engine.arguments
+
+
+def test_each_set_of_decode_pods_has_its_own_budget_autoscaler_monitor_and_policy():
+    scaled = {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "queue-size", "target": 5}]}
+    stack = tree(qwen={"decode": {"sets": {"a": {"autoscaling": scaled}, "b": {"autoscaling": scaled}}}}) | {
+        "observability": {"metrics": {"type": "prometheus-operator"}},
+        "networkPolicies": {},
+    }
+    everything = {rendered_object.id: rendered_object for rendered_object in objects(render(plan(stack)))}
+    role = parts.DECODE
+    for part in (role.workload, role.budget, role.autoscaler, role.monitor, role.network_policy):
+        assert {identity.qualifier for identity in everything if identity.part is part} == {"a", "b"}
+    for name in ("a", "b"):
+        assert Id("qwen", role.workload, name) in everything[Id("qwen", parts.ROUTE)].after
+
+
+def test_gateway_and_picker_reach_every_set_of_decode_pods():
+    stack = tree(qwen=VENDORS) | {"networkPolicies": {}}
+    policies = [manifest for manifest in rendered(stack) if manifest["kind"] == "NetworkPolicy"]
+    (picker,) = [manifest for manifest in policies if manifest["metadata"]["name"] == "qwen-epp"]
+    reached = {
+        peer["podSelector"]["matchLabels"].get("inference-stacks.io/role")
+        for rule in picker["spec"]["egress"]
+        for peer in rule.get("to", ())
+        if "podSelector" in peer
+    }
+    assert {"decode-amd", "decode-nvidia"} <= reached
+    for name in ("qwen-decode-amd", "qwen-decode-nvidia"):
+        (policy,) = [manifest for manifest in policies if manifest["metadata"]["name"] == name]
+        sources = [peer for rule in policy["spec"]["ingress"] for peer in rule["from"]]
+        assert any("gateways" in str(peer.get("namespaceSelector")) for peer in sources)

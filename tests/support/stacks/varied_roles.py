@@ -45,5 +45,24 @@ def _divided() -> dict[str, Any]:
     return tree(qwen=service) | _GUARDED
 
 
-ROLES = {"encoding": _encoding(), "encoding-apart": _encoding_apart(), "divided": _divided()}
+def _divided_answers() -> dict[str, Any]:
+    """Return sets of pods that answer, on devices of two vendors, and sets of them beside prefill."""
+    scaling = {"type": "hpa", "minReplicas": 1, "maxReplicas": 2, "metrics": METRICS}
+    vendors = {
+        "amd": {"accelerator": "amd", "replicas": 2, "patch": {"spec": {"minReadySeconds": 3}}},
+        "nvidia": {"labels": {"example.com/vendor": "nvidia"}, "autoscaling": scaling},
+    }
+    sizes = {"large": {"parallelism": {"tensor": 4}}, "small": {"replicas": 3, "pod": {"labels": {"size": "small"}}}}
+    canary = {"weight": 10, "model": {"maxModelLen": 4096}, "decode": {"sets": vendors}}
+    return tree(
+        qwen={"decode": {"sets": vendors}, "canary": canary}, llama={"prefill": {}, "decode": {"sets": sizes}}
+    ) | (_GUARDED)
+
+
+ROLES = {
+    "encoding": _encoding(),
+    "encoding-apart": _encoding_apart(),
+    "divided": _divided(),
+    "divided-answers": _divided_answers(),
+}
 """Stacks by name."""

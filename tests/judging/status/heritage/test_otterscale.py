@@ -67,6 +67,12 @@ def test_sets_of_prefill_count_as_prefill_and_encode_pods_do_not():
     assert [document[key] for key in ("prefillReady", "prefillReplicas")] == [4, 6]
 
 
+def test_sets_of_decode_count_as_decode():
+    """See otterscale 5.4."""
+    document = otterscale.of(service(workload(1, 2, role="decode-amd"), workload(3, 4, role="decode-nvidia")))
+    assert [document[key] for key in ("decodeReady", "decodeReplicas")] == [4, 6]
+
+
 def test_no_replicas_are_asleep_where_theirs_are_ready():
     """See otterscale 5.4."""
     expected = ("Running", "False", "Asleep", "No replicas are asked for")
