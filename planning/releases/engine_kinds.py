@@ -26,8 +26,8 @@ class SourceFile(Spec):
     """Version of the project, or the commit that was read."""
     file: str
     """Path of the file in the wheel or in the repository."""
-    sha256: str | None = None
-    """Digest of the file; None if it was read where only its text is shown."""
+    sha256: str
+    """Digest of the file."""
 
 
 class ReplicaFlags(Sourced):

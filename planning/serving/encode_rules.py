@@ -21,11 +21,12 @@ def judge_variant(variant: VariantContext) -> Iterator[Problem]:
         what = f"is not known to {release.name}"
         yield Problem(path, what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if not all(role.kind.vllm_tables for role in variant.roles):
+    other = next((role for role in variant.roles if not role.kind.vllm_tables), None)
+    if other is not None:
         remedy = "remove it, or remove engine.type"
         if scheme(spec.model.source) == "image":
             remedy = "remove it, or take the weights from another source"
-        yield Problem(path, "needs vllm in every role, but a role has another engine", remedy)
+        yield Problem(path, f"needs vllm in every role, but {other.name} has {other.kind.title}", remedy)
     if spec.encode.engine.port != spec.engine.port:
         ports = f"{spec.encode.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"

@@ -22,6 +22,7 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     yield from _fields_without_effect(context)
     yield from _layout(context)
     yield from _metrics(context)
+    yield from _traces(context)
     if context.kind.is_generated:
         yield from _flags(context)
 
@@ -90,6 +91,14 @@ def _metrics(context: RoleContext) -> Iterator[Problem]:
         what = f"serves its metrics at {path}, and the picker reads them at {_PICKER_READS}"
         remedy = f"use endpointPicker.preset: custom with a metrics-data-source of path {path}"
         yield warning(context.path / "engine" / "type", what, remedy)
+
+
+def _traces(context: RoleContext) -> Iterator[Problem]:
+    """Warn of an engine that does not get the address for traces, unlike the other parts of the stack."""
+    is_traced = context.variant.stack.observability.tracing is not None
+    if is_traced and "observability.tracing.endpoint" not in context.kind.flags:
+        what = f"does not get the address for traces ({context.kind.title})"
+        yield warning(context.path / "engine" / "type", what, f"{_OWN_FLAG}, or expect no traces of it")
 
 
 def _flags(context: RoleContext) -> Iterator[Problem]:

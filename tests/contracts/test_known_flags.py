@@ -10,7 +10,15 @@ import pytest
 import yaml
 
 from planning.releases import channel, channels, engine_flags, engine_kinds
-from tests.support.known_flags import containers, engine_version, engines, unknown_to_engine
+from tests.support.engine import shipped
+from tests.support.known_flags import (
+    containers,
+    engine_version,
+    engines,
+    flags_without_a_table,
+    kind_of,
+    unknown_to_engine,
+)
 from tests.support.stacks import SHIPPED, rendered, tree
 from tests.support.stacks.engine_kinds import ENGINES
 from tests.support.stacks.shapes import every_stack
@@ -115,3 +123,23 @@ def test_engines_of_every_kind_know_what_they_are_told(name):
         assert unknown_to_its_kind(container, table, version) == []
         strange = {"args": [*container["args"], "--strange"]}
         assert unknown_to_its_kind(strange, table, version) == ["--strange"]
+
+
+STACKS = dict(shipped.stacks())
+"""Examples, guides, profiles and channels, and the stacks that tests keep."""
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_the_tables_of_engines_have_every_flag_that_is_rendered(name):
+    """A flag that no table has is noticed in each container of an engine, whether a field or the user gave it."""
+    for container in containers(rendered(STACKS[name])):
+        assert flags_without_a_table(container) == []
+        if kind_of(container) is not None:
+            strange = {**container, "args": [*container["args"], "--strange=1"]}
+            assert flags_without_a_table(strange) == ["--strange"]
+
+
+def test_engines_of_all_kinds_with_a_table_are_rendered():
+    stacks = [*STACKS.values(), *(tree(qwen=service) for service in ENGINES.values())]
+    kinds = [kind_of(container) for stack in stacks for container in containers(rendered(stack))]
+    assert {kind.name for kind in kinds if kind is not None} == {*engine_kinds.names()} - {engine_kinds.CUSTOM}

@@ -1,8 +1,11 @@
 """Every kind of engine is a table of what it can do, and its flags are those of its versions."""
 
+import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 
 from models import flags
 from models.role import Engine
@@ -67,7 +70,31 @@ def test_no_user_may_write_a_flag_that_a_field_decides(kind):
     assert names - kind.decided.keys() <= SHARED
 
 
+def digests_of(name):
+    """Return the digests of the files that a table of flags was made from, by version or commit and path."""
+    path = Path("planning/releases/engines", f"{name}-sources.yaml")
+    document = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    digests = {(file["commit"], path): file["sha256"] for path, file in document.get("files", {}).items()}
+    for version, wheel in document.get("wheels", {}).items():
+        digests |= {(version, path): digest for path, digest in wheel["files"].items()}
+    return digests
+
+
 @pytest.mark.parametrize("kind", TABLED, ids=lambda kind: kind.name)
 def test_facts_name_the_files_that_they_were_read_from(kind):
-    assert kind.files
-    assert all(len(file.sha256 or "0" * 64) == 64 for file in kind.files)
+    """The same digests stand beside the table of flags."""
+    named = {(file.version, file.file): file.sha256 for file in kind.files}
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in named.values())
+    digests = digests_of(kind.versions)
+    common = named.keys() & digests.keys()
+    assert common
+    assert {key: named[key] for key in common} == {key: digests[key] for key in common}
+
+
+@pytest.mark.parametrize("kind", TABLED, ids=lambda kind: kind.name)
+def test_every_version_of_a_table_has_the_digests_of_its_files(kind):
+    digests = digests_of(kind.versions)
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests.values())
+    versions = engine_flags.of_kind(kind).versions
+    if versions:
+        assert {version for version, _ in digests} == {*versions}

@@ -2,13 +2,14 @@
 
 import pytest
 
+from models.problems import ConfigError
+from planning.releases import engine_kinds
+from planning.serving import kind_rules
+from tests.support.known_flags import containers
 from tests.support.stacks import find, lines, plan, rendered, tree
+from tests.support.stacks.engine_kinds import FIELDS, IMAGES, with_field
 from tests.support.stacks.shapes import engine, told
 
-IMAGES = {
-    "sglang": "docker.io/lmsysorg/sglang:v0.5.13.post1",
-    "trtllm-serve": "nvcr.io/nvidia/tensorrt-llm/release:1.3.0rc18",
-}
 HF = {"model": {"source": "hf://org/model"}}
 
 
@@ -114,6 +115,57 @@ def test_flags_of_an_unknown_version_are_not_checked():
 )
 def test_a_field_without_a_flag_is_refused_with_the_engines_name(kind, fields, message):
     assert any(line.startswith(message) for line in told(tree(qwen=service(kind, **fields))))
+
+
+OWN = {"engine.port", "model.name", "model.revision", "parallelism.tensor"}
+"""Fields that other parts than a custom engine get as well: Services, pools, devices and the names of models. The
+command of such an engine has to agree with them."""
+BY_OTHERS = {"encode", "model.lora"}
+"""Fields that an engine gets by several flags, of which vLLM alone has tables."""
+
+
+def outcome(kind, field):
+    """Return the arguments of all engines of a stack that sets one field, and what is said of it, as lines."""
+    keys = with_field(kind, field)
+    stack = {**tree(), **keys, "services": {"qwen": {**tree()["services"]["qwen"], **keys["services"]["qwen"]}}}
+    try:
+        manifests = rendered(stack)
+    except ConfigError as error:
+        return [], str(error).splitlines()
+    engines = [item for item in containers(manifests) if item["name"] in {"engine", "vllm"}]
+    return [argument for item in engines for argument in item.get("args", [])], warnings(stack)
+
+
+def test_each_field_that_an_engine_gets_by_a_flag_is_tried():
+    flagged = {field for name in engine_kinds.names() for field in engine_kinds.kind(name).flags}
+    assert flagged | BY_OTHERS == FIELDS.keys()
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("name", engine_kinds.names())
+def test_each_field_reaches_each_engine_by_a_flag_or_is_refused_with_the_engines_name(name, field):
+    kind = engine_kinds.kind(name)
+    arguments, problems = outcome(name, field)
+    if field in kind.flags:
+        assert any(argument.partition("=")[0] == kind.flags[field] for argument in arguments)
+        assert not any("does not reach" in line or "has no effect" in line for line in problems)
+    elif field in BY_OTHERS and kind.vllm_tables:
+        assert any(argument.startswith(("--enable-lora", "--ec-transfer-config")) for argument in arguments)
+    elif field.startswith("observability."):
+        assert [line for line in problems if f"does not get the address for traces ({kind.title})" in line]
+    elif name != engine_kinds.CUSTOM or field not in OWN:
+        place = f"services.qwen.{field}: "
+        named = [line for line in problems if line.startswith(place) and (kind.title in line or kind.name in line)]
+        assert len(named) == 1, problems
+        assert arguments == []
+
+
+def test_a_field_that_no_rule_refuses_gets_lost(monkeypatch):
+    monkeypatch.setattr(kind_rules, "_reaches", lambda *_: True)
+    arguments, problems = outcome("sglang", "kvCache.cpuOffload")
+    assert not any("offload" in argument for argument in arguments)
+    assert arguments
+    assert [line for line in problems if "cpuOffload" in line] == []
 
 
 def test_a_field_with_a_flag_is_taken():

@@ -46,7 +46,7 @@ def shared_memory(directory):
 def test_nothing_of_a_killed_engine_stays_behind(tmp_path):
     command = prefill()
     process = command.process(VERSION, tmp_path / "root", free_address(8200))
-    mounts.fill(process.arguments[2:], command.family, VERSION)
+    mounts.fill(process.arguments[2:], command.family, VERSION, tmp_path / "root")
     environment = {"PATH": f"{VERSION.program.parent}:{os.defpath}", **process.environment}
     Path(environment["HOME"]).mkdir(parents=True)
     directory = tmp_path / "judge"
