@@ -55,6 +55,14 @@ def marked(number):
     }
 
 
+def with_file(text):
+    """Return a service whose pods have a file, and a container beside the engine."""
+    volumes = {"settings": {"type": "config-map", "mountPath": "/etc/engine", "files": {"engine.yaml": text}}}
+    containers = {"exporter": {"image": "registry.example/exporter:v1"}}
+    return {"replicas": 2, "pod": {"volumes": volumes, "containers": containers}}
+
+
+SETS = {"sets": {"long": {}, "short": {}}}
 CHANGES = {
     "gone": ({}, None),
     "fresh": (None, {}),
@@ -72,6 +80,9 @@ CHANGES = {
     "surging": ({"replicas": 1}, {"replicas": 1, **SURGE, **NEWER}),
     "shrunk": ({"replicas": 4}, {"replicas": 2, **NEWER}),
     "scaled": ({"autoscaling": SCALING}, {"autoscaling": SCALING, **NEWER}),
+    "filed": (with_file("a: hunter2-1"), with_file("a: hunter2-2")),
+    "split": ({**PICKED, "prefill": {}}, {**PICKED, "prefill": SETS}),
+    "seeing": ({**PICKED, "encode": {}}, {**PICKED, "encode": {"replicas": 2}}),
     "longer": ({**SURGE, "context": 8192}, {**SURGE, "context": 32768}),
 }
 """Services before and after the change; None for one that is not there."""
@@ -79,6 +90,7 @@ ENDS = {
     "gone": (1, 0), "fresh": (0, 1), "renamed": (1, 1), "replaced": (1, 1), "pair": (1, 1), "asleep": (0, 2),
     "idle": (0, 0), "grown": (1, 3), "kept": (1, 1), "recreated": (2, 2), "small": (1, 1), "large": (1, 1),
     "rolled": (4, 4), "surging": (1, 1), "shrunk": (4, 2), "scaled": (2, 2), "longer": (1, 1),
+    "filed": (2, 2), "split": (1, 1), "seeing": (1, 1),
 }  # fmt: skip
 """Ready endpoints of each service before and after the change."""
 SELECTOR = "selector = labels.role_selector(variant.names, workload.role)\n"
