@@ -62,6 +62,8 @@ def with_file(text):
     return {"replicas": 2, "pod": {"volumes": volumes, "containers": containers}}
 
 
+STAGE = re.compile(r"-(decode|encode|prefill)(-\w+)?$")
+"""End of the name of a workload: its stage, and its set of pods."""
 SETS = {"sets": {"long": {}, "short": {}}}
 CHANGES = {
     "gone": ({}, None),
@@ -331,7 +333,7 @@ def fates(story):
     found = dict[str, list[str]]()
     for line in story.report.splitlines():
         name = line[2:].partition(" · ")[0]
-        if line[:1] in "!+-~" and name.endswith(("-decode", "-prefill")):
+        if line[:1] in "!+-~" and STAGE.search(name):
             found.setdefault(name.partition("-")[0], []).append(line)
     return found
 
@@ -361,19 +363,23 @@ def test_no_endpoint_is_ready_at_some_moment_where_the_report_says_so_and_only_t
 def test_as_many_endpoints_stay_ready_as_the_report_says(story, fates):
     lines = {key: " ".join(found) for key, found in fates.items()}
     least = {key: int(match[1]) for key, line in lines.items() if (match := re.search(r"at least (\d+) of", line))}
-    assert least == {"rolled": 3, "surging": 1, "shrunk": 1, "scaled": 1, "longer": 1}
+    assert least == {"rolled": 3, "surging": 1, "shrunk": 1, "scaled": 1, "longer": 1, "filed": 1}
     assert {key: number for key, number in least.items() if min(story.numbers[key]) < number} == {}
     assert min(story.numbers["rolled"]) == 3
 
 
 def test_nothing_restarts_where_the_report_says_so(story, fates):
     quiet = {key for key, lines in fates.items() if "nothing restarts" in lines[0]}
-    assert quiet == {"idle", "grown", "kept"}
+    assert quiet == {"idle", "grown", "kept", "seeing"}
     assert {key: story.numbers[key] for key in quiet if story.numbers[key] != sorted(story.numbers[key])} == {}
 
 
 def test_pods_of_another_name_or_generation_are_ready_before_the_old_ones_end(story):
-    assert {key: min(story.numbers[key]) for key in ("renamed", "pair")} == {"renamed": 1, "pair": 1}
+    assert {key: min(story.numbers[key]) for key in ("renamed", "pair", "split")} == {
+        "renamed": 1,
+        "pair": 1,
+        "split": 1,
+    }
 
 
 def test_two_sizes_of_a_model_give_two_numbers_of_minutes(fates):
