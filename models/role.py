@@ -178,8 +178,8 @@ class Pod(Placed):
     )
     """Privileges of the engine container; absent: none. Namespaces of the Pod Security level restricted refuse them."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
-    """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload is added for
-    vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""
+    """Size of /dev/shm in a pod. Absent: 8Gi for each device, or 1Gi without devices. kvCache.cpuOffload, or
+    a tier of type cpu, is added for vLLM 0.27 and later, which keep offloaded blocks in /dev/shm."""
 
 
 class RollingUpdate(Spec):
@@ -241,8 +241,8 @@ class Role(Spec):
     """Autoscaling of the number of replicas by load; absent: the number is fixed."""
     resources: Resources = Resources.default()
     """Requests and limits of the engine container. Absent values are, for each device: requests of 4 CPU and 32Gi of
-    memory, and a limit of 48Gi of memory. A pod without devices gets the values of one device. kvCache.cpuOffload is
-    added to both amounts of memory."""
+    memory, and a limit of 48Gi of memory. A pod without devices gets the values of one device. kvCache.cpuOffload
+    and the sizes of kvCache.tiers are added to both amounts of memory."""
     pod: Pod = Pod.default()
     """Settings of the serving pods."""
     health: Health = Health.default()

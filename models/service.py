@@ -8,6 +8,7 @@ from models.architecture import Architecture
 from models.base import Spec
 from models.containers import Resources
 from models.env import EnvName, EnvValue
+from models.kv_cache import KvCache
 from models.monitoring import Metrics
 from models.picker import EndpointPicker, FlagName
 from models.pins import PinnedSource
@@ -19,7 +20,6 @@ from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
     Argument,
-    BlockSize,
     Bytes,
     Count,
     Dns1035Label,
@@ -179,29 +179,6 @@ class Model(PinnedSource):
     )
     """Numbers of the model, from which checks.fit computes the memory that the model needs. Absent: the numbers in the
     lock, or else those that the shipped table has for the name in an hf:// source."""
-
-
-class KvCache(Spec):
-    """Settings of the KV cache. All roles and the picker have the same settings."""
-
-    block_size: BlockSize | None = Field(default=None, examples=[128])
-    """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number; otherwise the
-    engine's default. engine: the engine's default in any case; refused if the picker counts blocks, or with events."""
-    connector: DnsLabel | None = Field(default=None, examples=["mooncake"])
-    """Protocol by which the routing sidecar lets prefill pods hand their cache to decode pods: nixlv2, mooncake,
-    sglang, shared-storage or offloading, if the release channel has it. Absent: nixlv2 for vLLM, sglang for SGLang. A
-    custom engine needs this key, and its arguments for the transfer are the user's own."""
-    events: bool = False
-    """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
-    cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
-    """Host memory of each pod for cache blocks that no longer fit the memory of the pod's devices."""
-
-    @property
-    def tokens_per_block(self) -> int | None:
-        """Return the number of tokens in a block that the user wrote; None if the engine, or this program, chooses."""
-        if self.block_size == "engine":
-            return None
-        return self.block_size
 
 
 class SidecarTls(Spec):

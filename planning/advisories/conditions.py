@@ -11,6 +11,7 @@ from planning.advisories import table
 from planning.advisories.table import Advisory
 from planning.fit import families, served
 from planning.ground.cluster_facts import Unknown
+from planning.releases import tier_facts
 from planning.variant import api_server
 from planning.variant.context import RoleContext
 
@@ -98,6 +99,7 @@ def _transfers_cache(role: RoleContext, advisory: Advisory) -> bool:
     transfer = role.variant.kv_cache.transfer
     written = _flags(role).get("--kv-transfer-config")
     connectors = {None if transfer is None else transfer["kv_connector"]}
+    connectors |= {tier_facts.of_type(tier.type).connector for tier in role.cache.tiers}
     connectors |= {None if written is None else (flags.json_object(written) or {}).get("kv_connector")}
     return not connectors.isdisjoint(advisory.words)
 

@@ -69,6 +69,8 @@ class ServedModel:
     """Version of vLLM. An unknown version (None) counts as new."""
     has_connector: bool = False
     """Whether the engine transfers or offloads its cache."""
+    is_hybrid: bool = True
+    """Whether its connectors let layers with windows free tokens."""
 
 
 def request(served: ServedModel) -> Request | Unknown:
@@ -115,6 +117,8 @@ def _frees_windows(served: ServedModel, arguments: Mapping[str, Flag]) -> bool:
     flag = arguments.get(_HYBRID)
     if flag is not None:
         return flag.name != _HYBRID
+    if not served.is_hybrid:
+        return False
     has_connector = served.has_connector or "--kv-transfer-config" in arguments
     return not has_connector or served.version is None or served.version.is_at_least(_HYBRID_TRANSFERS_SINCE)
 

@@ -285,7 +285,9 @@ def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
 
 
 def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges between the roles of a generation, on any port. Roles of the same stage exchange nothing.
+    """Yield the edges between the roles of a generation, on any port.
+
+    Roles of the same stage exchange nothing. With a tier of type p2p, all pods of a role exchange blocks.
 
     NIXL has fixed ports only for its handshake: 5600, and one port for each rank of data parallelism. For the transfer,
     UCX and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
@@ -297,6 +299,9 @@ def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
         for pods, other_pods in product(role.all_pods, other.all_pods):
             yield Edge(pods, other_pods, ANY_TCP)
             yield Edge(other_pods, pods, ANY_TCP)
+    for role in peers.roles:
+        if role.workload.engine.asks_peers:
+            yield from (Edge(pods, other, ANY_TCP) for pods, other in product(role.all_pods, repeat=2))
 
 
 def _replica_edges(role: _Role) -> Iterator[Edge]:

@@ -26,6 +26,11 @@ ROOT = 0
 """User id of root."""
 
 
+def is_read_only(volume: Volume) -> bool:
+    """Tell whether the engine cannot write to a volume."""
+    return volume.read_only or isinstance(volume, _READ_ONLY)
+
+
 @dataclass(frozen=True, slots=True)
 class PodVolume:
     """A volume of a pod."""
@@ -122,7 +127,7 @@ def plan(at: Path, pod: Pod, engine: str, config_map: str) -> PodAdditions:
             for name, volume in volumes.items()
         ),
         mounts=tuple(
-            VolumeMount(name, volume.mount_path, volume.sub_path, volume.read_only or isinstance(volume, _READ_ONLY))
+            VolumeMount(name, volume.mount_path, volume.sub_path, is_read_only(volume))
             for name, volume in volumes.items()
             if volume.mount_path is not None
         ),

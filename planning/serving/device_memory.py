@@ -43,7 +43,8 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
             block=cache.block_size,
             space=None if has_devices else _cpu_space(context),
             version=context.engine_version,
-            has_connector=cache.transfer is not None or context.cpu_offload is not None,
+            has_connector=cache.transfer is not None or bool(context.cache.tiers),
+            is_hybrid=context.cache.is_hybrid,
         )
     )
 

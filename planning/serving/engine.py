@@ -65,6 +65,8 @@ class EnginePlan:
     """Path of the engine's metrics."""
     source_urls: tuple[str, ...] = ()
     """URLs of the servers from which the engine gets its weights itself; empty if it loads from a folder."""
+    asks_peers: bool = False
+    """Whether engines of the role take cache blocks from each other."""
 
 
 def plan(engine: EngineContext) -> EnginePlan:
@@ -78,9 +80,7 @@ def plan(engine: EngineContext) -> EnginePlan:
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, context.cpu_offload)
     access = _access(context)
     explicit = environment.values(role.engine.env)
-    devices = dict[str, str]()
-    if isinstance(context.accelerator.allocation, ExtendedResource):
-        devices = {context.accelerator.allocation.resource_name: str(layout.chips_per_pod)}
+    devices = _devices(context)
     command = _command(context)
     return EnginePlan(
         name=context.kind.container,
@@ -111,7 +111,16 @@ def plan(engine: EngineContext) -> EnginePlan:
         events_ports=_events_ports(engine),
         metrics_path=_metrics_path(context),
         source_urls=_source_urls(context, {**access.env, **explicit}),
+        asks_peers=context.cache.asks_peers,
     )
+
+
+def _devices(context: RoleContext) -> dict[str, str]:
+    """Return the extended resource of the devices with its amount; empty if the devices are claimed otherwise."""
+    allocation = context.accelerator.allocation
+    if not isinstance(allocation, ExtendedResource):
+        return {}
+    return {allocation.resource_name: str(context.layout.chips_per_pod)}
 
 
 def _access(context: RoleContext) -> EngineAccess:

@@ -18,6 +18,7 @@ from planning.variant.context import RoleContext
 from planning.weights import engine_access
 
 KV_EVENTS = "--kv-events-config"
+KV_TRANSFER = "--kv-transfer-config"
 _LEADER_ADDRESS, _OWN_ADDRESS = "LWS_LEADER_ADDRESS", "POD_IP"
 """Variables with the host name of a replica's first pod, and with the address of the pod itself."""
 _NODE_RANK = "--node-rank=$(LWS_WORKER_INDEX)"
@@ -128,15 +129,26 @@ def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
     if kind.vllm_tables:
         yield from _answer_arguments(context, tokenizes=tokenizes)
         yield from _copies_arguments(context)
+    yield from _cache_arguments(context)
+    if spec.model.lora is not None and kind.vllm_tables:
+        yield from _lora_arguments(spec.model.lora)
+
+
+def _cache_arguments(context: RoleContext) -> Iterator[str]:
+    """Yield the arguments for caches that go from one engine to another, and for events about their content."""
+    kind = context.kind
     exchanges = context.stage.exchanges_kv_cache
-    if spec.prefill is not None and exchanges:
+    if context.variant.spec.prefill is not None and exchanges:
         yield from _disaggregation_arguments(context)
+    if context.cache.transfer is not None:
+        yield f"{KV_TRANSFER}={_json(context.cache.transfer)}"
+    if certificate(context) is not None:
+        yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
+        yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
     if context.encoder_cache is not None:
         yield from _encoder_arguments(context, context.encoder_cache)
     if context.variant.kv_cache.events is not None and "kvCache.events" in kind.flags and exchanges:
         yield f"{kind.flags['kvCache.events']}={_json(context.variant.kv_cache.events)}"
-    if spec.model.lora is not None and kind.vllm_tables:
-        yield from _lora_arguments(spec.model.lora)
 
 
 def _copies_arguments(context: RoleContext) -> Iterator[str]:
@@ -204,28 +216,23 @@ def _memory_share(context: RoleContext) -> str | None:
 
 
 def _offload(context: RoleContext) -> str | None:
-    """Return the host memory of the KV cache in GiB, the unit of vLLM; None if nothing is offloaded.
+    """Return the host memory of the KV cache in GiB, the unit of vLLM; None if nothing is offloaded by this flag.
 
     The flag is for one copy of the model. All copies in a pod therefore get equal shares of `kvCache.cpuOffload`
     (vllm 0.27.0, OffloadingConnector of each engine core).
     """
     offload = context.cpu_offload
-    if offload is None:
+    if offload is None or context.cache.transfer is not None:
         return None
     return f"{float(amount(offload) / context.layout.data_local / 2**30):g}"
 
 
 def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
-    """Yield the arguments for the transfer of the KV cache between roles, and for TLS of prefill."""
+    """Yield the arguments that tell an engine the stage that it processes."""
     modes = context.kind.disaggregation
     if modes is not None:
         flags_of_role = {stages.DECODE: modes.decode, stages.PREFILL: modes.prefill}.get(context.stage, [])
         yield from (flag.format_map({"bootstrap": modes.bootstrap_port}) for flag in flags_of_role)
-    if context.variant.kv_cache.transfer is not None:
-        yield f"--kv-transfer-config={_json(context.variant.kv_cache.transfer)}"
-    if certificate(context) is not None:
-        yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
-        yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
 
 
 def _encoder_arguments(context: RoleContext, cache: EncoderCache) -> Iterator[str]:

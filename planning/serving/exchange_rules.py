@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from models import flags
 from models.problems import Problem
+from planning.serving import engine_arguments
 from planning.variant.context import RoleContext, VariantContext
-
-_TRANSFER = "--kv-transfer-config"
 
 
 def judge(variant: VariantContext) -> Iterator[Problem]:
@@ -64,7 +63,7 @@ def _of_engine(variant: VariantContext) -> list[str]:
     if not kind.vllm_tables:
         return [kind.connector] if kind.connector is not None else []
     switches = {flag.switch for role in variant.roles for flag in flags.parse(role.spec.engine.args)}
-    if _TRANSFER in switches:
+    if engine_arguments.KV_TRANSFER in switches:
         return []
     return list(variant.release.engine.kv_transfer)
 

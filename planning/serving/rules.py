@@ -35,6 +35,7 @@ from planning.serving import (
     set_rules,
     shared_memory,
     sidecar_rules,
+    tier_rules,
     version_rules,
 )
 from planning.serving.context import EngineContext
@@ -94,6 +95,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from addition_rules.judge(context)
     yield from pod_claims.judge(context)
     yield from lora_rules.judge(context)
+    yield from tier_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)
@@ -143,7 +145,7 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
     limit = _memory_limit(context)
     if amount(offload) >= amount(limit):
         what = f"leaves the engine no memory ({offload}; {_LIMIT} is {limit})"
-        at = context.variant.path / "kvCache" / "cpuOffload"
+        at = tier_rules.place(context.variant)
         yield Problem(at, what, f"lower it, or raise {_LIMIT}", (context.path / "resources",))
 
 
@@ -249,16 +251,7 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
         yield Problem(path / "prefill" / "engine" / "port", what, "remove it")
-    yield from _check_disaggregation(variant, spec.sidecar or Sidecar())
-
-
-def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
-    spec = variant.spec
-    path = variant.path
-    if spec.kv_cache.cpu_offload is not None:
-        what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"
-        yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")
-    yield from _check_sidecar(variant, sidecar)
+    yield from _check_sidecar(variant, spec.sidecar or Sidecar())
 
 
 def _check_sidecar(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from models.service import EncoderCache
 from models.vocabulary import amount
 from planning.ground import resources
 from planning.hardware import accelerators
+from planning.serving import tier_rules
 from planning.variant.context import RoleContext
 
 _OFFLOADS_SINCE = "0.27.0"
@@ -43,11 +44,13 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     offloaded = _offload_size(context)
     if explicit is None or offloaded is None or amount(explicit) > amount(offloaded):
         return
-    top = context.variant.path / "kvCache" / "cpuOffload"
+    top = tier_rules.place(context.variant)
     what = f"is too small for the offloaded KV cache, which vLLM keeps there since {_OFFLOADS_SINCE}"
+    if context.cache.has_secondary:
+        what = "is too small for the offloaded KV cache, which vLLM keeps there"
     yield Problem(
         context.path / "pod" / "sharedMemory",
-        f"{what} ({explicit}; kvCache.cpuOffload is {offloaded})",
+        f"{what} ({explicit}; {top.below(context.variant.path)} is {offloaded})",
         "raise it, or remove it",
         (top, context.path / "engine"),
     )
@@ -61,7 +64,13 @@ def _sum(offloaded: str | None, encoder: EncoderCache | None) -> str | None:
 
 
 def _offload_size(context: RoleContext) -> str | None:
-    """Return the size of the offloaded KV cache in /dev/shm; None if the engine does not keep it in /dev/shm."""
+    """Return the size of the offloaded KV cache in /dev/shm; None if the engine does not keep it in /dev/shm.
+
+    With a tier behind the host memory, every version keeps it there, on devices of any vendor (vllm 0.22.0 to 0.32.0,
+    vllm/v1/kv_offload/tiering/spec.py).
+    """
+    if context.cache.has_secondary:
+        return context.cache.host_size
     if context.accelerator.vendor in _OFFLOADING_VENDORS:
         return _newer_offload_size(context)
     return None
@@ -71,5 +80,5 @@ def _newer_offload_size(context: RoleContext) -> str | None:
     """Return the size of the offloaded KV cache if the engine's version may keep it in /dev/shm, else None."""
     version = context.engine_version
     if version is not None and version.is_at_least(_OFFLOADS_SINCE):
-        return context.cpu_offload
+        return context.cache.host_size
     return None

@@ -25,7 +25,8 @@ from planning.hardware.devices import Layout, Spread
 from planning.releases import Release, channel
 from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
-from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache, roles
+from planning.variant import api_server, cache_tiers, canary, engine_environment, generation, images, kv_cache, roles
+from planning.variant.cache_tiers import CacheTiers
 from planning.variant.canary import Share
 from planning.variant.kv_cache import KvCacheSettings
 from planning.variant.roles import RoleSpecAt
@@ -184,6 +185,8 @@ class RoleContext:
     drain: Drain
     environment: Mapping[str, EnvValue]
     """Generated environment variables of the engine, except those for tracing."""
+    cache: CacheTiers
+    """Tiers that hold cache blocks outside the memory of the devices, and the settings of the engine for them."""
 
     @property
     def name(self) -> str:
@@ -215,7 +218,7 @@ class RoleContext:
         """Return the host memory of a pod for cache blocks that no longer fit the devices; None if there is none."""
         if not self.stage.exchanges_kv_cache:
             return None
-        return self.variant.spec.kv_cache.cpu_offload
+        return self.variant.spec.kv_cache.host_memory
 
     @property
     def encoder_cache(self) -> EncoderCache | None:
@@ -433,6 +436,8 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         layout = replace(layout, ports=1, every_pod_serves=False)
     else:
         version = images.version(image, accelerator.vendor, context.release)
+    space = cache_tiers.namespace(context.spec, role, context.stack, context.release, image)
+    cache = cache_tiers.plan(context.spec, role, layout, context.kv_cache.transfer, space)
     engine_drains = api_server.drains(spec, layout, version)
     return RoleContext(
         variant=context,
@@ -443,9 +448,10 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
         environment={
-            **_known_variables(_environment(context, role, layout, accelerator), version),
+            **_known_variables({**_environment(context, role, layout, accelerator), **cache.environment}, version),
             **engine_environment.encoder_outputs(role),
         },
+        cache=cache,
     )
 
 

@@ -8,7 +8,7 @@ from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
 from planning.releases import engine_kinds
 from planning.releases.engine_kinds import EngineKind
-from planning.variant import connections, roles
+from planning.variant import cache_tiers, connections, roles
 from planning.variant.kv_cache import KvCacheSettings
 from planning.variant.roles import RoleSpecAt
 
@@ -26,7 +26,8 @@ def plan(spec: Variant, role: RoleSpecAt, layout: Layout, cache: KvCacheSettings
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(startup)
     transfers = spec.prefill is not None and role.stage.exchanges_kv_cache
     publishes = cache.events is not None and role.stage.exchanges_kv_cache
-    if transfers or publishes or spans_pods or role.stage is stages.ENCODE:
+    asks_peers = any(tier.type == "p2p" for tier in cache_tiers.of_role(spec, role))
+    if transfers or publishes or asks_peers or spans_pods or role.stage is stages.ENCODE:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if transfers and engine_kinds.connector(spec) == "nixlv2":
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
@@ -84,7 +85,7 @@ def cpu_memory(spec: Variant, role: RoleSpecAt, layout: Layout) -> dict[str, Env
     By default vLLM takes half of the host's memory, whatever the container's limit is. From the limit, this function
     subtracts weights, shared memory and offloaded cache. The workers share half of the rest for the KV cache.
     """
-    offload = spec.kv_cache.cpu_offload if role.stage.exchanges_kv_cache else None
+    offload = spec.kv_cache.host_memory if role.stage.exchanges_kv_cache else None
     _, limits = resources.engine(role.spec.resources, layout.devices_per_pod, offload)
     shared = resources.shared_memory(role.spec.pod.shared_memory, layout.devices_per_pod)
     weights = amount(spec.model.size or "0") * layout.data_local

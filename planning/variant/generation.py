@@ -56,20 +56,25 @@ def identity(
 
     Each role has its own settings, below the name of the role. Pods of one role and one generation have equal settings.
     """
-    model = spec.model
     return {
-        "model": {
-            "source": model.identity,
-            "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
-            "filter": model.filter,
-            "lora": _lora_sources(spec),
-        },
+        "model": model_identity(spec, stack),
         "blockSize": block_size,
         "connector": engine_kinds.connector(spec),
         **({} if spec.encode is None else {"encoderCache": spec.encode.encoder_cache.connector}),
         **{
             role.name: _role_identity(spec, role.spec, release, images_of[role.name]) for role in roles.of(spec, Path())
         },
+    }
+
+
+def model_identity(spec: Variant, stack: Stack) -> dict[str, Any]:
+    """Return the settings of a model and its adapters that may change the bytes of its cache."""
+    model = spec.model
+    return {
+        "source": model.identity,
+        "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
+        "filter": model.filter,
+        "lora": _lora_sources(spec),
     }
 
 

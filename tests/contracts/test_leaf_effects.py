@@ -34,7 +34,17 @@ from planning.hardware import accelerators
 from planning.selection import decisions, explanation
 from planning.weights import locks
 from tests.support.stacks import NAME, states
-from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
+from tests.support.stacks.leaves import (
+    Place,
+    all_leaves,
+    inherited,
+    moved,
+    opened,
+    places,
+    reach,
+    section_of,
+    tried,
+)
 from tests.support.stacks.selected import SELECTED
 from tests.support.stacks.varied import VARIED
 
@@ -87,6 +97,13 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
     "facts": [{"type": "none"}],
     "rollout": [{"type": "Recreate"}, {"type": "RollingUpdate", "maxSurge": 7}],
     "storage": [{"type": "ephemeral"}, {"type": "dedicated"}, {"type": "existing", "claimName": "edited"}],
+    "tiers": [
+        {"type": "file-system", "volume": "edited"},
+        {"type": "mooncake-store", "volume": "edited"},
+        {"type": "lmcache", "size": "7Gi"},
+        {"type": "cpu", "size": "7Gi"},
+        {"type": "p2p"},
+    ],
     "tls": [{"type": "none"}, {"type": "certificate", "secret": "edited"}],
     "verify": [
         {"type": "key", "secret": "edited"},
@@ -201,7 +218,8 @@ def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple
         reference, _ = opened(stack, place)
         for value in values:
             changed, parent = opened(stack, place)
-            if isinstance(value, Group) and parent.get(place[-1], value)["type"] == value["type"]:
+            replaced = parent.get(place[-1], value) if isinstance(parent, dict) else parent[place[-1]]
+            if isinstance(value, Group) and replaced["type"] == value["type"]:
                 continue
             parent[place[-1]] = value
             yield value, reference, changed
@@ -216,7 +234,8 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
     at, nodes = LEAVES[name]
     values = [value for node in nodes for value in candidates(at, node)]
     if "const" in nodes[0] and at[-1] == "type":
-        at, values = at[:-1], [Group(group) for group in GROUPS[str(at[-2])]]
+        key = next(str(part) for part in reversed(at[:-1]) if part not in {"*", "[]"})
+        at, values = at[:-1], [Group(group) for group in GROUPS[key]]
     if at[-1] == "[]":
         at, values = at[:-1], [[value] for value in values]
     likely_number, likely = LIKELY.get(at[-2:], (None, None))
@@ -233,8 +252,24 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
 
 def _moved(at: Place) -> list[dict[str, Any]]:
     """Return the stacks with what they say where the leaf is, and first those that say most about it."""
-    moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
-    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
+    where = "defaults" if at[0] == "defaults" else "canary" if at[2:3] == ("canary",) else "services"
+    stacks = {"defaults": DEFAULTED, "canary": TRIED, "services": BASES}[where]
+    return sorted([*stacks, *_in_section(where, section_of(at))], key=lambda stack: reach(stack, at), reverse=True)
+
+
+@cache
+def _in_section(where: str, section: Place | None) -> list[dict[str, Any]]:
+    """Return the stacks with what their services say in the role of a section instead."""
+    if section is None:
+        return []
+    place = {"defaults": inherited, "canary": tried, "services": dict[str, Any]}[where]
+    stacks = list[dict[str, Any]]()
+    for number, base in enumerate(BASES):
+        in_section = moved(base, section)
+        if in_section is not None and "catalogue" not in base:
+            stacks.append(place(in_section))
+            NUMBERS_OF_BASES[id(stacks[-1])] = number
+    return stacks
 
 
 def test_the_walk_reaches_every_part_of_the_schema():

@@ -5,6 +5,7 @@ from typing import Any
 from tests.support.stacks import tree
 from tests.support.stacks.fragments import CLAIMS, ENV, LAYERED, MIXTURE, POD
 from tests.support.stacks.profiles import profile
+from tests.support.stacks.varied_caches import VOLUMES
 from tests.support.stacks.varied_weights import TOKEN
 
 MODEL = "Qwen/Qwen3-32B"
@@ -57,6 +58,18 @@ SELECTED = {
     "selecting-s3": _selecting(model={"source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}),
     "selecting-mounted": _selecting(
         model={"source": "oci://registry.example/m:v1", "folder": "models/m"},
+    ),
+    "selecting-tiers": _selecting(
+        kvCache={"tiers": [{"type": "cpu", "size": "8Gi"}, {"type": "file-system", "volume": "files"}]},
+        pod={"volumes": VOLUMES},
+    ),
+    "selecting-lmcache": _selecting(
+        kvCache={"tiers": [{"type": "lmcache", "size": "8Gi", "volume": "files", "volumeSize": "9Gi"}]},
+        pod={"volumes": VOLUMES},
+    ),
+    "selecting-store": _selecting(
+        kvCache={"tiers": [{"type": "mooncake-store", "volume": "store", "file": "store.json"}]},
+        pod={"volumes": VOLUMES},
     ),
     "selecting-hub": _selecting(model={"source": "hf://org/m", "secrets": TOKEN}),
     "selecting-kit": _selecting(

@@ -5,6 +5,7 @@ from typing import Any
 from tests.support.stacks import tree
 from tests.support.stacks.fragments import CLAIMS, ENV, FILL, METRICS, POD, TOLERATIONS
 from tests.support.stacks.varied_architectures import ARCHITECTURES
+from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
 from tests.support.stacks.varied_releases import RELEASES
@@ -516,6 +517,7 @@ VARIED = {
     "predicted": _predicted(),
     "predicting": _predicting(),
     "configured": _configured(),
+    **CACHES,
     **CANARIES,
     "routed": _routed(),
     "routed-apart": _routed_apart(),
