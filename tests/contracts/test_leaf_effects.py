@@ -34,7 +34,17 @@ from planning.hardware import accelerators
 from planning.selection import decisions, explanation
 from planning.weights import locks
 from tests.support.stacks import NAME, states
-from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
+from tests.support.stacks.leaves import (
+    Place,
+    all_leaves,
+    inherited,
+    moved,
+    opened,
+    places,
+    reach,
+    section_of,
+    tried,
+)
 from tests.support.stacks.selected import SELECTED
 from tests.support.stacks.varied import VARIED
 
@@ -242,8 +252,24 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
 
 def _moved(at: Place) -> list[dict[str, Any]]:
     """Return the stacks with what they say where the leaf is, and first those that say most about it."""
-    moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
-    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
+    where = "defaults" if at[0] == "defaults" else "canary" if at[2:3] == ("canary",) else "services"
+    stacks = {"defaults": DEFAULTED, "canary": TRIED, "services": BASES}[where]
+    return sorted([*stacks, *_in_section(where, section_of(at))], key=lambda stack: reach(stack, at), reverse=True)
+
+
+@cache
+def _in_section(where: str, section: Place | None) -> list[dict[str, Any]]:
+    """Return the stacks with what their services say in the role of a section instead."""
+    if section is None:
+        return []
+    place = {"defaults": inherited, "canary": tried, "services": dict[str, Any]}[where]
+    stacks = list[dict[str, Any]]()
+    for number, base in enumerate(BASES):
+        in_section = moved(base, section)
+        if in_section is not None and "catalogue" not in base:
+            stacks.append(place(in_section))
+            NUMBERS_OF_BASES[id(stacks[-1])] = number
+    return stacks
 
 
 def test_the_walk_reaches_every_part_of_the_schema():

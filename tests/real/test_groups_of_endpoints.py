@@ -7,6 +7,7 @@ import pytest
 from tests.support.cluster import lws
 from tests.support.stacks import tree
 from tests.support.traffic.picker_proxy import PickerProxy
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
 
@@ -23,6 +24,11 @@ HALVES = {
     "parallelism": {"data": 4, "dataLocal": 2, "loadBalancing": "hybrid"},
 }
 WHOLE = HALVES | {"parallelism": {"data": 4, "dataLocal": 2}}
+DIVIDED = {
+    "accelerator": "cpu",
+    "engine": HALVES["engine"],
+    "decode": {"sets": {"halves": {"parallelism": HALVES["parallelism"]}, "single": {"replicas": 2}}},
+}
 QUESTIONS = 500
 """Number of requests. One of 16 endpoints is missed by chance once in 10^13 times."""
 
@@ -38,7 +44,7 @@ def loopback_plane(loopback_plane, tools, tmp_path_factory):
 @pytest.fixture(scope="module")
 def path(new_path):
     settings = {"namespace": NAMESPACE, "namespaceOptions": {"create": True}, "release": "gie-1.3"}
-    return new_path(tree(wide=WIDE, halves=HALVES, whole=WHOLE) | settings)
+    return new_path(tree(wide=WIDE, halves=HALVES, whole=WHOLE, divided=DIVIDED) | settings)
 
 
 def endpoints(path, service, at=None):
@@ -83,6 +89,17 @@ def test_the_picker_reaches_every_pod_whose_copies_share_a_port(path):
 def test_the_picker_reaches_the_first_pod_alone_if_its_engine_spreads_the_requests(path):
     assert set(pods_of(path, "whole")) == {"whole-decode-0", "whole-decode-0-1"}
     assert endpoints(path, "whole") == {("whole-decode-0", 8000)}
+
+
+def test_the_picker_reaches_every_pod_of_every_set(path):
+    pods = pods_of(path, "divided")
+    single = {name for name in pods if name.startswith("divided-decode-single-")}
+    assert len(single) == 2
+    assert pods.keys() - single == {"divided-decode-halves-0", "divided-decode-halves-0-1"}
+    assert endpoints(path, "divided") == {(pod, 8000) for pod in pods}
+    add = {"op": "add", "path": "/spec/selector/matchLabels/inference-stacks.io~1role", "value": "decode-single"}
+    with path.altered("inferencepool", "divided", add):
+        eventually(lambda: endpoints(path, "divided") == {(pod, 8000) for pod in single})
 
 
 def test_the_controller_numbers_the_pods_of_the_only_template(path):
