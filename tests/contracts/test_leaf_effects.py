@@ -54,6 +54,7 @@ CONSTANTS = {
     "decode.sets.*.engine.port": "the Service and the pool reach every pod on one port, so it is the service's",
     "decode.sets.*.engine.type": "cache, sidecar and picker have the settings of one engine",
     "encode.encoderCache.connector": "the router has one connector between pods",
+    "encode.parallelism.pods": "only vLLM has encoders of its own, and it counts pods by other keys",
     "encode.engine.port": "the pool reaches every pod on one port, so it is the service's",
     "encode.engine.type": "only vllm hands outputs of encoders from one role to the other",
     "gateway.bodyRouter": "says what stands in front, which allows matches[].model; without it that word is refused",
@@ -73,7 +74,7 @@ TEXTS = [
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7", "oci://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
-    "float32", "qwen",
+    "float32", "qwen", "mooncake",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
@@ -81,6 +82,7 @@ OBJECTS = {
     "affinity": {"podAffinity": {}},
     "behavior": {"scaleUp": {"stabilizationWindowSeconds": 7}},
     "config": {"plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker"}]},
+    "source": {"driver": "edited.example.com"},
     "spec": {"type": "edited"},
     "patch": {"spec": {"minReadySeconds": 7}},
     "topologySpreadConstraints": {"maxSkew": 7},
@@ -105,6 +107,10 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
         {"type": "p2p"},
     ],
     "tls": [{"type": "none"}, {"type": "certificate", "secret": "edited"}],
+    "volumes": [
+        {"type": "claim", "claimName": "edited", "mountPath": "/edited"},
+        {"type": "empty-dir", "mountPath": "/edited"},
+    ],
     "verify": [
         {"type": "key", "secret": "edited"},
         {"type": "keyless", "identity": "edited", "issuer": "https://edited.example.com"},
@@ -204,10 +210,10 @@ def candidates(at: Place, node: dict[str, Any]) -> Iterator[Any]:
             yield from (True, False)
         case "integer" | "number":
             yield from (number for number in NUMBERS if node["type"] == "number" or isinstance(number, int))
+        case "string" if "const" in node:
+            yield node["const"]
         case "string":
-            yield from (
-                text for text in [*TEXTS, node.get("const")] if text and re.search(node.get("pattern", ""), text)
-            )
+            yield from (text for text in TEXTS if re.search(node.get("pattern", ""), text))
         case _:
             yield OBJECTS[str(at[-1] if at[-1] != "[]" else at[-2])]
 

@@ -32,20 +32,34 @@ def _container(port: int) -> dict[str, Any]:
     }
 
 
+EXTENDED: dict[str, Any] = {
+    "volumes": VOLUMES,
+    "initContainers": {
+        "first": _container(9001),
+        "second": {"image": "registry.example/set-up:v1", "privileges": PRIVILEGES},
+    },
+    "containers": {
+        "beside": _container(9002) | {"runAsUser": 1000},
+        "tuned": {"image": "registry.example/tune:v1", "privileges": PRIVILEGES},
+    },
+    "privileges": PRIVILEGES,
+    "claims": CLAIMS,
+}
+"""A pod with more in it than an engine."""
+SPREAD = {
+    "engine": {
+        "type": "custom",
+        "image": "registry.example/engine:v1",
+        "workerArgs": ["join"],
+        "workerCommand": ["run"],
+    },
+    "parallelism": {"tensor": 8, "pods": 2},
+}
+"""Replicas of several pods of an engine that this program knows nothing about."""
+
+
 def _extended() -> dict[str, Any]:
-    """Return pods with more in them than an engine."""
-    pod = {
-        "volumes": VOLUMES,
-        "initContainers": {"first": _container(9001), "second": {"image": "registry.example/set-up:v1"}},
-        "containers": {
-            "beside": _container(9002) | {"runAsUser": 1000},
-            "tuned": {"image": "registry.example/tune:v1", "privileges": PRIVILEGES},
-        },
-        "privileges": PRIVILEGES,
-        "claims": CLAIMS,
-    }
-    pod["initContainers"]["second"]["privileges"] = PRIVILEGES
-    return tree(qwen={"model": {"source": "hf://org/m"}, "pod": pod})
+    return tree(qwen={"model": {"source": "hf://org/m"}, "engine": {"env": ENV}, "pod": EXTENDED})
 
 
 def _connected() -> dict[str, Any]:
@@ -63,5 +77,21 @@ def _adapted() -> dict[str, Any]:
     return tree(qwen={"model": {"source": "hf://org/m", "lora": {"dynamic": dynamic}}, "pod": {"volumes": volumes}})
 
 
-PODS = {"extended": _extended(), "connected": _connected(), "adapted": _adapted()}
+def _spread() -> dict[str, Any]:
+    return tree(qwen={"model": {"source": "hf://org/m"}, **SPREAD})
+
+
+def _spread_apart() -> dict[str, Any]:
+    """Return prefill of such an engine, which hands its cache over by a protocol of the sidecar."""
+    service = {**SPREAD, "kvCache": {"connector": "nixlv2"}, "prefill": {"parallelism": SPREAD["parallelism"]}}
+    return tree(qwen={"model": {"source": "hf://org/m"}, **service})
+
+
+PODS = {
+    "extended": _extended(),
+    "connected": _connected(),
+    "adapted": _adapted(),
+    "spread": _spread(),
+    "spread-apart": _spread_apart(),
+}
 """Stacks by name."""
