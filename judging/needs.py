@@ -50,6 +50,7 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
         created=created,
         secrets=tuple(secret for secret in secrets if (secret.namespace, secret.name) not in own_secrets),
         metered=frozenset(item.rendered.place[2] for item in items if _is_metered(item.rendered.manifest)),
+        proxies=frozenset(_proxies(plan)),
         interceptors=frozenset({plan.interceptor.namespace} if plan.interceptor is not None else ()),
         storage_classes=_distinct(
             (item, at, name)
@@ -70,6 +71,14 @@ def of(objects: Iterable[Rendered], plan: StackPlan) -> Needs:
         quotas=frozenset(item.rendered.place[2] for item, _ in pods),
         slices=any(workload.claims_devices for workload in workloads),
     )
+
+
+def _proxies(plan: StackPlan) -> Iterator[tuple[str, str]]:
+    """Yield namespace and name of the Services of the proxies beside pickers."""
+    for service in plan.services:
+        for variant in service.variants:
+            if variant.endpoint_picker is not None and variant.endpoint_picker.proxy is not None:
+                yield variant.names.namespace, variant.names.proxy
 
 
 def _is_metered(manifest: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from judging.status import attachments, pods, shares
+from judging.status import attachments, pods, proxies, shares
 from judging.status.evidence import Evidence
 from judging.status.history import change_time, creation_time, is_within
 from judging.status.quotes import quote
@@ -53,6 +53,7 @@ class PoolBackend:
 def backends(view: ServiceView, variant: VariantView, reading: Evidence) -> Sequence[PoolBackend]:
     """Return the backends of a variant by name: its pools, its Service if requests pass it, and all others of routes.
 
+    Without a route, requests pass the proxy beside the picker, and go on to its pool, or else they pass the Service.
     A backend of a route need not exist.
     """
     pools = {name_of(pool): pool for pool in variant.pools}
@@ -63,10 +64,16 @@ def backends(view: ServiceView, variant: VariantView, reading: Evidence) -> Sequ
     service = (SERVICE, view.namespace, variant.base)
     is_unrouted = not view.routes and (view.namespace, view.name) not in reading.routes
     is_metered = shares.is_metered(view, variant)
-    if is_unrouted or is_metered or not keys:
+    is_proxied = proxies.is_entry(view, variant, reading)
+    if is_proxied and not pools:
+        keys.add((shares.POOL, view.namespace, variant.base))
+    elif (is_unrouted and not is_proxied) or is_metered or not keys:
         keys.add(service)
     asked = shares.percents(view)
-    if is_metered or (is_unrouted and variant.name == PRIMARY):
+    if is_proxied and variant.name == PRIMARY:
+        led_to = {(shares.POOL, *name_of(pool)) for pool in proxies.asked_pools(variant)} or keys
+        asked = dict.fromkeys(led_to, 100)
+    elif is_metered or (is_unrouted and variant.name == PRIMARY):
         # Clients within the cluster ask the Service, too, whose selector has no generation (labels.routed_selector).
         asked = {**asked, service: 100}
     elif not view.routes and not is_unrouted:

@@ -150,13 +150,13 @@ def _missing(view: ServiceView, reading: Evidence) -> ServiceLink:
     """Return the route that the plan expects. A run makes it last, once pods and pickers are ready."""
     at_object = ObjectRef("HTTPRoute", view.namespace, view.name)
     state = "route-missing"
-    if POOL not in reading.unread and _is_being_made(view, reading):
+    if POOL not in reading.unread and is_awaited(view, reading):
         state = "route-awaited"
     return ServiceLink(Link.ROUTE, at_object, (finding(state, at_object),), is_broken=True)
 
 
-def _is_being_made(view: ServiceView, reading: Evidence) -> bool:
-    """Tell whether a run may still wait for a service before it makes the route."""
+def is_awaited(view: ServiceView, reading: Evidence) -> bool:
+    """Tell whether a run may still wait for a service before it makes what leads requests to it."""
     workloads = [
         pod
         for variant in view.variants

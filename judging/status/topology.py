@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from models.trees import at, mapping, sequence, texts
-from planning.ground import labels, marks
+from planning.ground import labels, marks, names
 from planning.ground.marks import NO_MARK
 from planning.ground.names import CANARY, PRIMARY
 from planning.ground.snapshot import (
@@ -103,6 +103,8 @@ class VariantView:
     """InferencePools, of all generations that exist, by name."""
     pickers: tuple[PickerView, ...]
     """Endpoint pickers, of all generations that exist, by name."""
+    proxy: Manifest | None = None
+    """Service of the proxies beside the pickers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +154,12 @@ class Topology:
 def of(snapshot: Snapshot, owner_of: OwnerOf | None = None) -> Topology:
     """Return the services of a snapshot. Without `owner_of`, the stack of an object is the one in its mark."""
     parts = _Parts(snapshot, owner_of or stack_of)
-    names = sorted({parts.service_of(place) for place in parts.bases()})
+    services = sorted({parts.service_of(place) for place in parts.bases()})
     return Topology(
-        tuple(parts.service(*name) for name in names),
+        tuple(parts.service(*place) for place in services),
         {name_of(gateway): gateway for gateway in snapshot.of(GATEWAY)},
         parts.interceptors(),
-        tuple(_by_name(snapshot.of(SERVICE))),
+        tuple(_by_name(service for service in snapshot.of(SERVICE) if labels.RESOURCE_ID in labels_of(service))),
         frozenset(map(name_of, snapshot.of(POOL))),
     )
 
@@ -230,6 +232,7 @@ class _Parts:
         self._pods = _by_identity(snapshot.of(POD))
         self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
         self._weights = self._by_variant(claim for claim in snapshot.of(CLAIM) if _is(claim, "weights"))
+        self._proxies = {name_of(item): item for item in snapshot.of(SERVICE) if _is(item, "endpoint-picker")}
         self._jobs = _by_name(snapshot.of(JOB))
         self._scalers = {
             kind: {_target(item): item for item in snapshot.of(kind)} for kind in (AUTOSCALER, SCALED_OBJECT)
@@ -291,6 +294,7 @@ class _Parts:
             tuple(self._role(kind, item) for kind, item in workloads),
             tuple(self._pools.get(place, ())),
             tuple(self._picker(item) for item in self._pickers.get(place, ())),
+            self._proxies.get((place[1], names.proxy_service(place[2]))),
         )
 
     def _role(self, kind: str, workload: Manifest) -> RoleView:

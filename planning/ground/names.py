@@ -80,7 +80,7 @@ class Names:
 
         It has no generation, so that clients need no other address for a new one.
         """
-        return f"{self.base}-proxy"
+        return proxy_service(self.base)
 
     @property
     def mirror_grant(self) -> str:
@@ -120,6 +120,11 @@ class Names:
 def address(name: str, namespace: str) -> str:
     """Return the DNS name of a Service, without the cluster domain."""
     return f"{name}.{namespace}.svc"
+
+
+def proxy_service(base: str) -> str:
+    """Return the name of the Service of a variant's proxies."""
+    return f"{base}-proxy"
 
 
 def names(namespace: str, service: str, variant: str = PRIMARY, generation: str | None = None) -> Names:

@@ -84,6 +84,8 @@ class Needs:
     """Secrets that the stack does not make, and without which its pods do not start."""
     metered: frozenset[str] = frozenset()
     """Namespaces of Services that the interceptor finds by their labels."""
+    proxies: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and names of the Services of the proxies beside pickers."""
     interceptors: frozenset[str] = frozenset()
     """Namespace of the interceptor to which routes lead, whoever deploys it; empty without an interceptor."""
     storage_classes: tuple[NameReference, ...] = ()

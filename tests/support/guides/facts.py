@@ -1,14 +1,15 @@
 """Facts of rendered objects: values of fields by path, in one form for objects of this program and of guides.
 
-The path of a fact begins with the role of the pods, such as `decode.engine.args.--block-size`. Names of objects,
-containers and volumes are no facts.
+The path of a fact begins with the role of the pods, such as `decode.engine.args.--block-size`, and for a second
+workload of a role with its name. Names of objects and volumes are no facts.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
+from models import trees
 from models.vocabulary import amount, is_quantity
 from planning.ground import yaml_text
 from tests.support.guides import shell
@@ -17,6 +18,9 @@ Fact = str | list[Any]
 ENGINES = ("modelserver", "vllm", "engine", "sglang", "trtllm")
 """Names of the containers of engines."""
 _SIDECAR = "routing-proxy"
+_PICKER = "endpoint-picker"
+_ROUTER = ("epp", "proxy")
+"""Names of the containers in the pods of pickers."""
 _ROLE = "llm-d.ai/role"
 _DECODE = "decode"
 _PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -43,8 +47,10 @@ def of(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Fact]:
     """Return the facts of the workloads, pools and picker's configurations among objects."""
     facts = dict[str, Fact]()
     for manifest in manifests:
-        for at, value in _of_object(manifest):
-            facts[at] = value
+        further = dict(_of_object(manifest))
+        if further.keys() & facts.keys():
+            further = {f"{manifest['metadata']['name']}.{at}": value for at, value in further.items()}
+        facts |= further
     return dict(sorted(facts.items()))
 
 
@@ -53,10 +59,49 @@ def of_picker(config: Mapping[str, Any]) -> dict[str, Fact]:
     return dict(sorted(_flat("picker", _picker(config))))
 
 
+def of_values(values: Mapping[str, Any]) -> dict[str, Fact]:
+    """Return the facts of the values of the guides' router chart: picker, proxy and pool."""
+    router = values["router"]
+    picker = router["epp"]
+    facts = _configuration(picker, router["modelServers"])
+    verbosity = picker.get("flags", {}).get("v")
+    ports = router["modelServers"].get("targetPorts", [{"number": 8000}])
+    facts |= dict(_flat("router", _router(picker.get("replicas"), verbosity, picker, router.get("proxy", {}))))
+    facts["pool.failureMode"] = router["inferencePool"]["failureMode"]
+    facts["pool.targetPorts"] = [str(port["number"]) for port in ports]
+    return dict(sorted(facts.items()))
+
+
+def _configuration(picker: Mapping[str, Any], servers: Mapping[str, Any]) -> dict[str, Fact]:
+    """Return the facts of the picker's configuration, with the plugins that the chart makes from other values."""
+    facts = dict[str, Fact]()
+    for file in picker.get("pluginsCustomConfig", {}).values():
+        facts |= of_picker(trees.mapping(yaml_text.load(file)))
+    made = {
+        "metrics-data-source": trees.without_none({"path": picker.get("metricsDataSource", {}).get("path")}),
+        "core-metrics-extractor": trees.without_none({"defaultEngine": servers.get("type")}),
+    }
+    for plugin, parameters in made.items():
+        if parameters:
+            facts |= dict(_flat(f"picker.plugins.{plugin}", {"type": plugin, "parameters": parameters}))
+    return facts
+
+
+def _router(replicas: object, verbosity: object, *containers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pods of a router: the container of the picker comes first, that of the proxy second."""
+    resources = [container.get("resources", {}) for container in containers]
+    return {"replicas": replicas, "verbosity": verbosity, **dict(zip(("picker", "proxy"), resources, strict=False))}
+
+
 def _of_object(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Fact]]:
     spec = manifest.get("spec", {})
     match manifest["kind"]:
-        case "Deployment" | "StatefulSet" if "endpoint-picker" not in str(manifest["metadata"].get("labels")):
+        case "Deployment" if _PICKER in manifest["metadata"].get("labels", {}).values():
+            containers = spec["template"]["spec"]["containers"]
+            verbosity = dict(shell.engine(containers[0], {}))["args.--v"]
+            served = [container for container in containers if container["name"] in _ROUTER]
+            yield from _flat("router", _router(spec["replicas"], verbosity, *served))
+        case "Deployment" | "StatefulSet":
             yield from _workload(manifest, {"": spec["template"]})
         case "LeaderWorkerSet":
             group = spec["leaderWorkerTemplate"]
@@ -65,6 +110,7 @@ def _of_object(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Fact]]:
                 templates[".worker"] = group["workerTemplate"]
             yield from _workload(manifest, templates)
         case "InferencePool":
+            yield "pool.failureMode", spec["endpointPickerRef"]["failureMode"]
             yield "pool.targetPorts", [str(port["number"]) for port in spec["targetPorts"]]
         case "ConfigMap" if "config.yaml" in manifest.get("data", {}):
             config: Any = yaml_text.load(manifest["data"]["config.yaml"])
@@ -101,7 +147,8 @@ def _pod(template: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _volume(volume: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in volume.items() if key != "name"}
+    """Return the type of a volume with its settings; a type without settings is a fact as well."""
+    return {key: value or "{}" for key, value in volume.items() if key != "name"}
 
 
 def _container(container: Mapping[str, Any], volumes: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,7 +174,13 @@ def _container(container: Mapping[str, Any], volumes: Mapping[str, Any]) -> dict
 
 
 def _variable(entry: Mapping[str, Any]) -> object:
-    return entry["value"] if "value" in entry else entry.get("valueFrom")
+    """Return the value of a variable or its reference, without the version that the API server adds."""
+    if "value" in entry:
+        return entry["value"]
+    return {
+        kind: {key: value for key, value in reference.items() if (key, value) != ("apiVersion", "v1")}
+        for kind, reference in entry.get("valueFrom", {}).items()
+    }
 
 
 def _mount(mount: Mapping[str, Any], volumes: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,11 +222,11 @@ def _picker(config: Mapping[str, Any]) -> dict[str, Any]:
 def _flat(at: str, value: Any) -> Iterator[tuple[str, Fact]]:
     """Yield the leaves of a tree by path. Lists are leaves; empty values and null are none."""
     if isinstance(value, dict):
-        for key, child in value.items():
+        for key, child in cast("dict[str, Any]", value).items():
             yield from _flat(f"{at}.{key}", child)
     elif isinstance(value, list):
         if value:
-            yield at, [_plain(child) for child in value]
+            yield at, [_plain(child) for child in cast("list[Any]", value)]
     elif value is not None:
         yield at, _text(at, value)
 

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 _SHELLS = frozenset({"bash", "sh", "/bin/bash", "/bin/sh"})
 _OPTIONS = frozenset({"--", "-c", "-e", "-ec"})
+_SCRIPTS = frozenset({"-c", "-ec"})
+"""Options after which a shell takes a script."""
 _PROGRAMS = (
     ("vllm", "serve"),
     ("python3", "-m", "sglang.launch_server"),
@@ -34,7 +36,7 @@ def engine(container: Mapping[str, Any], variables: Mapping[str, str]) -> Iterat
     """
     command = [*map(str, container.get("command", ()))]
     arguments = [*map(str, container.get("args", ()))]
-    if not command or command[0] not in _SHELLS:
+    if not command or command[0] not in _SHELLS or _SCRIPTS.isdisjoint((*command, *arguments)):
         yield from _invocation([*command, *arguments])
         return
     script, *rest = [*(token for token in (*command, *arguments)[1:] if token not in _OPTIONS)]
@@ -73,8 +75,18 @@ def _lines(text: str) -> Iterator[list[str]]:
             pending += "\n"
             continue
         pending = ""
-        if tokens:
-            yield tokens
+        yield from _commands(tokens)
+
+
+def _commands(tokens: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the commands of a line: what a semicolon separates from a last `exec` is a command of its own."""
+    start = max((index for index, token in enumerate(tokens) if token == "exec"), default=0)
+    before = [*tokens[:start]]
+    if before and before[-1].endswith(";"):
+        yield [*before[:-1], before[-1].removesuffix(";")]
+        yield [*tokens[start:]]
+    elif tokens:
+        yield [*tokens]
 
 
 def _expanded(token: str, variables: Mapping[str, str]) -> str:
@@ -129,6 +141,9 @@ def _listed(value: object) -> list[Any]:
 
 
 def _read(value: str) -> object:
-    if value[:1] in {"{", "["}:
+    if value[:1] not in {"{", "["}:
+        return value
+    try:
         return json.loads(value)
-    return value
+    except ValueError:
+        return value
