@@ -8,6 +8,7 @@ from tests.support.stacks.varied_architectures import ARCHITECTURES
 from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
+from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_proxies import PROXIES
 from tests.support.stacks.varied_releases import RELEASES
 from tests.support.stacks.varied_roles import ROLES
@@ -532,6 +533,7 @@ VARIED = {
     **METERED,
     **PROXIES,
     **RELEASES,
+    **PODS,
     **ROLES,
     **SPECULATION,
     **WEIGHTS,
