@@ -32,10 +32,12 @@ def _fields_without_effect(context: RoleContext) -> Iterator[Problem]:
     top = context.variant.path
     role = context.role
     path = context.path
-    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
+    fields = [
+        *_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization", "compile_cache")
+    ]
     fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
     if context.stage.is_destination:
-        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
+        fields += _explicit_fields(top / "model", spec.model, "max_model_len", "speculative")
         without_effect = set(type(spec.kv_cache).model_fields)
         if spec.prefill is not None or spec.sidecar is not None:
             without_effect.remove("connector")

@@ -62,7 +62,33 @@ SELECTED = {
     "selecting-mounted": _selecting(
         model={"source": "oci://registry.example/m:v1", "folder": "models/m"},
     ),
+    "selecting-draft": _selecting(
+        model={
+            "source": "hf://Qwen/Qwen3-32B",
+            "speculative": {
+                "method": "eagle3",
+                "tokens": 3,
+                "draft": {
+                    "source": "hf://org/draft",
+                    "secrets": TOKEN,
+                    "size": "1Gi",
+                    "architecture": {"layers": 1, "kvHeads": 8, "headDim": 128},
+                },
+            },
+        }
+    ),
+    "selecting-stored-draft": _selecting(
+        model={
+            "source": "hf://Qwen/Qwen3-32B",
+            "speculative": {
+                "method": "eagle3",
+                "tokens": 3,
+                "draft": {"source": "s3://bucket/draft", "region": "eu", "secrets": ["one"]},
+            },
+        }
+    ),
     "selecting-tiers": _selecting(
+        engine={"compileCache": {"volume": "files"}},
         kvCache={"tiers": [{"type": "cpu", "size": "8Gi"}, {"type": "file-system", "volume": "files"}]},
         pod={"volumes": VOLUMES},
     ),

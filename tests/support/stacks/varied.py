@@ -12,6 +12,7 @@ from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_proxies import PROXIES
 from tests.support.stacks.varied_releases import RELEASES
 from tests.support.stacks.varied_roles import ROLES
+from tests.support.stacks.varied_speculation import SPECULATION
 from tests.support.stacks.varied_weights import WEIGHTS
 
 
@@ -534,6 +535,7 @@ VARIED = {
     **RELEASES,
     **PODS,
     **ROLES,
+    **SPECULATION,
     **WEIGHTS,
 }
 """Valid stacks that between them reach every field."""
