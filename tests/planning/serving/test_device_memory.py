@@ -37,7 +37,7 @@ def stack(mode="strict", **values):
 
 
 def workload(found):
-    return plan(found).services[0].primary.decode
+    return plan(found).services[0].primary.roles["decode"]
 
 
 def fit(**values):
@@ -112,7 +112,7 @@ def remedies_of(message):
 def mended_fit(values):
     """Return the fit of a service after its profile was selected, if it asks for one."""
     given = values if "selection" in values else service(**values)
-    return composed({**tree(), "services": {"qwen": given}, "checks": {"fit": "skip"}}).plan.services[0].primary.decode
+    return composed({**tree(), "services": {"qwen": given}, "checks": {"fit": "skip"}}).plan.services[0].primary.roles["decode"]
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES.keys())
@@ -345,8 +345,8 @@ def test_each_role_and_each_variant_is_computed():
     found = [each.partition(": ")[0] for each in messages(stack(**prefill, **canary))]
     assert {*found} == {"services.qwen.accelerator", "services.qwen.canary.prefill.accelerator"}
     primary = plan(stack("skip", **prefill, **canary)).services[0]
-    assert primary.primary.roles["prefill"].fit.usable < primary.primary.decode.fit.usable
-    assert primary.canary.decode.fit.weights < primary.primary.decode.fit.weights
+    assert primary.primary.roles["prefill"].fit.usable < primary.primary.roles["decode"].fit.usable
+    assert primary.canary.roles["decode"].fit.weights < primary.primary.roles["decode"].fit.weights
 
 
 def pinned(architecture=None, **values):
