@@ -112,7 +112,8 @@ def remedies_of(message):
 def mended_fit(values):
     """Return the fit of a service after its profile was selected, if it asks for one."""
     given = values if "selection" in values else service(**values)
-    return composed({**tree(), "services": {"qwen": given}, "checks": {"fit": "skip"}}).plan.services[0].primary.roles["decode"]
+    composition = composed({**tree(), "services": {"qwen": given}, "checks": {"fit": "skip"}})
+    return composition.plan.services[0].primary.roles["decode"]
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES.keys())
@@ -273,6 +274,14 @@ def test_windows_save_no_memory_beside_a_connector_of_an_old_engine(flags, value
     assert more > less * 3
     assert of_windows("v0.21.0", "--no-disable-hybrid-kv-cache-manager", *flags, **values) == less
     assert of_windows("v0.22.0", "--disable-hybrid-kv-cache-manager", *flags, **values) == more
+
+
+def test_windows_save_no_memory_beside_lmcache():
+    """The connector does not support the memory of hybrid models, which vLLM then turns off."""
+    less = of_windows("v0.30.0")
+    more = of_windows("v0.30.0", kvCache={"tiers": [{"type": "lmcache", "size": "8Gi"}]})
+    assert more > less * 3
+    assert of_windows("v0.30.0", kvCache={"tiers": [{"type": "cpu", "size": "8Gi"}]}) == less
 
 
 def test_a_connector_changes_nothing_without_both_kinds_of_layers():
