@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from models.printable import printable
+from planning.picker.proxy import ProxyPlan
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Parent, RouteRule
 from planning.serving.workload import Workload
@@ -126,6 +127,7 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
     if picker is not None:
         yield f'    {name}e["picker {variant.names.picker}:{picker.port}"]'
         yield f"    {name} -. asks .-> {name}e"
+        yield from _proxy(variant, picker.proxy, name)
     boxes = [f"{name}d{number or ''}" for number, _ in enumerate(variant.destinations)]
     for box, workload in zip(boxes, variant.destinations, strict=True):
         yield f'    {box}["{_pods(workload)}"]'
@@ -136,6 +138,13 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
         engine = ", ".join(map(str, workload.engine.ports))
         yield f'    {other}["{_pods(workload)}"]'
         yield from (f'    {box} -->|"{workload.role} {engine}"| {other}' for box in boxes)
+
+
+def _proxy(variant: VariantPlan, proxy: ProxyPlan | None, name: str) -> Iterator[str]:
+    """Yield the Service of the proxies beside the pickers, and its edge to the pool."""
+    if proxy is not None:
+        yield f'    {name}y(["proxy<br/>{variant.names.proxy}:{proxy.service_port}"])'
+        yield f"    {name}y --> {name}"
 
 
 def _pods(workload: Workload) -> str:

@@ -13,13 +13,14 @@ from tests.contracts.invariants import Scene, checks, violations
 from tests.support.stacks import SHIPPED, as_rendered, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED
 from tests.support.stacks.varied_caches import CACHES
+from tests.support.stacks.varied_proxies import PROXIES
 from tests.support.stacks.varied_roles import ROLES
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
-WITH_INVARIANTS = {name: stack for name, stack in VARIED.items() if name not in {**ROLES, **CACHES}}
-"""Stacks whose every object the invariants derive again. They know no encode pods, no sets of prefill, and no
-tiers of the cache."""
+WITH_INVARIANTS = {name: stack for name, stack in VARIED.items() if name not in {**ROLES, **CACHES, **PROXIES}}
+"""Stacks whose every object the invariants derive again. They know no encode pods, no sets of prefill, no tiers of the
+cache, and no proxies beside pickers."""
 STACKS = {path.stem: shipped(path) for path in SHIPPED} | WITH_INVARIANTS
 MODEL = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
 BUSY = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 50}]}}

@@ -34,6 +34,18 @@ def test_a_service_of_its_own_leads_to_the_proxy():
     assert proxy["lifecycle"]["preStop"]["sleep"]["seconds"] == 125
 
 
+def test_the_proxy_has_neither_the_token_of_its_picker_nor_any_right():
+    _, container = find(rendered(picker()), "Deployment", "qwen-epp")["spec"]["template"]["spec"]["containers"]
+    assert [mount["name"] for mount in container["volumeMounts"]] == ["config"]
+    assert "env" not in container
+    kinds = {"ServiceAccount", "Role", "RoleBinding", "ClusterRoleBinding"}
+
+    def rights(stack):
+        return [item for item in rendered(stack) if item["kind"] in kinds]
+
+    assert rights(picker()) == rights(tree())
+
+
 def test_pickers_without_a_proxy_have_none_of_it():
     manifests = rendered(tree())
     assert {item["metadata"]["name"] for item in manifests if item["kind"] == "Service"} == {"qwen", "qwen-epp"}

@@ -8,6 +8,7 @@ from tests.support.stacks.varied_architectures import ARCHITECTURES
 from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
+from tests.support.stacks.varied_proxies import PROXIES
 from tests.support.stacks.varied_releases import RELEASES
 from tests.support.stacks.varied_roles import ROLES
 from tests.support.stacks.varied_weights import WEIGHTS
@@ -528,6 +529,7 @@ VARIED = {
     "reached": _reached(),
     "asked": _asked(),
     **METERED,
+    **PROXIES,
     **RELEASES,
     **ROLES,
     **WEIGHTS,
