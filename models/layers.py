@@ -6,8 +6,8 @@ layer may stand in several files: the platform's outputs, base files, and the st
 layers. An explicit false, 0 or "" wins like any other value.
 
 Three rules are added. `engine.args` merges by flag name. A few mappings are replaced whole: `gateway`, `verify`,
-`allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`
-and `autoscaling` are replaced whole if their `type` changes.
+`allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`,
+`autoscaling` and each of `volumes` are replaced whole if their `type` changes.
 """
 
 from collections.abc import Mapping
@@ -55,8 +55,23 @@ _WITHOUT = "withoutArgs"
 """Key of an engine with the flags that it does not inherit."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 """Keys whose value a higher layer replaces whole if it has another `type`."""
+_TYPED_BELOW = "volumes"
+"""Key whose mapping has values that a higher layer replaces whole if they have another `type`."""
 _NAMES_BELOW = frozenset(
-    {"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env", "containers", "sets"}
+    {
+        "services",
+        "caches",
+        "accelerators",
+        "profiles",
+        "adapters",
+        "objectives",
+        "env",
+        "containers",
+        "initContainers",
+        "volumes",
+        "claims",
+        "sets",
+    }
 )
 """Mappings whose keys are names that the user chose. In the paths of a merge, `*` replaces such a name, so that a
 service with the name `gateway` merges like any other service."""
@@ -207,7 +222,8 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
         return False
     low_type = cast("dict[str, Any]", low).get("type")
     high_type = cast("dict[str, Any]", high).get("type")
-    return path[-1] not in _TYPED or low_type is None or high_type is None or low_type == high_type
+    is_typed = path[-1] in _TYPED or path[-2:-1] == (_TYPED_BELOW,)
+    return not is_typed or low_type is None or high_type is None or low_type == high_type
 
 
 def _is_of_wrong_type(low: object, path: Path) -> bool:

@@ -45,6 +45,14 @@ class Load(Spec):
     modelexpress, write `--load-format` in args."""
 
 
+class CompileCache(Spec):
+    """Compiled code that outlives a pod."""
+
+    volume: Annotated[DnsLabel, Field(examples=["compiled"])]
+    """Key of the volume in pod.volumes. It needs a mountPath, and the engine writes to it. The code of each image and
+    accelerator class has a folder of its own."""
+
+
 class Engine(Spec):
     """The container of the inference server."""
 
@@ -58,6 +66,9 @@ class Engine(Spec):
     """Pull policy of the engine's image; absent: the default of Kubernetes."""
     port: Port = 8000
     """Port of the pods. The pool and the Service send requests to this port."""
+    compile_cache: CompileCache | None = Field(default=None, examples=[{"volume": "compiled"}])
+    """Volume for the code that vLLM compiles when it starts (`VLLM_CACHE_ROOT`), so that later pods find it. Absent:
+    each pod compiles."""
     load: Load = Load.default()
     """How vLLM loads the weights to the devices."""
     max_num_seqs: Count | None = Field(default=None, examples=[256])

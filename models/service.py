@@ -17,6 +17,7 @@ from models.routing import Headers, Objective, Rewrite, Route
 from models.secrets import SourceSecrets
 from models.selection import Selection
 from models.source import FilePattern, ModelSource
+from models.speculation import Speculative
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
     Argument,
@@ -40,6 +41,7 @@ from models.vocabulary import (
     Within,
     refuse,
 )
+from models.weight_parts import WeightPart
 
 
 class KeyVerification(Spec):
@@ -65,21 +67,13 @@ class KeylessVerification(Spec):
 Verification = Annotated[KeyVerification | KeylessVerification, Field(discriminator="type")]
 
 
-class Adapter(PinnedSource):
+class Adapter(WeightPart):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
     """Source of the adapter's weights."""
     size: Bytes | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
-    secrets: SourceSecrets | None = Field(default=None, examples=[["hf-token"]])
-    """The existing Secret with the credentials for the source. It has the same keys as a Secret of model.secrets.
-    Absent: the model's Secret if adapter and model have the same scheme and endpoint; otherwise none."""
-    endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """URL of the S3 store or of the Hugging Face hub. Absent: the model's if adapter and model have the same scheme;
-    otherwise the URL of AWS or of huggingface.co."""
-    region: Text | None = Field(default=None, examples=["eu-central-1"])
-    """Region of the bucket. Absent: the model's if adapter and model have the same scheme and endpoint."""
 
 
 class DynamicLora(Spec):
@@ -174,6 +168,9 @@ class Model(PinnedSource):
     """Signer that the ModelKit must have; absent: signatures are not checked."""
     lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])
     """LoRA adapters."""
+    speculative: Speculative | None = Field(default=None, examples=[{"method": "mtp", "tokens": 1}])
+    """Speculative decoding (`--speculative-config`), for vLLM: several tokens of an answer are guessed, and the model
+    checks them in one step. Absent: each step makes one token."""
     architecture: Architecture | None = Field(
         default=None, examples=[{"layers": 36, "hiddenSize": 4096, "heads": 32, "kvHeads": 8, "headDim": 128}]
     )

@@ -9,7 +9,7 @@ from models.problems import Problem, warning
 from models.role import Pod
 from models.volumes import ConfigMapVolume, Volume
 from planning.ground import environment, loading
-from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME
+from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, DRAFT_MOUNT, ENGINE_HOME
 from planning.variant.context import RoleContext
 
 _LARGEST = 2**20
@@ -42,6 +42,9 @@ def _generated_folders(context: RoleContext) -> dict[str, str]:
     weights = dict[str, str]()
     if not loading.of(context.variant.spec).is_by_engine:
         weights[context.variant.spec.storage.mount_path] = "the weights"
+    speculative = context.variant.spec.model.speculative
+    if speculative is not None and speculative.draft is not None:
+        weights[DRAFT_MOUNT] = "the draft model"
     return {
         **weights,
         ADAPTERS_MOUNT: "the adapters",

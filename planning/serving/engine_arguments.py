@@ -7,11 +7,12 @@ from itertools import chain
 from models import flags
 from models.service import EncoderCache, Lora, Variant
 from models.source import served_name
+from models.speculation import Speculative
 from models.vocabulary import amount
 from planning.ground import environment, lifecycle, loading, stages
-from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
+from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, DRAFT_MOUNT
 from planning.hardware.devices import Layout
-from planning.releases import encoder_caches
+from planning.releases import encoder_caches, speculation
 from planning.serving import loaders
 from planning.variant import api_server
 from planning.variant.context import RoleContext
@@ -19,6 +20,7 @@ from planning.weights import engine_access
 
 KV_EVENTS = "--kv-events-config"
 KV_TRANSFER = "--kv-transfer-config"
+SPECULATION = "--speculative-config"
 _LEADER_ADDRESS, _OWN_ADDRESS = "LWS_LEADER_ADDRESS", "POD_IP"
 """Variables with the host name of a replica's first pod, and with the address of the pod itself."""
 _NODE_RANK = "--node-rank=$(LWS_WORKER_INDEX)"
@@ -130,6 +132,8 @@ def _arguments(context: RoleContext, *, tokenizes: bool) -> Iterator[str]:
         yield from _answer_arguments(context, tokenizes=tokenizes)
         yield from _copies_arguments(context)
     yield from _cache_arguments(context)
+    if spec.model.speculative is not None and context.stage.exchanges_kv_cache and kind.vllm_tables:
+        yield f"{SPECULATION}={_json(_speculation(spec.model.speculative))}"
     if spec.model.lora is not None and kind.vllm_tables:
         yield from _lora_arguments(spec.model.lora)
 
@@ -244,6 +248,14 @@ def _encoder_arguments(context: RoleContext, cache: EncoderCache) -> Iterator[st
         role = "ec_producer"
         yield "--mm-encoder-only"
     yield f"--ec-transfer-config={_json({**facts.config, 'ec_role': role, 'ec_connector_extra_config': extra})}"
+
+
+def _speculation(speculative: Speculative) -> dict[str, object]:
+    """Return the value of `--speculative-config`."""
+    settings = dict[str, object]({"method": speculation.method(speculative.method).name})
+    if speculative.draft is not None:
+        settings["model"] = DRAFT_MOUNT
+    return {**settings, "num_speculative_tokens": speculative.tokens}
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -7,12 +7,11 @@ from models import flags
 from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
+from planning.picker import config
 from planning.releases import engine_flags
 from planning.releases.engine_flags import FlagTable
 from planning.variant.context import RoleContext
 
-_PICKER_READS = "/metrics"
-"""Path of the engines' metrics in the picker's presets."""
 _GROUP_REMEDY = "keep a replica in one pod, or set parallelism.pods"
 _OWN_FLAG = "write the engine's own flag in engine.args"
 
@@ -33,10 +32,12 @@ def _fields_without_effect(context: RoleContext) -> Iterator[Problem]:
     top = context.variant.path
     role = context.role
     path = context.path
-    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
+    fields = [
+        *_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization", "compile_cache")
+    ]
     fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
     if context.stage.is_destination:
-        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
+        fields += _explicit_fields(top / "model", spec.model, "max_model_len", "speculative")
         without_effect = set(type(spec.kv_cache).model_fields)
         if spec.prefill is not None or spec.sidecar is not None:
             without_effect.remove("connector")
@@ -86,11 +87,13 @@ def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
 def _metrics(context: RoleContext) -> Iterator[Problem]:
     """Warn of an engine whose metrics are not where a generated configuration of the picker reads them."""
     picker = context.variant.spec.endpoint_picker
+    if not picker.enabled or picker.preset == config.CUSTOM or not context.stage.is_destination:
+        return
     path = context.kind.metrics_path
-    if path != _PICKER_READS and picker.enabled and picker.preset != "custom" and context.stage.is_destination:
-        what = f"serves its metrics at {path}, and the picker reads them at {_PICKER_READS}"
-        remedy = f"use endpointPicker.preset: custom with a metrics-data-source of path {path}"
-        yield warning(context.path / "engine" / "type", what, remedy)
+    reads = config.metrics_path(context.variant.spec, context.variant.release.picker)
+    if path != reads:
+        what = f"serves its metrics at {path}, and the picker of this release reads them at {reads}"
+        yield warning(context.path / "engine" / "type", what, "use a newer release")
 
 
 def _traces(context: RoleContext) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ from planning.releases import departures
 from planning.serving import (
     addition_rules,
     autoscaling,
+    compile_cache_rules,
     encode_rules,
     engine,
     exchange_rules,
@@ -35,6 +36,7 @@ from planning.serving import (
     set_rules,
     shared_memory,
     sidecar_rules,
+    speculation_rules,
     tier_rules,
     version_rules,
 )
@@ -54,6 +56,7 @@ def judge(variant: VariantContext, contexts: Contexts, engines: Mapping[RoleId, 
     yield from _check_roles(variant)
     yield from set_rules.judge(variant)
     yield from _check_block_size(variant)
+    yield from speculation_rules.judge_variant(variant)
     yield from autoscaling.judge(variant)
     for role in variant.roles:
         accelerator = variant.classes.get(role.spec.accelerator)
@@ -96,6 +99,8 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from pod_claims.judge(context)
     yield from lora_rules.judge(context)
     yield from tier_rules.judge(context)
+    yield from compile_cache_rules.judge(context)
+    yield from speculation_rules.judge(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)

@@ -8,7 +8,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import stages
 from planning.releases import tier_facts
-from planning.serving import additions, engine_arguments
+from planning.serving import engine_arguments, mount_rules
 from planning.variant.context import RoleContext, VariantContext
 
 _P2P_CONNECTOR = "offloading"
@@ -100,22 +100,10 @@ def _written_settings(context: RoleContext) -> Iterator[Problem]:
 
 
 def _volume(context: RoleContext, at: Path, tier: Tier) -> Iterator[Problem]:
-    """Reject a volume that the engine does not mount, or does not mount for writing."""
-    if not isinstance(tier, FileSystemTier | LmcacheTier | MooncakeStoreTier) or tier.volume is None:
-        return
-    volumes = context.role.pod.volumes
-    pod = context.path / "pod" / "volumes"
-    volume = volumes.get(tier.volume)
-    key = at / "volume"
-    if volume is None:
-        known = ", ".join(sorted(volumes)) or f"{context.name} has none"
-        yield Problem(key, f"is no volume of the pods ({tier.volume})", f"name one of pod.volumes ({known})", (pod,))
-    elif volume.mount_path is None:
-        remedy = f"set {(pod / tier.volume / 'mountPath').below(context.variant.path)}"
-        yield Problem(key, f"is a volume that the engine does not mount ({tier.volume})", remedy, (pod,))
-    elif not isinstance(tier, MooncakeStoreTier) and additions.is_read_only(volume):
-        what = f"is a volume that the engine cannot write to ({tier.volume})"
-        yield Problem(key, what, "name a volume of type claim, empty-dir or host-path without readOnly", (pod,))
+    """Check the volume of a tier. Mooncake only reads its settings."""
+    if isinstance(tier, FileSystemTier | LmcacheTier | MooncakeStoreTier) and tier.volume is not None:
+        writes = not isinstance(tier, MooncakeStoreTier)
+        yield from mount_rules.judge(context, at / "volume", tier.volume, writes=writes)
 
 
 def _peers(context: RoleContext, at: Path) -> Iterator[Problem]:

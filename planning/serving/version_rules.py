@@ -22,6 +22,7 @@ _FURTHER_FIELDS = {
     "--enable-lora": "model.lora",
     "--kv-events-config": "kvCache.events",
     "--kv-transfer-config": "kvCache.connector",
+    "--speculative-config": "model.speculative",
 }
 """Fields that decide generated flags, in addition to those that the kind of engine has."""
 _ROLE_FIELDS = frozenset({"engine", "parallelism"})

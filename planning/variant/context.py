@@ -25,7 +25,17 @@ from planning.hardware.devices import Layout, Spread
 from planning.releases import Release, channel
 from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
-from planning.variant import api_server, cache_tiers, canary, engine_environment, generation, images, kv_cache, roles
+from planning.variant import (
+    api_server,
+    cache_tiers,
+    canary,
+    compile_cache,
+    engine_environment,
+    generation,
+    images,
+    kv_cache,
+    roles,
+)
 from planning.variant.cache_tiers import CacheTiers
 from planning.variant.canary import Share
 from planning.variant.kv_cache import KvCacheSettings
@@ -464,6 +474,7 @@ def _environment(
         return environment | engine_environment.of_kind(role.kind, context.kv_cache)
     environment |= engine_environment.plan(context.spec, role, layout, context.kv_cache)
     environment |= engine_environment.connection(context.spec, _provider(context))
+    environment |= compile_cache.environment(role.spec, context.images[role.name])
     if accelerator.vendor == "cpu":
         environment |= engine_environment.cpu_memory(context.spec, role, layout)
     return environment

@@ -75,7 +75,17 @@ def model_identity(spec: Variant, stack: Stack) -> dict[str, Any]:
         "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
         "filter": model.filter,
         "lora": _lora_sources(spec),
+        **_speculation(spec),
     }
+
+
+def _speculation(spec: Variant) -> dict[str, Any]:
+    """Return the settings of speculative decoding, whose layers have a cache of their own; empty without it."""
+    speculative = spec.model.speculative
+    if speculative is None:
+        return {}
+    draft = speculative.draft
+    return {"speculative": [speculative.method, speculative.tokens, None if draft is None else draft.identity]}
 
 
 def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:

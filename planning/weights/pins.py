@@ -73,6 +73,8 @@ def _of_variant(variant: ConfiguredVariant) -> dict[Path, PinnedSource]:
     if model.lora is not None:
         for name, adapter in model.lora.adapters.items():
             sources[at / "lora" / "adapters" / name / "source"] = adapter
+    if model.speculative is not None and model.speculative.draft is not None:
+        sources[at / "speculative" / "draft" / "source"] = model.speculative.draft
     return sources
 
 
@@ -80,6 +82,8 @@ def _pinned_sources(model: Model) -> set[str]:
     pinned_sources = {model.pinned_source}
     if model.lora is not None:
         pinned_sources |= {adapter.pinned_source for adapter in model.lora.adapters.values()}
+    if model.speculative is not None and model.speculative.draft is not None:
+        pinned_sources.add(model.speculative.draft.pinned_source)
     return pinned_sources
 
 

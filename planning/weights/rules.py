@@ -15,8 +15,9 @@ from models.source import scheme, served_name
 from models.stack import Stack
 from models.storage import MODEL_MOUNT, Cache, Dedicated, EngineLoaded, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import LARGEST_PORT, amount
+from models.weight_parts import WeightPart
 from planning.ground import environment, flows, loading, names
-from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
+from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, DRAFT_MOUNT, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
 from planning.variant.context import ConfiguredVariant, Contexts, RoleContext, VariantContext, max_replicas
@@ -24,7 +25,7 @@ from planning.weights import claims, pins, sources
 from planning.weights.claims import FillRequest, FillRequests
 
 _RESERVED = (
-    *(f"{folder}/" for folder in (ADAPTERS_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME)),
+    *(f"{folder}/" for folder in (ADAPTERS_MOUNT, DRAFT_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME)),
     *("/dev/", "/bin/", "/etc/", "/lib/", "/lib64/", "/proc/", "/sbin/", "/sys/", "/usr/"),
 )
 """Folders of a pod that a mount of weights must not hide."""
@@ -83,7 +84,7 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
         yield Problem(at / "name", what, remedy, (at / "name", at / "source"))
     adapters = _adapters(model)
-    kinds = {kind, *(scheme(adapter.source) for adapter in adapters.values())}
+    kinds = {kind, *(scheme(part.source) for part in _parts(model).values())}
     for field, is_set in (
         ("insecure", model.insecure),
         ("filter", model.filter != ("model",)),
@@ -102,6 +103,8 @@ def judge_variant(variant: ConfiguredVariant) -> Iterator[Problem]:
         yield Problem(at / "verify", what, "remove it, or remove insecure")
     for name, adapter in adapters.items():
         yield from _adapter_problems(at, name, model, adapter)
+    if model.speculative is not None and model.speculative.draft is not None:
+        yield from _part_problems(at / "speculative" / "draft", model.speculative.draft)
     if model.lora is not None and (kind == "image" or not variant.kind.vllm_tables):
         engine = "custom" if kind == "image" else variant.kind.name
         yield Problem(at / "lora", f"needs vllm, and the engine is {engine}", "remove it")
@@ -112,6 +115,14 @@ def _adapters(model: Model) -> Mapping[str, Adapter]:
     if model.lora is None:
         return {}
     return model.lora.adapters
+
+
+def _parts(model: Model) -> Mapping[str, WeightPart]:
+    """Return the adapters and the draft of a model, by their places below the model."""
+    parts = dict[str, WeightPart]({f"lora.adapters.{name}": adapter for name, adapter in _adapters(model).items()})
+    if model.speculative is not None and model.speculative.draft is not None:
+        parts["speculative.draft"] = model.speculative.draft
+    return parts
 
 
 def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
@@ -132,9 +143,9 @@ def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
         problem = _ineffective(path / field, model.source, supported)
         if (field, scheme(model.source)) == ("secrets", "oci"):
             problem = replace(problem, remedy="move it to pod.imagePullSecrets; nodes pull such images")
-        users = [name for name, adapter in _adapters(model).items() if scheme(adapter.source) in supported]
+        users = [at for at, part in _parts(model).items() if scheme(part.source) in supported]
         if users:
-            problem = replace(problem, remedy=f"move it to lora.adapters.{users[0]}")
+            problem = replace(problem, remedy=f"move it to {users[0]}")
         yield problem
     yield from _key_problems(path, model.source, model.secrets)
     if model.ignore_patterns is not None and scheme(model.source) != "hf":
@@ -157,14 +168,19 @@ def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> It
             field = "name"
         what = f"is the name of the model as well ({name}; model.{field})"
         yield Problem(path, what, "choose another name for the adapter")
-    if scheme(adapter.source) == "image":
+    yield from _part_problems(path, adapter)
+
+
+def _part_problems(path: Path, part: WeightPart) -> Iterator[Problem]:
+    """Reject weights beside the model's that cannot be fetched, and settings that have no effect on their source."""
+    if scheme(part.source) == "image":
         what = "cannot be taken out of an image (image://)"
         yield Problem(path / "source", what, "use kit://, hf://, s3://, pvc:// or oci://")
         return
     for field, supported in _ACCESS.items():
-        if getattr(adapter, field) and scheme(adapter.source) not in supported:
-            yield _ineffective(path / field, adapter.source, supported)
-    yield from _key_problems(path, adapter.source, adapter.secrets or ())
+        if getattr(part, field) and scheme(part.source) not in supported:
+            yield _ineffective(path / field, part.source, supported)
+    yield from _key_problems(path, part.source, part.secrets or ())
 
 
 def _check_duplicate_fills(
@@ -214,7 +230,7 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
     model = other.spec.model
     first_model = first.spec.model
     yield from _check_equal_sizes(other.path / "model", model, first.path, first_model.size)
-    if model.lora is not None:
+    if _parts(model):
         return
     for field in ("secrets", "region"):
         if getattr(model, field) != getattr(first_model, field):
@@ -395,18 +411,18 @@ def _other_source_remedy(variant: VariantContext) -> str:
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
     """Reject a model's fields for fetching. They have no effect, because the cache's Job fetches the weights.
 
-    Pods still fetch the adapters. Fields that an adapter may inherit from the model are therefore not rejected.
+    Pods still fetch adapters and a draft. Fields that these may inherit from the model are therefore not rejected.
     """
     what = f"has no effect with storage.type shared ({cache} is filled once)"
-    adapters = _adapters(model).values()
-    is_inherited = any(scheme(adapter.source) == scheme(model.source) for adapter in adapters)
+    parts = _parts(model).values()
+    is_inherited = any(scheme(part.source) == scheme(model.source) for part in parts)
     for field in ("secrets", "endpoint", "region"):
         if getattr(model, field) and not is_inherited:
             yield Problem(path / field, what, f"move it to {cache / 'fill'}", explicit_only=True)
     if model.ignore_patterns is not None and scheme(model.source) == "hf":
         yield Problem(path / "ignorePatterns", what, f"move it to {cache}", explicit_only=True)
     for field in ("insecure", "filter", "verify"):
-        if getattr(model, field) != Model.model_fields[field].default and not adapters:
+        if getattr(model, field) != Model.model_fields[field].default and not parts:
             yield Problem(path / field, what, "remove it, or use storage.type: dedicated", explicit_only=True)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from models.origins import Name
 from models.paths import Path
 from models.secrets import TokenSecret
-from models.service import Adapter, Model
+from models.service import Model
 from models.source import scheme
+from models.weight_parts import WeightPart
 from planning.ground.environment import EnvValue, literal
 
 _TOKEN = "HF_TOKEN"  # noqa: S105, the name of a variable
@@ -46,22 +47,21 @@ def _access(secrets: Sequence[str | TokenSecret], at: Path, endpoint: str | None
             return SourceAccess(None, endpoint, region)
 
 
-def of_adapter(model: Model, adapter: Adapter, name: str, at: Path) -> SourceAccess:
-    """Return the settings with which the source of the adapter `name` is opened: the adapter's, else the model's.
+def of_part(model: Model, at: Path, part: WeightPart, part_at: Path) -> SourceAccess:
+    """Return the settings with which the source of an adapter or a draft model is opened: its own, else the model's.
 
-    `at` is the path of the model in the configuration.
+    `at` and `part_at` are the paths of the model and of the part in the configuration.
 
-    An adapter inherits the model's settings only if its source has the model's scheme. It inherits Secret and region
-    only if it also uses the model's server.
+    A part inherits the model's settings only if its source has the model's scheme. It inherits Secret and region only
+    if it also uses the model's server.
     """
-    secrets_at = Path(*at, "lora", "adapters", name, "secrets")
-    explicit = _access(adapter.secrets or (), secrets_at, adapter.endpoint, adapter.region)
-    if scheme(adapter.source) != scheme(model.source):
+    explicit = _access(part.secrets or (), part_at / "secrets", part.endpoint, part.region)
+    if scheme(part.source) != scheme(model.source):
         return explicit
-    if adapter.endpoint not in {None, model.endpoint}:
+    if part.endpoint not in {None, model.endpoint}:
         return explicit
-    holder = of_model(model, at / "secrets") if adapter.secrets is None else explicit
-    return replace(holder, endpoint=model.endpoint, region=adapter.region or model.region)
+    holder = of_model(model, at / "secrets") if part.secrets is None else explicit
+    return replace(holder, endpoint=model.endpoint, region=part.region or model.region)
 
 
 def hub_variables(access: SourceAccess) -> dict[str, EnvValue]:

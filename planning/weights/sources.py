@@ -1,7 +1,7 @@
 """Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.origins import Name
 from models.paths import Path
@@ -10,15 +10,18 @@ from models.service import KeyVerification, Model, Verification
 from models.source import hub, place, scheme
 from models.stack import Images
 from models.storage import FETCHING
+from models.weight_parts import WeightPart
 from planning.ground import resources
 from planning.ground.environment import EnvValue, Variable, container_variables, literal
-from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
+from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, DRAFT_MOUNT, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
 from planning.weights import fetch_programs, ignored_files, source_access
 from planning.weights.source_access import SourceAccess
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
+_DRAFT = "draft"
+"""Name of the volume with the weights that guess tokens, and of the container that fetches them."""
 """Volume with the credentials for the model's registry. An adapter with another Secret has another volume."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
@@ -215,7 +218,7 @@ def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
 def _weight_items(source: WeightSource, location: Location) -> Iterator[_Item]:
     if not location.is_opened_by_engine:
         yield _model_item(source, location)
-    yield from _adapter_items(source)
+    yield from _part_items(source)
 
 
 def _model_item(source: WeightSource, location: Location) -> _Item:
@@ -241,40 +244,49 @@ def _model_item(source: WeightSource, location: Location) -> _Item:
     )
 
 
-def _adapter_items(source: WeightSource) -> Iterator[_Item]:
+def _part_items(source: WeightSource) -> Iterator[_Item]:
+    """Yield the adapters of the model, and the weights that guess tokens."""
     model = source.model
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
+        at = Path(*source.at, "lora", "adapters", name)
         container = shorten(f"adapter-{name}", LONGEST)
-        image = _image_of(adapter.pinned_source, Path(*source.at, "lora", "adapters", name))
-        claim, sub_path = None, name
-        if scheme(adapter.source) == "pvc":
-            claim, sub_path = _claim(adapter.source)
-        elif image is not None:
-            sub_path = None
-        access = source_access.of_adapter(model, adapter, name, source.at)
-        yield _Item(
-            source=adapter.pinned_source,
-            size=adapter.size,
-            container=container,
-            volume="adapters" if claim is None and image is None else container,
-            path=f"{ADAPTERS_MOUNT}/{name}",
-            sub_path=sub_path,
-            access=access,
-            ignored=ignored_files.patterns(),
-            docker_config_volume=_docker_config_volume(name, access, model),
-            claim=claim,
-            image=image,
-            listing=adapter.pinned_listing,
-        )
+        item = _part_item(source, adapter, at, container, f"{ADAPTERS_MOUNT}/{name}")
+        if item.claim is None and item.image is None:
+            item = replace(item, volume="adapters", sub_path=name)
+        yield replace(item, docker_config_volume=_docker_config_volume(name, item.access, model))
+    if model.speculative is not None and model.speculative.draft is not None:
+        at = Path(*source.at, "speculative", "draft")
+        item = _part_item(source, model.speculative.draft, at, _DRAFT, DRAFT_MOUNT)
+        yield replace(item, docker_config_volume=_docker_config_volume(_DRAFT, item.access, model))
 
 
-def _docker_config_volume(adapter: str, access: SourceAccess, model: Model) -> str:
-    """Return the volume of the credentials for an adapter: the model's, unless the adapter has another Secret."""
-    of_adapter = () if access.secret is None else (access.secret.text,)
-    is_shared = of_adapter == tuple(map(secret_name, model.secrets[:1]))
+def _part_item(source: WeightSource, part: WeightPart, at: Path, container: str, path: str) -> _Item:
+    """Return weights in a volume of their own, which is named as the container that fetches them."""
+    claim, sub_path = None, None
+    if scheme(part.source) == "pvc":
+        claim, sub_path = _claim(part.source)
+    return _Item(
+        source=part.pinned_source,
+        size=part.size,
+        container=container,
+        volume=container,
+        path=path,
+        sub_path=sub_path,
+        access=source_access.of_part(source.model, source.at, part, at),
+        ignored=ignored_files.patterns(),
+        claim=claim,
+        image=_image_of(part.pinned_source, at),
+        listing=part.pinned_listing,
+    )
+
+
+def _docker_config_volume(part: str, access: SourceAccess, model: Model) -> str:
+    """Return the volume of the credentials for weights: the model's, unless these weights have another Secret."""
+    of_part = () if access.secret is None else (access.secret.text,)
+    is_shared = of_part == tuple(map(secret_name, model.secrets[:1]))
     if is_shared:
         return _DOCKER_CONFIG_VOLUME
-    return shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
+    return shorten(f"{_DOCKER_CONFIG_VOLUME}-{part}", LONGEST)
 
 
 def _limit(items: list[_Item], volume: str, location: Location) -> str | None:

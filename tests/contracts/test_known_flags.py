@@ -70,6 +70,8 @@ def test_engines_of_every_channel_know_what_they_are_told(release):
         ("--kv-offloading-sise=8", ["--kv-offloading-sise"]),
         ('--kv-events-config={"topics":"kv"}', ["--kv-events-config.topics"]),
         ('--kv-transfer-config={"kv_role":"kv_all"}', ["--kv-transfer-config.kv_role=kv_all"]),
+        ('--ec-transfer-config={"ec_role":"ec_none"}', ["--ec-transfer-config.ec_role=ec_none"]),
+        ('--ec-transfer-config={"ec_roles":"ec_both"}', ["--ec-transfer-config.ec_roles"]),
         ("--max-num-seqs=8", []),
         ("--no-enable-chunked-prefill", []),
         ("--no-chunked", ["--no-chunked"]),

@@ -50,7 +50,7 @@ REPEATED = {
     "models.layers.copy_value": _LAYERS,
     "planning.fit.cache.groups": _MODEL,
     "planning.fit.memory.fits": _TRIED,
-    "planning.fit.served.source_of": _MODEL,
+    "planning.fit.served._source": _MODEL,
     "planning.ground.flows._ends": _ENDS,
     "planning.ground.lifecycle.startup_seconds": _STARTUP,
     "planning.ground.marks.with_mark": _GRANTED,

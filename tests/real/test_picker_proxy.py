@@ -3,10 +3,12 @@
 import functools
 import http.client
 import json
+import signal
 import time
 
 import pytest
 
+from judging.report import events, paths
 from tests.support.cluster.deployments import in_namespace
 from tests.support.cluster.server import read
 from tests.support.stacks import tree
@@ -151,6 +153,21 @@ def test_without_its_picker_the_proxy_sends_no_request(path):
     assert ask(path).status == http.client.OK
 
 
+def test_a_stream_that_runs_ends_whole_while_its_picker_ends_and_takes_no_further_request(path):
+    for server in path.of("chat"):
+        server.released.clear()
+    with path.asked("chat", "/v1/completions", headers=None, host="chat-proxy", at="", stream=True) as response:
+        first = json.loads(response.readline().removeprefix(b"data: "))
+        (server,) = (server for server in path.of("chat") if server.pod == first["seen"]["pod"])
+        path.pickers["chat-epp"].process.send_signal(signal.SIGTERM)
+        eventually(lambda: ask(path).status == http.client.INTERNAL_SERVER_ERROR)
+        server.released.set()
+        assert response.read().endswith(b"data: [DONE]\n\n")
+    path.stop_pickers("chat-epp")
+    path.start_pickers("chat-epp")
+    assert ask(path).status == http.client.OK
+
+
 def test_a_proxy_asks_a_picker_without_tls_on_another_port_for_an_engine_on_another_port(path, tools, tmp_path):
     proxy = PickerProxy(tools["envoy"].path, tmp_path / "plain", path.plane, "plain-epp")
     try:
@@ -169,6 +186,7 @@ def test_a_new_generation_takes_over_the_address_once_it_can_serve(deploy_for_al
     deployed = deploy_for_all(whole(), loopback_plane)
     deployed.up()
     before = deployed.get("service", "qwen-proxy", "handed")
+    (former,) = deployed.named("inferencepools", "handed")
     deployed.write(whole(kvCache={"blockSize": 128}))
     operations = deployed.operate()
     assert operations.of(SERVICE).op == "update"
@@ -181,6 +199,10 @@ def test_a_new_generation_takes_over_the_address_once_it_can_serve(deploy_for_al
     assert after["spec"]["clusterIP"] == before["spec"]["clusterIP"]
     assert after["spec"]["selector"] != before["spec"]["selector"]
     (pool,) = deployed.named("inferencepools", "handed").values()
+    log = (deployed.engine.directory / "events.json").read_text(encoding="utf-8").splitlines()
+    (change,) = paths.changes(events.read(log).changes)
+    assert (change.operation, change.address) == ("update", "qwen-proxy.handed.svc")
+    assert change.text == f"{former} → {pool['metadata']['name']}"
     identity = ("inference-stacks.io/generation", "inference-stacks.io/variant")
     for label in identity:
         assert after["spec"]["selector"][label] == pool["spec"]["selector"]["matchLabels"][label]

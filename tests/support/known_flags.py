@@ -16,6 +16,14 @@ VERSION_OF = {"ghcr.io/llm-d/llm-d-cuda:v0.5.1": "0.15.1"}
 """Versions of vLLM in images whose tag is another version."""
 FREE_JSON = {"--additional-config", "--hf-overrides"}
 """Flags whose JSON the engine does not check."""
+ENCODER_KEYS: dict[str, set[str] | None] = {
+    "--ec-transfer-config.ec_connector": None,
+    "--ec-transfer-config.ec_connector_extra_config": None,
+    "--ec-transfer-config.ec_role": {"ec_producer", "ec_consumer", "ec_both"},
+}
+"""Keys of the transfer of what encoders put out, with their values, or None for any value (vllm 0.26.0 to 0.32.0,
+vllm/config/ec_transfer.py; SHA-256 of that of 0.30.0:
+0eabb2c25194676d23c6acf59562672a1dd24415043ac5737d621ce0d681ec70). The table of vLLM has no keys of that file."""
 SERVE = ["vllm", "serve"]
 SCRIPT_END = 'exec vllm serve "$@"'
 """End of a script that hands its arguments to vLLM."""
@@ -68,6 +76,10 @@ def unknown_to_engine(container: Mapping[str, Any]) -> Iterator[str]:
 
 def unknown_values(key: str, value: object, version: str) -> Iterator[str]:
     """Yield the key of a flag's JSON object, or its value, if a version does not know it."""
+    if key in ENCODER_KEYS:
+        values = ENCODER_KEYS[key]
+        yield from [] if values is None or value in values else [f"{key}={value}"]
+        return
     yield from [] if is_known("values", key, version) else [key]
     if any(name.startswith(f"{key}=") for name in ranges("values")):
         yield from [] if is_known("values", f"{key}={value}", version) else [f"{key}={value}"]

@@ -121,7 +121,7 @@ def _gateway_from(namespace: str, other: Variant) -> list[Peers]:
 
 def _requests(world: World, role: Role) -> Iterator[str]:
     variant = world.variant
-    decodes = role.name == "decode"
+    decodes = role.stage == "decode"
     passed = variant.say("endpointPicker", "failureMode") == "FailOpen" or variant.provider == "gke"
     if metering.billed(variant) is not None and decodes:
         spec = variant.stack["interceptor"]
@@ -154,7 +154,7 @@ def the_interceptors_policy_lets_through_what_is_needed(
     reaching = {_rule(peers, ports) for variant in metered for peers in _gateway_from(space, variant)}
     begun = {*_dns(stack, space)}
     for variant in metered:
-        pods = identity.role(World(variant, index), "decode")
+        pods = identity.destinations(World(variant, index))
         begun.add(_rule(_in(variant.namespace, space, pods), _tcp(variant.port)))
     if spec["mode"] == "label":
         begun.add(_api_server(stack))
@@ -177,7 +177,7 @@ def _of_the_picker(world: World, role: Role) -> Iterator[str]:
     picker_labels, events = identity.picker(world), _events(role)
     if not world.variant.picked:
         return
-    if role.name == "decode" and _tokenizes(world):
+    if role.stage == "decode" and _tokenizes(world):
         yield _rule(_pods(picker_labels), _tcp(*role.pool_ports[1:], *events))
         every = {key: value for key, value in picker_labels.items() if "generation" not in key}
         yield _rule(_pods(every), _tcp(world.variant.port))
@@ -186,7 +186,7 @@ def _of_the_picker(world: World, role: Role) -> Iterator[str]:
 
 
 def _asks_pods(world: World, role: Role) -> str:
-    only = role.name == "decode" and _tokenizes(world)
+    only = role.stage == "decode" and _tokenizes(world)
     ports = _tcp(*(role.pool_ports[1:] if only else role.pool_ports), *_events(role))
     return _rule(_pods(identity.role(world, role.name)), ports)
 
@@ -209,7 +209,7 @@ def _type(variant: Variant) -> str:
 def _scraping(world: World, role: Role) -> Iterator[str]:
     variant = world.variant
     follows = ENGINE_METRICS & {metric["type"] for metric in (role.scaling or {}).get("metrics", [])}
-    if follows or (_type(variant) != "none" and variant.say("metrics", role.name, default=True)):
+    if follows or (_type(variant) != "none" and variant.say("metrics", role.stage, default=True)):
         yield from (_rule(scraper, _tcp(*role.engine_ports)) for scraper in _scrapers(variant))
 
 
@@ -227,6 +227,9 @@ def _peers(world: World, role: Role, *, serves: bool) -> Iterator[dict[str, str]
     """Yield the pods that some exchange anything with, either way."""
     for other in world.variant.roles:
         leads, works = identity.role(world, other.name), _working(world, other)
+        if other.name != role.name and other.stage == role.stage:
+            # Sets of one stage exchange nothing.
+            continue
         if other.name != role.name:
             yield leads
             if other.pods > 1:

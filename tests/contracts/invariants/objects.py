@@ -58,8 +58,9 @@ def _of_a_variant(variant: Variant) -> Iterator[tuple[Place, str]]:
         yield from (((kind, role.workload, place), "model-server") for kind in kinds)
         yield from ((("ResourceClaimTemplate", name, place), "model-server") for name in role.claim_templates)
     rights = ("ServiceAccount", "Role", "RoleBinding")
-    if variant.disaggregated:
-        sidecar_kinds = rights[1:] if variant.say("pod", "serviceAccountName") else rights
+    if variant.asks:
+        named = all(role.say("pod", "serviceAccountName") for role in variant.destinations)
+        sidecar_kinds = rights[1:] if named else rights
         yield from (((kind, f"{variant.pool}-decode", place), "model-server") for kind in sidecar_kinds)
     yield ("Service", variant.base, place), "model-server"
     yield from _of_a_picker(variant) if variant.picked else ()

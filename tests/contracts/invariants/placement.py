@@ -23,7 +23,7 @@ def pods_are_placed_as_asked_and_where_their_devices_are(world: World) -> Iterat
         expected: dict[str, Any] = {name: settings[name] for name in PASSED if name in settings}
         expected |= {"automountServiceAccountToken": False, "enableServiceLinks": False}
         expected["securityContext"] = _security(settings)
-        account = settings.get("serviceAccountName", pods.role.workload if pods.role.proxied else None)
+        account = settings.get("serviceAccountName", f"{world.variant.pool}-decode" if pods.role.proxied else None)
         expected |= {
             key: value
             for key, value in {
@@ -121,9 +121,17 @@ def devices_are_claimed_as_said(world: World) -> Iterator[str]:
 
 def shared_memory_is_sized_by_devices(world: World) -> Iterator[str]:
     for pods in world.pods:
-        size = f"{8 * pods.role.devices + _offloaded(world, pods)}Gi" if pods.role.devices else "1Gi"
+        shared = 8 * pods.role.devices + _offloaded(world, pods) if pods.role.devices else 1
+        size = f"{shared + _outputs_of_encoders(pods)}Gi"
         empty_dir = {"medium": "Memory", "sizeLimit": pods.role.say("pod", "sharedMemory", default=size)}
         yield from same(f"{pods.name} shared memory", pods.volumes["shared-memory"], {"emptyDir": empty_dir})
+
+
+def _outputs_of_encoders(pods: Pods) -> int:
+    """Return the gibibytes of what encoders put out, which both ends keep in shared memory."""
+    if pods.role.stage != "encode" and not pods.role.gets_outputs_of_encoders:
+        return 0
+    return -(-amount(pods.role.variant.outputs_of_encoders) // GI)
 
 
 def _offloaded(world: World, pods: Pods) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from typing import Any
@@ -15,12 +15,14 @@ INHERITED = {
     *("engine", "accelerator", "acceleratorMemory", "parallelism", "resources", "pod", "health", "rollout"),
     "disruptionBudget",
 }
-"""Keys that prefill has of its service."""
+"""Keys that prefill, encode and sets of decode have of their service, and sets of prefill of prefill."""
+SECTIONS = ("prefill", "encode", "decode")
+"""Keys of a service whose values have pods of their own."""
 NOT_OF_A_CANARY = {
     *("name", "namespace", "route", "rewrites", "interceptor", "canary"),
-    *("replicas", "autoscaling", "prefill"),
+    *("replicas", "autoscaling", *SECTIONS),
 }
-"""Keys that a canary has not of its service; its prefill inherits by rules of its own."""
+"""Keys that a canary has not of its service; its sections inherit by rules of their own."""
 BEFORE_THE_END = 15
 """Seconds until nobody sends requests to a pod that ends, and from the engine's own deadline to the kill."""
 
@@ -56,12 +58,14 @@ class Variant:
         if canary.get("model", {}).get("source", known) != known:
             low["model"] = without(low.get("model", {}), "size")
             low |= {"storage": without(low["storage"], "size", "sizeLimit")} if "storage" in low else {}
-        tree = over(low, without(canary, "prefill"))
-        layers = [without(self.whole["prefill"], "replicas", "autoscaling")] if "prefill" in self.whole else []
-        layers += [canary["prefill"]] if "prefill" in canary else []
-        if layers and layers[-1] is not None:
-            return {**tree, "prefill": reduce(over, layers, {})}
-        return tree if "sidecar" in canary else without(tree, "sidecar")
+        tree = over(low, without(canary, *SECTIONS))
+        for section in SECTIONS:
+            layers = [_numberless(self.whole[section])] if section in self.whole else []
+            layers += [canary[section]] if section in canary else []
+            if layers and layers[-1] is not None:
+                tree = {**tree, section: reduce(over, layers, {})}
+        asks = {"prefill", "encode"} & tree.keys() or "sidecar" in canary
+        return tree if asks else without(tree, "sidecar")
 
     @cached_property
     def variants(self) -> tuple["Variant", ...]:
@@ -198,6 +202,25 @@ class Variant:
         return "prefill" in self.tree
 
     @cached_property
+    def encodes(self) -> bool:
+        return "encode" in self.tree
+
+    @cached_property
+    def asks(self) -> bool:
+        """Say whether the pods that are asked ask others in turn."""
+        return self.disaggregated or self.encodes
+
+    @cached_property
+    def destinations(self) -> tuple["Role", ...]:
+        """Return the roles whose pods are asked: decode, or its sets."""
+        return tuple(role for role in self.roles if role.stage == "decode")
+
+    @cached_property
+    def outputs_of_encoders(self) -> str:
+        """Return the host memory in which a pod holds what encoders put out."""
+        return self.say("encode", "encoderCache", "bytes", default="4Gi")
+
+    @cached_property
     def tracing(self) -> Mapping[str, str] | None:
         return look(self.stack, ("observability", "tracing"), None)
 
@@ -208,11 +231,21 @@ class Variant:
 
     @cached_property
     def roles(self) -> tuple["Role", ...]:
-        decode = Role(self, "decode", self.tree)
-        if not self.disaggregated:
-            return (decode,)
         inherited = {key: value for key, value in self.tree.items() if key in INHERITED}
-        return decode, Role(self, "prefill", over(inherited, self.tree["prefill"]))
+        roles = [*self._sets("decode", self.tree, self.say("decode", "sets", default={}))]
+        for section in ("prefill", "encode"):
+            if section in self.tree:
+                tree = over(inherited, without(self.tree[section], "sets"))
+                roles += self._sets(section, tree, self.tree[section].get("sets", {}))
+        return tuple(roles)
+
+    def _sets(self, stage: str, tree: Mapping[str, Any], sets: Mapping[str, Any]) -> Iterator["Role"]:
+        """Yield the one role of a stage, or one for each set."""
+        inherited = {key: value for key, value in tree.items() if key in INHERITED}
+        for name, pods in sorted(sets.items()):
+            yield Role(self, f"{stage}-{name}", over(inherited, pods))
+        if not sets:
+            yield Role(self, stage, tree)
 
 
 @dataclass(frozen=True)
@@ -225,6 +258,17 @@ class Role:
 
     def say(self, *path: str, default: Any = None) -> Any:
         return look(self.tree, path, default)
+
+    @cached_property
+    def stage(self) -> str:
+        """Return what the pods do for a request, with which the name of the role begins."""
+        return self.name.partition("-")[0]
+
+    @cached_property
+    def gets_outputs_of_encoders(self) -> bool:
+        """Say whether the pods read prompts, in which the outputs of encoders stand."""
+        reader = "prefill" if self.variant.disaggregated else "decode"
+        return self.variant.encodes and self.stage == reader
 
     @cached_property
     def workload(self) -> str:
@@ -253,7 +297,7 @@ class Role:
 
     @cached_property
     def proxied(self) -> bool:
-        return self.name == "decode" and self.variant.disaggregated
+        return self.stage == "decode" and self.variant.asks
 
     @cached_property
     def listens(self) -> int:
@@ -289,7 +333,7 @@ class Role:
     def certificate(self) -> str | None:
         """Return the Secret that the role serves with."""
         tls = self.variant.say("sidecar", "tls", default={})
-        return tls["certificate"] if self.name == "prefill" and tls.get("prefill") else None
+        return tls["certificate"] if self.stage == "prefill" and tls.get("prefill") else None
 
     @cached_property
     def _class(self) -> tuple[str, str | None, int | None, Mapping[str, list[str]]]:
@@ -449,6 +493,14 @@ def variants(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = (
 def _variants(text: str, pools: frozenset[tuple[str, str]]) -> tuple[Variant, ...]:
     stack = json.loads(text)
     return tuple(variant for key in stack["services"] for variant in Variant(stack, key, pools=pools).variants)
+
+
+def _numberless(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section without the numbers of its replicas, which no canary inherits."""
+    tree = without(section, "replicas", "autoscaling")
+    if "sets" in tree:
+        tree["sets"] = {name: without(pods, "replicas", "autoscaling") for name, pods in tree["sets"].items()}
+    return tree
 
 
 def _claim_spec(requests: Sequence[Mapping[str, Any]], constraints: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

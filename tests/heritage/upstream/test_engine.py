@@ -169,9 +169,9 @@ def test_a_workload_has_one_autoscaler(scaling, made):
 
 
 @every_rendering
-def test_a_pod_has_one_of_two_roles(everything):
+def test_a_pod_has_one_of_the_roles_that_pickers_filter_by(everything):
     """See upstream engine-12."""
     for template in serving(everything):
-        assert label(template, "llm-d.ai/role") in {"decode", "prefill"}
+        assert label(template, "llm-d.ai/role") in {"decode", "prefill", "encode"}
     (message,) = told(tree(qwen={"pod": {"labels": {"llm-d.ai/role": "both"}}}))
     assert message.startswith("services.qwen.pod.labels.llm-d.ai/role: is decided by this program")

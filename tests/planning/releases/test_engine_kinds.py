@@ -13,7 +13,7 @@ from models.service import Service
 from planning.releases import engine_flags, engine_kinds, engine_versions
 
 KINDS = [engine_kinds.kind(name) for name in engine_kinds.names()]
-SHARED = {"--kv-events-config", "--load-format", "--revision"}
+SHARED = {"--kv-events-config", "--load-format", "--revision", "--speculative-config"}
 """Flags that users may write as well: they merge with the generated value, or a rule of their own judges them."""
 TABLED = [kind for kind in KINDS if kind.versions is not None]
 

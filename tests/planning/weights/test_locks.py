@@ -233,6 +233,19 @@ def test_adapters_and_caches_and_canaries_have_pins():
     assert (bert.model.size, loaded.stack.caches["weights"].size) == (str(5 * 2**30),) * 2
 
 
+def test_a_draft_has_a_pin():
+    draft = {"source": "hf://org/draft"}
+    speculative = {"method": "eagle3", "tokens": 3, "draft": draft}
+    stack = tree(qwen={"model": {"name": "org/m", "source": KIT, "speculative": speculative}})
+    at = MODEL / "speculative" / "draft"
+    assert [each.at for each in locks.lockables(load(stack).stack)] == [MODEL, at]
+    pins = {MODEL: pin(KIT), at: pin("hf://org/draft", source=f"hf://org/draft@{COMMIT}")}
+    model = locks.apply(load(stack), locked(at=pins), "dev").loaded.stack.services["qwen"].model
+    assert model.speculative is not None
+    assert model.speculative.draft is not None
+    assert model.speculative.draft.pinned_source == f"hf://org/draft@{COMMIT}"
+
+
 def test_the_size_of_a_claim_is_that_of_the_lock_unless_somebody_wrote_it():
     for source in (KIT, HUB, BUCKET):
         _, everything, _ = applied(serving(source, **DEDICATED), locked(pin(source)))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
+from models import trees
 from models.vocabulary import amount, is_quantity
 from planning.ground import yaml_text
 from tests.support.guides import shell
@@ -62,16 +63,28 @@ def of_values(values: Mapping[str, Any]) -> dict[str, Fact]:
     """Return the facts of the values of the guides' router chart: picker, proxy and pool."""
     router = values["router"]
     picker = router["epp"]
-    files: Mapping[str, str] = picker.get("pluginsCustomConfig", {})
-    facts = dict[str, Fact]()
-    for file in files.values():
-        facts |= of_picker(yaml_text.load(file))  # pyright: ignore[reportArgumentType]
+    facts = _configuration(picker, router["modelServers"])
     verbosity = picker.get("flags", {}).get("v")
     ports = router["modelServers"].get("targetPorts", [{"number": 8000}])
     facts |= dict(_flat("router", _router(picker.get("replicas"), verbosity, picker, router.get("proxy", {}))))
     facts["pool.failureMode"] = router["inferencePool"]["failureMode"]
     facts["pool.targetPorts"] = [str(port["number"]) for port in ports]
     return dict(sorted(facts.items()))
+
+
+def _configuration(picker: Mapping[str, Any], servers: Mapping[str, Any]) -> dict[str, Fact]:
+    """Return the facts of the picker's configuration, with the plugins that the chart makes from other values."""
+    facts = dict[str, Fact]()
+    for file in picker.get("pluginsCustomConfig", {}).values():
+        facts |= of_picker(trees.mapping(yaml_text.load(file)))
+    made = {
+        "metrics-data-source": trees.without_none({"path": picker.get("metricsDataSource", {}).get("path")}),
+        "core-metrics-extractor": trees.without_none({"defaultEngine": servers.get("type")}),
+    }
+    for plugin, parameters in made.items():
+        if parameters:
+            facts |= dict(_flat(f"picker.plugins.{plugin}", {"type": plugin, "parameters": parameters}))
+    return facts
 
 
 def _router(replicas: object, verbosity: object, *containers: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from tests.support.stacks import tree
 from tests.support.stacks.fragments import CLAIMS, ENV, LAYERED, MIXTURE, POD
 from tests.support.stacks.profiles import profile
 from tests.support.stacks.varied_caches import VOLUMES
+from tests.support.stacks.varied_pods import EXTENDED, SPREAD
 from tests.support.stacks.varied_weights import TOKEN
 
 MODEL = "Qwen/Qwen3-32B"
@@ -56,10 +57,38 @@ SELECTED = {
         }
     ),
     "selecting-s3": _selecting(model={"source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}),
+    "selecting-pods": _selecting(pod=EXTENDED),
+    "selecting-spread": _selecting(**SPREAD, on=("nvidia-h100-80gb", 8)),
     "selecting-mounted": _selecting(
         model={"source": "oci://registry.example/m:v1", "folder": "models/m"},
     ),
+    "selecting-draft": _selecting(
+        model={
+            "source": "hf://Qwen/Qwen3-32B",
+            "speculative": {
+                "method": "eagle3",
+                "tokens": 3,
+                "draft": {
+                    "source": "hf://org/draft",
+                    "secrets": TOKEN,
+                    "size": "1Gi",
+                    "architecture": {"layers": 1, "kvHeads": 8, "headDim": 128},
+                },
+            },
+        }
+    ),
+    "selecting-stored-draft": _selecting(
+        model={
+            "source": "hf://Qwen/Qwen3-32B",
+            "speculative": {
+                "method": "eagle3",
+                "tokens": 3,
+                "draft": {"source": "s3://bucket/draft", "region": "eu", "secrets": ["one"]},
+            },
+        }
+    ),
     "selecting-tiers": _selecting(
+        engine={"compileCache": {"volume": "files"}},
         kvCache={"tiers": [{"type": "cpu", "size": "8Gi"}, {"type": "file-system", "volume": "files"}]},
         pod={"volumes": VOLUMES},
     ),

@@ -8,9 +8,11 @@ from tests.support.stacks.varied_architectures import ARCHITECTURES
 from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
+from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_proxies import PROXIES
 from tests.support.stacks.varied_releases import RELEASES
 from tests.support.stacks.varied_roles import ROLES
+from tests.support.stacks.varied_speculation import SPECULATION
 from tests.support.stacks.varied_weights import WEIGHTS
 
 
@@ -531,7 +533,9 @@ VARIED = {
     **METERED,
     **PROXIES,
     **RELEASES,
+    **PODS,
     **ROLES,
+    **SPECULATION,
     **WEIGHTS,
 }
 """Valid stacks that between them reach every field."""

@@ -1,4 +1,4 @@
-"""Valid stacks whose engines hold cache blocks outside the memory of the devices."""
+"""Valid stacks whose engines hold cache blocks, or compiled code, outside the memory of the devices."""
 
 from typing import Any
 
@@ -25,7 +25,16 @@ def _sharing() -> dict[str, Any]:
     return tree(qwen={"model": {"source": "hf://org/m"}, "kvCache": cache, "sidecar": {}}) | {"networkPolicies": {}}
 
 
+def _compiled(**roles: Any) -> dict[str, Any]:
+    """Return a service and its canary, whose roles keep compiled code in a volume."""
+    settings = {"engine": {"compileCache": {"volume": "files"}}, "pod": {"volumes": VOLUMES}, **roles}
+    canary = {"weight": 10, "model": {"maxModelLen": 4096}, **roles}
+    return tree(qwen={"model": {"source": "hf://org/m"}, **settings, "canary": canary})
+
+
 CACHES = {
+    "compiled": _compiled(prefill={}, encode={}),
+    "compiled-apart": _compiled(prefill={"sets": {"one": {}}}, decode={"sets": {"one": {}}}),
     "tiered": _tiered(_CPU, {"type": "file-system", "volume": "files"}, prefill={}),
     "tiered-peers": _sharing(),
     "tiered-lmcache": _tiered({"type": "lmcache", "size": "8Gi", "volume": "files", "volumeSize": "9Gi"}),
