@@ -57,6 +57,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "model.lora": {"model": {**_MODEL, "lora": {"adapters": {"sql": {"source": "hf://org/sql"}}}}},
     "model.maxModelLen": {"model": {**_MODEL, "maxModelLen": 4096}},
     "model.name": {"model": {**_MODEL, "name": "org/other"}},
+    "model.speculative": {"model": {**_MODEL, "speculative": {"method": "ngram", "tokens": 3}}},
     "model.revision": {"model": {"source": "hf://org/model@v1"}, "storage": {"type": "engine"}},
     "observability.tracing.endpoint": {},
     "parallelism.data": {"parallelism": {"data": 2}},
