@@ -55,6 +55,7 @@ CONSTANTS = {
     "catalogue.profiles.*.service.parallelism.tensor": "follows from deviceCount, which is one number with it",
     "decode.sets.*.engine.port": "the Service and the pool reach every pod on one port, so it is the service's",
     "decode.sets.*.engine.type": "cache, sidecar and picker have the settings of one engine",
+    "defaults.engine.withoutArgs.[]": "defaults inherit no flag that they could drop",
     "encode.encoderCache.connector": "the router has one connector between pods",
     "encode.parallelism.pods": "only vLLM has encoders of its own, and it counts pods by other keys",
     "encode.engine.port": "the pool reaches every pod on one port, so it is the service's",
@@ -76,7 +77,7 @@ TEXTS = [
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7", "oci://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
-    "float32", "qwen", "mooncake",
+    "float32", "qwen", "mooncake", "7 7 * * 1-5", "Asia/Tokyo", 'exec vllm serve "$@"',
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]

@@ -6,7 +6,7 @@ from tests.support.stacks import tree
 from tests.support.stacks.fragments import CLAIMS, ENV, LAYERED, MIXTURE, POD
 from tests.support.stacks.profiles import profile
 from tests.support.stacks.varied_caches import VOLUMES
-from tests.support.stacks.varied_pods import EXTENDED, SPREAD
+from tests.support.stacks.varied_pods import EAGER, EXTENDED, SPREAD
 from tests.support.stacks.varied_weights import TOKEN
 
 MODEL = "Qwen/Qwen3-32B"
@@ -59,6 +59,7 @@ SELECTED = {
     "selecting-s3": _selecting(model={"source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}),
     "selecting-pods": _selecting(pod=EXTENDED),
     "selecting-spread": _selecting(**SPREAD, on=("nvidia-h100-80gb", 8)),
+    "selecting-eager": _selecting() | {"defaults": EAGER},
     "selecting-mounted": _selecting(
         model={"source": "oci://registry.example/m:v1", "folder": "models/m"},
     ),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.stacks import tree
-from tests.support.stacks.fragments import CLAIMS, ENV
+from tests.support.stacks.fragments import CLAIMS, ENV, METRICS, POD
 
 PRIVILEGES = {"reason": "it pins memory", "capabilities": ["IPC_LOCK"], "root": True}
 VOLUMES: dict[str, dict[str, Any]] = {
@@ -32,7 +32,7 @@ def _container(port: int) -> dict[str, Any]:
     }
 
 
-EXTENDED: dict[str, Any] = {
+EXTENDED: dict[str, Any] = POD | {
     "volumes": VOLUMES,
     "initContainers": {
         "first": _container(9001),
@@ -50,6 +50,7 @@ SPREAD = {
     "engine": {
         "type": "custom",
         "image": "registry.example/engine:v1",
+        "command": ["serve"],
         "workerArgs": ["join"],
         "workerCommand": ["run"],
     },
@@ -87,11 +88,30 @@ def _spread_apart() -> dict[str, Any]:
     return tree(qwen={"model": {"source": "hf://org/m"}, **service})
 
 
+EAGER = {"engine": {"args": ["--enforce-eager"]}}
+SCHEDULE = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timezone": "Europe/Berlin", "replicas": 2}
+
+
+def _timed() -> dict[str, Any]:
+    """Return pods whose number follows the clock, too."""
+    queue = {"type": "custom", "spec": {"type": "prometheus", "metadata": {"query": "queue", "threshold": "5"}}}
+    scaling = {"type": "keda", "maxReplicas": 4, "metrics": [*METRICS, queue], "schedules": [SCHEDULE]}
+    observability = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
+    return tree(qwen={"model": {"source": "hf://org/m"}, "autoscaling": scaling}) | {"observability": observability}
+
+
+def _eager() -> dict[str, Any]:
+    """Return pods that inherit a flag."""
+    return tree(qwen={"model": {"source": "hf://org/m"}}) | {"defaults": EAGER}
+
+
 PODS = {
     "extended": _extended(),
     "connected": _connected(),
     "adapted": _adapted(),
     "spread": _spread(),
+    "timed": _timed(),
+    "eager": _eager(),
     "spread-apart": _spread_apart(),
 }
 """Stacks by name."""
