@@ -54,6 +54,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "kvCache.blockSize": {"kvCache": {"blockSize": 32}},
     "kvCache.cpuOffload": {"kvCache": {"cpuOffload": "1Gi"}},
     "kvCache.events": {"kvCache": {"events": True}},
+    "kvCache.tiers": {"kvCache": {"tiers": [{"type": "cpu", "size": "1Gi"}]}},
     "model.lora": {"model": {**_MODEL, "lora": {"adapters": {"sql": {"source": "hf://org/sql"}}}}},
     "model.maxModelLen": {"model": {**_MODEL, "maxModelLen": 4096}},
     "model.name": {"model": {**_MODEL, "name": "org/other"}},
