@@ -89,7 +89,7 @@ class KvCache(Spec):
     """Publish events about the content of each pod's cache (`--kv-events-config`), for routers that read them."""
     cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
     """Host memory of each pod for cache blocks that no longer fit the memory of the pod's devices: the short form of a
-    single tier of type cpu."""
+    single tier of type cpu. Also for SGLang without prefill (`--hicache-size`)."""
     tiers: Items[Tier] = Field(
         default=(), examples=[[{"type": "cpu", "size": "32Gi"}, {"type": "file-system", "volume": "kv-cache"}]]
     )

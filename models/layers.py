@@ -271,12 +271,13 @@ def _without_arguments(low: Layer, high: Layer) -> tuple[Layer, Layer]:
     if not _is_tokens(dropped) or not _is_tokens(arguments):
         return low, high
     parsed = flags.parse(arguments)
-    names = {flag.switch for entry in dropped for flag in flags.parse([entry])} & {flag.switch for flag in parsed}
+    inherited = {flag.switch for flag in parsed if flag.name}
+    names = inherited.intersection(flag.switch for entry in dropped for flag in flags.parse([entry]))
     origin = low.origin.child("args")
     remaining = [
         (token, origin.child(flag.index + offset))
         for flag in parsed
-        if not flag.name or flag.switch not in names
+        if flag.switch not in names
         for offset, token in enumerate(flag.tokens)
     ]
     useless = {

@@ -287,7 +287,7 @@ def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
 def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges between the roles of a generation, on any port.
 
-    Roles of the same stage exchange nothing. With a tier of type p2p, all pods of a role exchange blocks.
+    Roles of the same stage exchange nothing. With some tiers of the cache, all pods of a role do.
 
     NIXL has fixed ports only for its handshake: 5600, and one port for each rank of data parallelism. For the transfer,
     UCX and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.base import Spec
+from models.paths import Path
 from models.picker import EndpointPicker, PickerProxy, PickerTls
 from models.problems import Problem, warning
+from models.trees import mapping, sequence
 from models.vocabulary import Text
 from planning.ground import tables, yaml_text
 from planning.ground.lifecycle import Drain
@@ -30,6 +32,8 @@ _PICKED = "x-gateway-destination-endpoint"
 """Name under which a picker returns the address of the chosen pod, as a header and as metadata in `envoy.lb`
 (gateway-api-inference-extension, docs/proposals/004-endpoint-picker-protocol). A client can send a header of this name,
 but no metadata."""
+_SEVERAL = "maxNumOfEndpoints"
+"""Parameter of plugins that choose pods: the number of pods that they name."""
 _TYPES = "type.googleapis.com/envoy"
 
 
@@ -90,6 +94,7 @@ def judge(variant: VariantContext) -> Iterator[Problem]:
     if picker.proxy.port in taken:
         what = f"is the port {taken[picker.proxy.port]} as well ({picker.proxy.port})"
         yield Problem(at / "port", what, "choose another port")
+    yield from _several_pods(picker, variant.path / "endpointPicker")
     if CONTAINER in picker.containers:
         where = variant.path / "endpointPicker" / "containers" / CONTAINER
         yield Problem(where, f"is the name of the proxy's container ({CONTAINER})", "choose another name", (at,))
@@ -99,6 +104,16 @@ def judge(variant: VariantContext) -> Iterator[Problem]:
     if variant.metered_as is not None:
         what = "answers requests that the interceptor does not meter"
         yield warning(at, what, "remove it, or let network policies keep clients away from it")
+
+
+def _several_pods(picker: EndpointPicker, at: Path) -> Iterator[Problem]:
+    """Reject a configuration that names several pods for a request: Envoy reads the list as no address at all."""
+    for index, plugin in enumerate(map(mapping, sequence((picker.config or {}).get("plugins")))):
+        number = mapping(plugin.get("parameters")).get(_SEVERAL)
+        if isinstance(number, int) and number > 1:
+            where = Path(*at, "config", "plugins", index, "parameters", _SEVERAL)
+            what = f"names several pods for a request, and the proxy takes one address ({number})"
+            yield Problem(where, what, "remove it, or remove endpointPicker.proxy", (at / "proxy",))
 
 
 def _bootstrap(picker: EndpointPicker, spec: PickerProxy) -> dict[str, Any]:

@@ -65,6 +65,19 @@ class Disaggregation(Sourced):
     that takes its place in presets."""
 
 
+class HostCache(Sourced):
+    """Host memory for cache blocks in whole units, of which each worker process takes its share."""
+
+    flags: list[str]
+    """Further flags of an engine with host memory for cache blocks."""
+    unit: int
+    """Bytes of a unit."""
+    beside_prefill: bool
+    """Whether roles that exchange their cache may have host memory for it."""
+    excluded: str
+    """Flag that the engine refuses beside `flags`."""
+
+
 class KvEventsKeys(Sourced):
     """Keys of the JSON value for KV cache events that the engine knows."""
 
@@ -102,6 +115,8 @@ class EngineKind(Sourced):
     """Path of the engine's metrics."""
     connector: str | None = None
     """Default of `kvCache.connector`; None if the user has to choose."""
+    host_cache: HostCache | None = None
+    """None if the flag of `kvCache.cpuOffload` is that of vLLM, or if there is none."""
     events: KvEventsKeys | None = None
     """None if all keys of the release are known."""
     disaggregation: Disaggregation | None = None

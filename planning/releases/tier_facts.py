@@ -5,6 +5,10 @@ from pydantic import Field
 from models.base import Spec
 from planning.ground import tables
 from planning.ground.tables import Sourced
+from planning.releases.engine_versions import EngineVersion
+
+_NEVER = "9999"
+"""Version that no engine has."""
 
 
 class TierPort(Sourced):
@@ -27,9 +31,16 @@ class TierFacts(Sourced):
     """Value of `type` in `secondary_tiers`, for a tier behind that of type cpu; None for a tier of its own."""
     hybrid: bool = True
     """Whether layers with windows may free tokens beside the connector."""
+    shared_memory: dict[str, list[str]] = Field(default={})
+    """Versions that keep the blocks in /dev/shm, by vendor: the first, and the first that no longer does so."""
     environment: dict[str, str] = Field(default={})
     """Variables of the engine, beside those with sizes and folders."""
     port: TierPort | None = None
+
+    def is_shared_memory(self, vendor: str, version: EngineVersion) -> bool:
+        """Tell whether a version keeps the blocks in /dev/shm, on devices of a vendor."""
+        since, *until = self.shared_memory.get(vendor, [_NEVER])
+        return version.is_at_least(since) and not any(version.is_at_least(end) for end in until)
 
 
 class SeveralConnectors(Sourced):

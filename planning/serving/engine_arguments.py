@@ -13,6 +13,7 @@ from planning.ground import environment, lifecycle, loading, stages
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, DRAFT_MOUNT
 from planning.hardware.devices import Layout
 from planning.releases import encoder_caches, speculation
+from planning.releases.engine_kinds import HostCache
 from planning.serving import loaders
 from planning.variant import api_server
 from planning.variant.context import RoleContext
@@ -146,6 +147,8 @@ def _cache_arguments(context: RoleContext) -> Iterator[str]:
         yield from _disaggregation_arguments(context)
     if context.cache.transfer is not None:
         yield f"{KV_TRANSFER}={_json(context.cache.transfer)}"
+    if context.cpu_offload is not None and kind.host_cache is not None:
+        yield from kind.host_cache.flags
     if certificate(context) is not None:
         yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
         yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
@@ -220,15 +223,23 @@ def _memory_share(context: RoleContext) -> str | None:
 
 
 def _offload(context: RoleContext) -> str | None:
-    """Return the host memory of the KV cache in GiB, the unit of vLLM; None if nothing is offloaded by this flag.
+    """Return the host memory of the KV cache in the unit of the engine, which is GiB for vLLM.
 
-    The flag is for one copy of the model. All copies in a pod therefore get equal shares of `kvCache.cpuOffload`
-    (vllm 0.27.0, OffloadingConnector of each engine core).
+    None if nothing is offloaded by this flag. The flag of vLLM is for one copy of the model. All copies in a pod
+    therefore get equal shares of `kvCache.cpuOffload` (vllm 0.27.0, OffloadingConnector of each engine core).
     """
     offload = context.cpu_offload
     if offload is None or context.cache.transfer is not None:
         return None
+    if context.kind.host_cache is not None:
+        return str(host_units(context, context.kind.host_cache, offload))
     return f"{float(amount(offload) / context.layout.data_local / 2**30):g}"
+
+
+def host_units(context: RoleContext, host: HostCache, size: str) -> int:
+    """Return the share of a worker process in the host memory of a pod, in whole units of the engine."""
+    layout = context.layout
+    return int(amount(size) / (layout.tensor * layout.stages_per_pod * layout.data_local) / host.unit)
 
 
 def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:

@@ -10,6 +10,7 @@ from models.problems import Problem, warning
 from planning.picker import config
 from planning.releases import engine_flags
 from planning.releases.engine_flags import FlagTable
+from planning.serving import engine_arguments
 from planning.variant.context import RoleContext
 
 _GROUP_REMEDY = "keep a replica in one pod, or set parallelism.pods"
@@ -20,6 +21,7 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     """Reject fields that do not reach the engine, and flags that its version does not know."""
     yield from _fields_without_effect(context)
     yield from _layout(context)
+    yield from _host_cache(context)
     yield from _metrics(context)
     yield from _traces(context)
     if context.kind.is_generated:
@@ -69,6 +71,25 @@ def _layout(context: RoleContext) -> Iterator[Problem]:
     if group is not None and not group.spreads_copies and layout.data > 1 and layout.pods_per_replica > 1:
         what = f"has several copies in a replica of several pods, which {context.kind.title} does not support"
         yield Problem(at / "data", what, "remove it, and use replicas instead of copies")
+
+
+def _host_cache(context: RoleContext) -> Iterator[Problem]:
+    """Reject host memory for cache blocks with which the engine would not start."""
+    host = context.kind.host_cache
+    size = context.cpu_offload
+    if host is None or size is None:
+        return
+    at = context.variant.path / "kvCache" / "cpuOffload"
+    title = context.kind.title
+    if context.variant.spec.prefill is not None and not host.beside_prefill:
+        yield Problem(at, f"does not work with prefill in {title} ({size})", "remove it, or remove prefill")
+    if engine_arguments.host_units(context, host, size) == 0:
+        what = f"leaves each worker of {title} less than a unit ({size}, {host.unit} bytes)"
+        yield Problem(at, what, "raise it, or remove it", (context.path / "parallelism",))
+    for flag in flags.parse(context.role.engine.args):
+        if flag.switch == host.excluded:
+            what = f"is refused by {title} beside kvCache.cpuOffload ({host.excluded})"
+            yield Problem(context.path / "engine" / "args" / flag.index, what, "remove one of them", (at,))
 
 
 def _reaches(context: RoleContext, at: Path) -> bool:

@@ -7,15 +7,9 @@ from models.service import EncoderCache
 from models.vocabulary import amount
 from planning.ground import resources
 from planning.hardware import accelerators
+from planning.releases import tier_facts
 from planning.serving import tier_rules
 from planning.variant.context import RoleContext
-
-_OFFLOADS_SINCE = "0.27.0"
-"""First version of vLLM that keeps the offloaded KV cache in /dev/shm, and exits if /dev/shm is too small (release
-notes of 0.27.0, vllm-project/vllm 50094 and 48879; SharedOffloadRegion in v1/kv_offload/cpu/shared_offload_region.py).
-"""
-_OFFLOADING_VENDORS = frozenset({"amd", "nvidia"})
-"""Vendors on whose devices vLLM keeps the cache in /dev/shm (CPUOffloadingSpec.create_worker, `is_cuda_alike`)."""
 
 
 def size(context: RoleContext) -> str:
@@ -29,7 +23,7 @@ def size(context: RoleContext) -> str:
     devices = context.layout.devices_per_pod
     offloaded = _offload_size(context)
     if not accelerators.is_known(context.accelerator.vendor):
-        offloaded = _newer_offload_size(context)
+        offloaded = _possible_offload_size(context)
     return resources.shared_memory(shared, devices, _sum(offloaded, context.encoder_cache))
 
 
@@ -45,9 +39,9 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     if explicit is None or offloaded is None or amount(explicit) > amount(offloaded):
         return
     top = tier_rules.place(context.variant)
-    what = f"is too small for the offloaded KV cache, which vLLM keeps there since {_OFFLOADS_SINCE}"
-    if context.cache.has_secondary:
-        what = "is too small for the offloaded KV cache, which vLLM keeps there"
+    what = "is too small for the offloaded KV cache, which vLLM keeps there"
+    if not context.cache.has_secondary:
+        what += f" since {tier_facts.of_type('cpu').shared_memory[context.accelerator.vendor][0]}"
     yield Problem(
         context.path / "pod" / "sharedMemory",
         f"{what} ({explicit}; {top.below(context.variant.path)} is {offloaded})",
@@ -71,14 +65,16 @@ def _offload_size(context: RoleContext) -> str | None:
     """
     if context.cache.has_secondary:
         return context.cache.host_size
-    if context.accelerator.vendor in _OFFLOADING_VENDORS:
-        return _newer_offload_size(context)
-    return None
-
-
-def _newer_offload_size(context: RoleContext) -> str | None:
-    """Return the size of the offloaded KV cache if the engine's version may keep it in /dev/shm, else None."""
     version = context.engine_version
-    if version is not None and version.is_at_least(_OFFLOADS_SINCE):
-        return context.cache.host_size
-    return None
+    if version is None or not tier_facts.of_type("cpu").is_shared_memory(context.accelerator.vendor, version):
+        return None
+    return context.cache.host_size
+
+
+def _possible_offload_size(context: RoleContext) -> str | None:
+    """Return the size of the offloaded KV cache if the engine keeps it in /dev/shm on devices of some vendor."""
+    version = context.engine_version
+    facts = tier_facts.of_type("cpu")
+    if version is None or not any(facts.is_shared_memory(vendor, version) for vendor in facts.shared_memory):
+        return None
+    return context.cache.host_size

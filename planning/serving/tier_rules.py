@@ -36,6 +36,7 @@ def judge(context: RoleContext) -> Iterator[Problem]:
         yield from _version(context, at / index, tier)
         yield from _volume(context, at / index, tier)
     yield from _peers(context, at)
+    yield from _master(context, at)
 
 
 def _order(at: Path, tiers: Sequence[Tier], index: int) -> Iterator[Problem]:
@@ -104,6 +105,17 @@ def _volume(context: RoleContext, at: Path, tier: Tier) -> Iterator[Problem]:
     if isinstance(tier, FileSystemTier | LmcacheTier | MooncakeStoreTier) and tier.volume is not None:
         writes = not isinstance(tier, MooncakeStoreTier)
         yield from mount_rules.judge(context, at / "volume", tier.volume, writes=writes)
+
+
+def _master(context: RoleContext, at: Path) -> Iterator[Problem]:
+    """Warn of a store whose master the pods cannot reach, because its address is not in the configuration."""
+    if context.variant.stack.network_policies is None or context.stage is not stages.DECODE:
+        return
+    for index, tier in enumerate(context.variant.spec.kv_cache.tiers):
+        if isinstance(tier, MooncakeStoreTier):
+            what = "has a master that is not in the configuration, and networkPolicies keep the pods from it"
+            remedy = "add a NetworkPolicy that lets the pods reach the master"
+            yield warning(at / index, what, remedy)
 
 
 def _peers(context: RoleContext, at: Path) -> Iterator[Problem]:

@@ -57,8 +57,11 @@ class CacheTiers:
 
     @property
     def asks_peers(self) -> bool:
-        """Tell whether engines take blocks from other pods of their role."""
-        return any(isinstance(tier, P2pTier) for tier in self.tiers)
+        """Tell whether engines take blocks from other pods of their role.
+
+        The memory that pods give to a store of Mooncake is read by other pods (MooncakeStoreConfig, mode embedded).
+        """
+        return any(isinstance(tier, P2pTier | MooncakeStoreTier) for tier in self.tiers)
 
     @property
     def is_hybrid(self) -> bool:

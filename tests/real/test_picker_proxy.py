@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+import yaml
 
 from judging.report import events, paths
 from tests.support.cluster.deployments import in_namespace
@@ -140,6 +141,23 @@ def test_a_pod_that_is_gone_is_asked_until_it_is_not_ready_and_again_when_it_is(
     path.serve(server.pod)
     path.tell(server.pod, ready=True)
     eventually(lambda: server.pod in pods_of(path, times=4))
+
+
+def test_a_picker_that_names_several_pods_gets_no_answer_by_the_proxy(path):
+    """Such a configuration is refused together with a proxy."""
+    config = yaml.safe_load(path.listed("configmap/chat-epp")[0]["data"]["config.yaml"])
+    (plugin,) = (plugin for plugin in config["plugins"] if plugin["type"] == "max-score-picker")
+    plugin["parameters"] = {"maxNumOfEndpoints": 2}
+    operation = {"op": "replace", "path": "/data/config.yaml", "value": yaml.safe_dump(config)}
+    path.stop_pickers("chat-epp")
+    try:
+        with path.altered("configmap", "chat-epp", operation, field="data"):
+            path.start_pickers("chat-epp")
+            assert ask(path).status == http.client.SERVICE_UNAVAILABLE
+            path.stop_pickers("chat-epp")
+    finally:
+        path.start_pickers("chat-epp")
+    assert ask(path).status == http.client.OK
 
 
 def test_without_its_picker_the_proxy_sends_no_request(path):

@@ -218,6 +218,8 @@ def _asking_the_picker(world: World) -> Iterator[str]:
     ports = [variant.say("endpointPicker", "port", default=9002), *([9003] if variant.provider == "gke" else [])]
     if metering.billed(variant) is None:
         yield from (_rule(gateway, _tcp(*ports)) for gateway in _gateway(variant, variant))
+    if variant.proxy is not None:
+        yield _rule([], _tcp(variant.proxy.get("port", 8081)))
     wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in variant.roles)
     if wakes or (_type(variant) != "none" and variant.say("metrics", "picker", default=True)):
         yield from (_rule(scraper, _tcp(9090)) for scraper in _scrapers(variant))

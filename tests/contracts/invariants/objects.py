@@ -74,6 +74,8 @@ def _of_a_picker(variant: Variant) -> Iterator[tuple[Place, str]]:
     picker, place, rights = variant.picker, variant.namespace, ("ServiceAccount", "Role", "RoleBinding")
     yield from (((kind, picker, place), "endpoint-picker") for kind in (*rights, "ConfigMap", "Service", "Deployment"))
     yield ("InferencePool", variant.pool, place), "endpoint-picker"
+    if variant.proxy is not None:
+        yield ("Service", f"{variant.base}-proxy", place), "endpoint-picker"
     if variant.say("endpointPicker", "metricsAuth", default=True):
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
     if variant.provider == "istio" and variant.picker_tls["type"] != "none":

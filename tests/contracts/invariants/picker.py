@@ -144,6 +144,8 @@ def the_pickers_companions_are_as_written(world: World) -> Iterator[str]:
     patched = look(world.variant.say("endpointPicker", "patch", default={}), ("spec", "template", "spec"), {})
     containers = world.variant.say("endpointPicker", "containers", default={})
     ours = {"epp", *(container["name"] for container in patched.get("containers", []))}
+    if world.variant.proxy is not None:
+        ours.add("proxy")
     expected = {name: _companion(container) for name, container in containers.items()} | _predictors(world)
     yield from named(
         "picker companions", [container for container in pod["containers"] if container["name"] not in ours], expected
@@ -209,9 +211,10 @@ def the_pickers_patch_is_the_last_word(world: World) -> Iterator[str]:
 def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iterator[str]:
     name = world.variant.picker
     data = world.get("ConfigMap", name)["data"]
-    yield from same("picker configuration", list(data), ["config.yaml"])
+    keys = ["config.yaml", *(["envoy.yaml"] if world.variant.proxy is not None else [])]
+    yield from same("picker configuration", list(data), keys)
     spec = world.get("Deployment", name)["spec"]
-    checksum = {"checksum/config": hashlib.sha256(data["config.yaml"].encode()).hexdigest()}
+    checksum = {"checksum/config": hashlib.sha256("".join(data[key] for key in keys).encode()).hexdigest()}
     annotations = world.variant.say("endpointPicker", "pod", "annotations", default={})
     yield from same("picker annotations", spec["template"]["metadata"]["annotations"], annotations | checksum)
     folders = {server: PREDICTORS[server][3] for server in _predictors(world)}

@@ -133,6 +133,11 @@ class Variant:
         return self.say("endpointPicker", "enabled", default=True)
 
     @cached_property
+    def proxy(self) -> Mapping[str, Any] | None:
+        """Return what is said of the proxy beside the picker; nothing where there is none."""
+        return self.say("endpointPicker", "proxy") if self.picked else None
+
+    @cached_property
     def pickers(self) -> int:
         return self.say("endpointPicker", "replicas", default=1)
 

@@ -39,9 +39,9 @@ class Proxied:
         items = self.snapshot.objects[kind]
         items[:] = [item for item in items if not item["metadata"]["name"].startswith(name)]
 
-    def unready(self, container, **state):
-        """Let a container of the picker's pod be in another state, and the pod not ready."""
-        status = self.of(POD, "qwen-epp")["status"]
+    def unready(self, container, pod="qwen-epp", **state):
+        """Let a container of a pod be in another state, and the pod not ready."""
+        status = self.of(POD, pod)["status"]
         for condition in status["conditions"]:
             condition["status"] = str(condition["type"] not in {"Ready", "ContainersReady"})
         (entry,) = (entry for entry in status["containerStatuses"] if entry["name"] == container)
@@ -131,6 +131,20 @@ def test_a_service_of_the_proxies_that_does_not_exist_is_blamed_once_a_run_has_h
     for condition in proxied.of(POD, "qwen-decode")["status"]["conditions"]:
         condition["lastTransitionTime"] = JUST_NOW
     assert proxied.culprit() == ("Service models/qwen-proxy", "proxy-awaited")
+    assert proxied.status().culprit.level is Level.NORMAL
+
+
+def test_nobody_is_blamed_while_a_run_waits_for_the_pods():
+    proxied = Proxied()
+    proxied.remove(SERVICE, "qwen-proxy")
+    running = {"running": {"startedAt": JUST_NOW}}
+    proxied.unready("vllm", pod="qwen-decode", started=False, state=running)
+    assert proxied.culprit() == ("Pod models/qwen-decode-5d9c7-0", "starting")
+    assert proxied.status().culprit.level is Level.NORMAL
+    proxied.remove(POD, "qwen-decode")
+    proxied.remove(DEPLOYMENT, "qwen-decode")
+    proxied.of(POOL, "qwen")["metadata"]["creationTimestamp"] = JUST_NOW
+    assert proxied.culprit() == ("Deployment models/qwen-decode", "workload-awaited")
     assert proxied.status().culprit.level is Level.NORMAL
 
 

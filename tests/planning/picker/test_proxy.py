@@ -9,6 +9,17 @@ from planning import outputs
 from planning.ground import parts
 from tests.support.stacks import find, plan, rendered, tree
 
+SEVERAL = {
+    "plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 2}}],
+    "schedulingProfiles": [
+        {"name": "default", "plugins": [{"pluginRef": "queue-scorer"}, {"pluginRef": "max-score-picker"}]}
+    ],
+}
+
+
+PLACE = "config.plugins[1].parameters.maxNumOfEndpoints"
+REMEDY = "remove it, or remove endpointPicker.proxy"
+
 
 def picker(**settings):
     return tree(qwen={"endpointPicker": {"proxy": {}, **settings}})
@@ -87,6 +98,10 @@ def test_pods_restart_with_another_configuration_of_the_proxy():
         (
             {"containers": {"proxy": {"image": "r.example/x:v1"}}},
             "containers.proxy: is the name of the proxy's container (proxy); choose another name",
+        ),
+        (
+            {"preset": "custom", "config": SEVERAL},
+            f"{PLACE}: names several pods for a request, and the proxy takes one address (2); {REMEDY}",
         ),
         (
             {"failureMode": "FailOpen", "failOpenReason": "x"},

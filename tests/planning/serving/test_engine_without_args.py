@@ -48,3 +48,11 @@ def test_problems_of_the_remaining_arguments_keep_their_place():
         "prefill": {"engine": {"withoutArgs": ["--enforce-eager"]}},
     }
     assert any(line.startswith("services.qwen.engine.args[1]: is no flag") for line in told(tree(qwen=service)))
+
+
+@pytest.mark.parametrize("name", ["serve", "--trace"])
+def test_a_word_or_a_flag_that_is_not_inherited_is_refused(name):
+    custom = {"type": "custom", "image": "registry.example/server:v1", "args": ["serve", "--eager"]}
+    service = {"engine": custom, "kvCache": {"connector": "nixlv2"}, "prefill": {"engine": {"withoutArgs": [name]}}}
+    message = f"services.qwen.prefill.engine.withoutArgs[0]: is no flag in the inherited arguments ({name}); remove it"
+    assert message in told(tree(qwen=service))

@@ -112,7 +112,11 @@ def test_flags_of_an_unknown_version_are_not_checked():
 @pytest.mark.parametrize(
     ("kind", "fields", "message"),
     [
-        ("sglang", {"kvCache": {"cpuOffload": "1Gi"}}, "services.qwen.kvCache.cpuOffload: has no effect on SGLang"),
+        (
+            "trtllm-serve",
+            {"kvCache": {"cpuOffload": "1Gi"}},
+            "services.qwen.kvCache.cpuOffload: has no effect on TensorRT-LLM",
+        ),
         ("sglang", {"parallelism": {"data": 2, "dataLocal": 1}}, "services.qwen.parallelism.dataLocal: does not reach"),
         ("trtllm-serve", {"kvCache": {"events": True}}, "services.qwen.kvCache.events: has no effect on TensorRT-LLM"),
         ("trtllm-serve", {"kvCache": {"blockSize": 32}}, "services.qwen.kvCache.blockSize: has no effect on TensorRT"),
@@ -125,8 +129,12 @@ def test_a_field_without_a_flag_is_refused_with_the_engines_name(kind, fields, m
 OWN = {"engine.port", "model.name", "model.revision", "parallelism.tensor"}
 """Fields that other parts than a custom engine get as well: Services, pools, devices and the names of models. The
 command of such an engine has to agree with them."""
-BY_OTHERS = {"encode", "model.lora"}
-"""Fields that an engine gets by several flags, of which vLLM alone has tables."""
+BY_OTHERS = {
+    "encode": "--ec-transfer-config",
+    "kvCache.tiers": "--kv-offloading-size",
+    "model.lora": "--enable-lora",
+}
+"""First flags of the fields that take several, of which vLLM alone has tables."""
 
 
 def outcome(kind, field):
@@ -143,7 +151,7 @@ def outcome(kind, field):
 
 def test_each_field_that_an_engine_gets_by_a_flag_is_tried():
     flagged = {field for name in engine_kinds.names() for field in engine_kinds.kind(name).flags}
-    assert flagged | BY_OTHERS == FIELDS.keys()
+    assert flagged | BY_OTHERS.keys() == FIELDS.keys()
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -155,7 +163,7 @@ def test_each_field_reaches_each_engine_by_a_flag_or_is_refused_with_the_engines
         assert any(argument.partition("=")[0] == kind.flags[field] for argument in arguments)
         assert not any("does not reach" in line or "has no effect" in line for line in problems)
     elif field in BY_OTHERS and kind.vllm_tables:
-        assert any(argument.startswith(("--enable-lora", "--ec-transfer-config")) for argument in arguments)
+        assert any(argument.partition("=")[0] == BY_OTHERS[field] for argument in arguments)
     elif field.startswith("observability."):
         assert [line for line in problems if f"does not get the address for traces ({kind.title})" in line]
     elif name != engine_kinds.CUSTOM or field not in OWN:
@@ -167,7 +175,7 @@ def test_each_field_reaches_each_engine_by_a_flag_or_is_refused_with_the_engines
 
 def test_a_field_that_no_rule_refuses_gets_lost(monkeypatch):
     monkeypatch.setattr(kind_rules, "_reaches", lambda *_: True)
-    arguments, problems = outcome("sglang", "kvCache.cpuOffload")
+    arguments, problems = outcome("trtllm-serve", "kvCache.cpuOffload")
     assert not any("offload" in argument for argument in arguments)
     assert arguments
     assert [line for line in problems if "cpuOffload" in line] == []
@@ -180,3 +188,38 @@ def test_a_field_with_a_flag_is_taken():
         "--context-length=4096",
         "--page-size=64",
     ]
+
+
+def test_the_workers_of_sglang_share_the_host_memory_of_a_pod():
+    rendering = container("sglang", kvCache={"cpuOffload": "400G"}, parallelism={"tensor": 2})
+    assert {"--hicache-size=200", "--enable-hierarchical-cache"} <= set(rendering["args"])
+    assert rendering["resources"]["limits"]["memory"] == f"{96 + 373}Gi"
+    without = container("sglang", parallelism={"tensor": 2})
+    assert not any("hi" in argument and "cache" in argument for argument in without["args"])
+
+
+def test_sglang_without_a_prefix_cache_has_none_in_host_memory():
+    fields = {"kvCache": {"cpuOffload": "9Gi"}}
+    (problem,) = told(tree(qwen=service("sglang", {"args": ["--disable-radix-cache"]}, **fields)))
+    assert problem == (
+        "services.qwen.engine.args[0]: is refused by SGLang beside kvCache.cpuOffload (--disable-radix-cache); "
+        "remove one of them"
+    )
+    plan(tree(qwen=service("sglang", **fields)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        (
+            {"kvCache": {"cpuOffload": "1Gi"}, "parallelism": {"tensor": 2}},
+            "leaves each worker of SGLang less than a unit (1Gi, 1000000000 bytes); raise it, or remove it",
+        ),
+        (
+            {"kvCache": {"cpuOffload": "9Gi"}, "prefill": {}},
+            "does not work with prefill in SGLang (9Gi); remove it, or remove prefill",
+        ),
+    ],
+)
+def test_host_memory_with_which_sglang_does_not_start_is_refused(fields, line):
+    assert f"services.qwen.kvCache.cpuOffload: {line}" in told(tree(qwen=service("sglang", **fields)))

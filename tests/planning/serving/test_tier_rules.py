@@ -140,3 +140,16 @@ def test_blocks_of_other_pods_that_no_sidecar_names_are_warned_of():
 def test_a_port_of_the_tier_that_another_listener_has_is_refused():
     (error,) = errors(CPU, {"type": "p2p"}, engine={"image": "registry.example/vllm-openai:v0.30.0", "port": 5710})
     assert "is taken by" in error
+
+
+def test_a_store_behind_policies_is_warned_of():
+    def warned(**further):
+        warnings = plan(tree(qwen=service(STORE, prefill={})) | further).warnings
+        return [line for line in lines(warnings, "warning") if AT in line]
+
+    (line,) = warned(networkPolicies={})
+    assert line == (
+        f"{AT}[0]: has a master that is not in the configuration, and networkPolicies keep the pods from it; "
+        "add a NetworkPolicy that lets the pods reach the master"
+    )
+    assert warned() == []

@@ -153,5 +153,5 @@ def test_turns_of_services_need_a_wait_for_their_rollouts(service):
 def test_a_group_of_pods_is_waited_for_in_the_same_way_with_turns_and_without():
     (plain,) = plan(tree(qwen=SPANNING)).services
     (staged,) = plan(tree(qwen=SPANNING) | {"upgrades": {}}).services
-    assert plain.primary.decode.wait == staged.primary.decode.wait
-    assert plain.primary.decode.wait.conditions
+    assert plain.primary.roles["decode"].wait == staged.primary.roles["decode"].wait
+    assert plain.primary.roles["decode"].wait.conditions

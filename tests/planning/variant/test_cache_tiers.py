@@ -142,6 +142,7 @@ def test_policies_let_pods_take_blocks_from_each_other():
         return [labels for labels in selectors if labels.get("inference-stacks.io/role") == "decode"]
 
     assert len(peers({"type": "p2p"})) == 1
+    assert len(peers({"type": "mooncake-store", "volume": "store"})) == 1
     assert peers() == []
 
 

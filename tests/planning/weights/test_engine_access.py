@@ -116,7 +116,7 @@ def test_an_engine_that_fetches_requests_the_disk():
 )
 def test_the_time_to_start_includes_the_fetch_of_the_engine(storage, model, seconds):
     stack = plan(tree(qwen={"model": model, **storage}))
-    cold = stack.services[0].primary.decode.cold_start
+    cold = stack.services[0].primary.roles["decode"].cold_start
     assert cold.load.seconds == seconds
     (template,) = model_servers(rendered(tree(qwen={"model": model, **storage})))
     container = engine(template)
