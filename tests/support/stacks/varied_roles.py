@@ -49,18 +49,13 @@ def _divided_answers() -> dict[str, Any]:
     """Return sets of pods that answer, on devices of two vendors, and sets of them beside prefill."""
     scaling = {"type": "hpa", "minReplicas": 1, "maxReplicas": 2, "metrics": METRICS}
     vendors = {
-        "amd": {
-            "accelerator": "amd",
-            "replicas": 2,
-            "engine": {"withoutArgs": ["--async-scheduling"]},
-            "patch": {"spec": {"minReadySeconds": 3}},
-        },
+        "amd": {"accelerator": "amd", "replicas": 2, "patch": {"spec": {"minReadySeconds": 3}}},
         "nvidia": {"labels": {"example.com/vendor": "nvidia"}, "autoscaling": scaling},
     }
     sizes = {"large": {"parallelism": {"tensor": 4}}, "small": {"replicas": 3, "pod": {"labels": {"size": "small"}}}}
     canary = {"weight": 10, "model": {"maxModelLen": 4096}, "decode": {"sets": vendors}}
-    service = {"engine": {"args": ["--async-scheduling", "--enforce-eager"]}, "decode": {"sets": vendors}}
-    return tree(qwen=service | {"canary": canary}, llama={"prefill": {}, "decode": {"sets": sizes}}) | _GUARDED
+    stack = tree(qwen={"decode": {"sets": vendors}, "canary": canary}, llama={"prefill": {}, "decode": {"sets": sizes}})
+    return stack | _GUARDED | {"defaults": {"engine": {"args": ["--enforce-eager"]}}}
 
 
 ROLES = {
