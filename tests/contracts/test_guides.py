@@ -74,6 +74,19 @@ def test_a_field_without_a_reason_is_listed_as_such():
     )
 
 
+def test_a_listed_field_that_no_longer_differs_is_found():
+    guide = row(COMPARED[0])
+    differences = rows.different(guide.guide.facts, guide.objects)
+    for at in differences:
+        fewer = {field: value for field, value in differences.items() if field != at}
+        assert rows.text(guide, fewer) != guide.list.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in COMPARED])
+def test_a_stack_without_a_comparison_says_why(name):
+    assert row(name).stack.read_text("utf-8").startswith("# ")
+
+
 def test_a_guide_takes_a_tenth_of_its_lines():
     assert statistics.median(ratios().values()) <= MEDIAN_LINES
     assert {name: ratio for name, ratio in ratios().items() if ratio > MOST_LINES} == {}

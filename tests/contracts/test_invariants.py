@@ -13,12 +13,13 @@ from tests.contracts.invariants import Scene, checks, violations
 from tests.support.stacks import SHIPPED, as_rendered, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED
 from tests.support.stacks.varied_caches import CACHES
+from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_speculation import SPECULATION
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
-UNKNOWN = {**CACHES, **SPECULATION}
-"""Stacks with tiers of the cache, or drafts."""
+UNKNOWN = {**CACHES, **PODS, **SPECULATION}
+"""Stacks with tiers of the cache, further words of pods, or drafts."""
 WITH_INVARIANTS = {name: stack for name, stack in VARIED.items() if name not in UNKNOWN}
 """Stacks whose every object the invariants derive again."""
 STACKS = {path.stem: shipped(path) for path in SHIPPED} | WITH_INVARIANTS

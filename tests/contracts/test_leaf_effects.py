@@ -76,7 +76,7 @@ TEXTS = [
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7", "oci://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
-    "float32", "qwen", "mooncake",
+    "float32", "qwen", "0 7 * * *", "Asia/Tokyo", "mooncake",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]

@@ -199,6 +199,13 @@ def _driven() -> dict[str, Any]:
     return tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}}) | PROMETHEUS
 
 
+def _scheduled() -> dict[str, Any]:
+    """Return a role that KEDA keeps awake in working hours."""
+    hours = {"start": "0 7 * * 1-5", "end": "0 19 * * 1-5", "timezone": "Europe/Berlin", "replicas": 3}
+    scaling = {"type": "keda", "maxReplicas": 4, "metrics": METRICS, "schedules": [hours]}
+    return tree(qwen={"autoscaling": scaling}) | PROMETHEUS
+
+
 PICKED = [
     {"type": "picker-queue-size", "target": 5},
     {"type": "picker-running-requests", "target": 16},
@@ -509,6 +516,7 @@ VARIED = {
     "existing": _existing(),
     "scaled": _scaled(),
     "driven": _driven(),
+    "scheduled": _scheduled(),
     "followed": _followed(),
     "weighed": _weighed(),
     "sleeping": _sleeping(),

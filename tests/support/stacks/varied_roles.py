@@ -39,7 +39,7 @@ def _divided() -> dict[str, Any]:
     service = {
         "accelerator": "nvidia-h100-80gb",
         "parallelism": {"tensor": 4},
-        "prefill": {"engine": {"maxNumSeqs": 8}, "sets": sets},
+        "prefill": {"engine": {"maxNumSeqs": 8, "args": ["--enforce-eager"]}, "sets": sets},
         "canary": {"weight": 10, "model": {"maxModelLen": 4096}, "prefill": {"sets": sets}},
     }
     return tree(qwen=service) | _GUARDED
@@ -54,9 +54,8 @@ def _divided_answers() -> dict[str, Any]:
     }
     sizes = {"large": {"parallelism": {"tensor": 4}}, "small": {"replicas": 3, "pod": {"labels": {"size": "small"}}}}
     canary = {"weight": 10, "model": {"maxModelLen": 4096}, "decode": {"sets": vendors}}
-    return tree(
-        qwen={"decode": {"sets": vendors}, "canary": canary}, llama={"prefill": {}, "decode": {"sets": sizes}}
-    ) | (_GUARDED)
+    stack = tree(qwen={"decode": {"sets": vendors}, "canary": canary}, llama={"prefill": {}, "decode": {"sets": sizes}})
+    return stack | _GUARDED | {"defaults": {"engine": {"args": ["--enforce-eager"]}}}
 
 
 ROLES = {
