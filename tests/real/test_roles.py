@@ -1,10 +1,13 @@
 """Stages with pods of their own and sets of pods, by the real engine: they come up, change each for itself, and go."""
 
+import contextlib
 import json
+import subprocess
 
 import pytest
 import yaml
 
+from local import processes
 from local.errors import LocalError
 from tests.support.cluster.remains import assert_gone
 from tests.support.cluster.server import read
@@ -96,6 +99,31 @@ def endpoints(plane, namespace):
     }
 
 
+@contextlib.contextmanager
+def announced_endpoints(plane, tools, folder, namespace):
+    """Yield a list; after the block, it has the number of ready pods in each announced state of the Service's slice."""
+    folder.mkdir()
+    command = [str(tools["kubectl"].path), f"--kubeconfig={plane.kubeconfig}", "get", "endpointslices", "-n", namespace]
+    command += ["--selector=kubernetes.io/service-name=qwen", "--watch", "--output-watch-events", "-o", "json"]
+    numbers = list[int]()
+    with (folder / "events").open("wb") as stream:
+        watcher = subprocess.Popen(processes.tied_command(command), stdout=stream, env={"HOME": str(folder)})
+    eventually((folder / "events").read_text)
+    try:
+        yield numbers
+    finally:
+        watcher.kill()
+        watcher.wait()
+    text = (folder / "events").read_text(encoding="utf-8")
+    decoder = json.JSONDecoder()
+    with contextlib.suppress(ValueError):
+        while text := text.lstrip():
+            event, end = decoder.raw_decode(text)
+            text = text[end:]
+            endpoints_of_state = event["object"].get("endpoints") or ()
+            numbers.append(sum(endpoint["conditions"]["ready"] for endpoint in endpoints_of_state))
+
+
 def uids(deployed, namespace):
     return {name: pod["metadata"]["uid"] for name, pod in serving_pods(deployed, namespace).items()}
 
@@ -178,13 +206,17 @@ def test_two_sets_of_prefill_come_up_change_each_for_itself_and_go(deploy, lws_p
     assert_gone(lws_plane, namespace)
 
 
-def test_sets_of_decode_come_up_beside_the_pods_that_they_replace_and_go(deploy, lws_plane):
+def test_sets_of_decode_come_up_beside_the_pods_that_they_replace_and_go(deploy, lws_plane, tools, tmp_path):
     namespace = "decode-sets"
     deployed = deploy(stack_of(namespace, UNDIVIDED), lws_plane)
     deployed.up()
     assert_up(deployed, namespace, {"decode": 1})
+    eventually(lambda: endpoints(lws_plane, namespace))
     deployed.write(stack_of(namespace, DECODE_SETS))
-    operations = deployed.operate()
+    with announced_endpoints(lws_plane, tools, tmp_path / "division", namespace) as numbers:
+        operations = deployed.operate()
+    assert min(numbers) >= 1
+    assert len(numbers) > 1
     workloads = {f"qwen-decode-{name}" for name in ("amd", "large", "small")}
     budget = {"qwen-decode-budget-small"}
     assert operations.that("create") == workloads | budget
@@ -200,5 +232,11 @@ def test_sets_of_decode_come_up_beside_the_pods_that_they_replace_and_go(deploy,
     assert len(assert_touches(deployed, namespace, fewer, changes, "qwen-decode-small")) == 1
     without = UNDIVIDED | {"decode": {"sets": {"amd": {"accelerator": "amd"}, "large": GROUP}}}
     assert assert_touches(deployed, namespace, without, {"qwen-decode-small": "delete"}, "qwen-decode-small")
+    # On the way back, the Service waits for the undivided pods; so an empty Service would be noticed.
+    deployed.write(stack_of(namespace, UNDIVIDED))
+    with announced_endpoints(lws_plane, tools, tmp_path / "union", namespace) as numbers:
+        deployed.operate()
+    assert min(numbers) == 0
+    assert_up(deployed, namespace, {"decode": 1})
     deployed.destroy()
     assert_gone(lws_plane, namespace)

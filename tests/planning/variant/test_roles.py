@@ -203,3 +203,29 @@ def test_gateway_and_picker_reach_every_set_of_decode_pods():
         (policy,) = [manifest for manifest in policies if manifest["metadata"]["name"] == name]
         sources = [peer for rule in policy["spec"]["ingress"] for peer in rule["from"]]
         assert any("gateways" in str(peer.get("namespaceSelector")) for peer in sources)
+
+
+def test_the_interceptor_reaches_the_pods_of_every_set():
+    metering = {
+        "mode": "label",
+        "namespace": "metering",
+        "deploy": {"image": f"registry.example/phoebe@sha256:{'0f' * 32}"},
+    }
+    service = VENDORS | {"endpointPicker": {"enabled": False}}
+    stack = tree(qwen=service) | {"networkPolicies": {}, "interceptor": metering}
+    everything = rendered(stack)
+    (policy,) = [
+        manifest
+        for manifest in everything
+        if manifest["kind"] == "NetworkPolicy" and manifest["metadata"]["namespace"] == "metering"
+    ]
+    selectors = [
+        peer["podSelector"]["matchLabels"]
+        for rule in policy["spec"]["egress"]
+        for peer in rule.get("to", ())
+        if "inference-stacks.io/service" in peer.get("podSelector", {}).get("matchLabels", {})
+    ]
+    assert len(selectors) == 1
+    for role in ("decode-amd", "decode-nvidia"):
+        workload = exactly(everything, "Deployment", f"qwen-{role}")
+        assert selectors[0].items() <= workload["spec"]["template"]["metadata"]["labels"].items()
