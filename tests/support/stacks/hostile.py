@@ -175,6 +175,8 @@ REFERRING = (
     "cache",
     "onnector",
     "flags.*",
+    "constraints.[].requests.[]",
+    "directory",
     "matches.[].model",
     "olicyRef",
     "luginRef",
@@ -183,6 +185,7 @@ REFERRING = (
     "service",
     "targets.[].model",
     "timeouts.backendRequest",
+    "volume",
 )
 """Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there."""
 
@@ -316,7 +319,11 @@ def _taken(rng: random.Random, name: str, base: str, leaves: Sequence[str]) -> H
     stack = BASES[base]
     for leaf in leaves:
         at, nodes = text_leaves()[leaf]
-        place = max(places(stack, at), key=lambda place: reach(stack, place))
+        room = [*places(stack, at)]
+        if not room:
+            # A text of the same stack has taken its place.
+            continue
+        place = max(room, key=lambda place: reach(stack, place))
         stack, parent = opened(stack, place)
         text = rng.choice(_ways(leaf))
         parent[place[-1]] = text if nodes[0].get("type") == "string" else {"metadata": {"annotations": {"note": text}}}

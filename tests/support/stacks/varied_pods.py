@@ -95,7 +95,8 @@ SCHEDULE = {"start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "timezone": "Europe/B
 def _timed() -> dict[str, Any]:
     """Return pods whose number follows the clock, too."""
     queue = {"type": "custom", "spec": {"type": "prometheus", "metadata": {"query": "queue", "threshold": "5"}}}
-    scaling = {"type": "keda", "maxReplicas": 4, "metrics": [*METRICS, queue], "schedules": [SCHEDULE]}
+    times = {"pollingInterval": "15s", "cooldownPeriod": "5m"}
+    scaling = {"type": "keda", "maxReplicas": 4, "metrics": [*METRICS, queue], "schedules": [SCHEDULE], **times}
     observability = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
     return tree(qwen={"model": {"source": "hf://org/m"}, "autoscaling": scaling}) | {"observability": observability}
 
