@@ -41,7 +41,13 @@ def made(stack, make):
         yield
     finally:
         repair()
-        eventually(lambda: is_well(stack), SECONDS)
+        eventually(lambda: is_well(stack), SECONDS, state=lambda: said(stack))
+
+
+def said(stack):
+    """Return what is not answered and who is to blame, for the report of a failed test."""
+    blamed = {(str(culprit.object), culprit.state.id, culprit.words) for culprit in culprits(stack)}
+    return {"not answered": stack.failing(), "blamed": sorted(blamed), "controller": stack.controller().poll()}
 
 
 def is_well(stack):
@@ -158,7 +164,7 @@ def listeners(stack):
 def test_a_listener_whose_certificate_is_missing_is_named_with_the_secret(stack):
     tls = {"mode": "Terminate", "certificateRefs": [{"name": "absent"}]}
     with made(stack, with_listener("HTTPS", tls=tls)):
-        eventually(lambda: culprit_of(stack, "plain") == ("Gateway gateways/gateway", "listener-cert"), SECONDS)
+        eventually(lambda: culprit_of(stack, "plain") == ("Gateway gateways/gateway", "listener-cert"), SECONDS, state=lambda: said(stack))
         words = stack.of("plain").culprit.words
         assert "aside" in words
         assert "absent" in words
@@ -167,7 +173,7 @@ def test_a_listener_whose_certificate_is_missing_is_named_with_the_secret(stack)
 @pytest.mark.states("listener-off")
 def test_a_listener_with_a_protocol_that_the_controller_does_not_know_is_off(stack):
     with made(stack, with_listener("example.com/other")):
-        eventually(lambda: culprit_of(stack, "plain") == ("Gateway gateways/gateway", "listener-off"), SECONDS)
+        eventually(lambda: culprit_of(stack, "plain") == ("Gateway gateways/gateway", "listener-off"), SECONDS, state=lambda: said(stack))
 
 
 @pytest.mark.states("gateway-off")
