@@ -23,8 +23,11 @@ pytest_plugins = [
     "tests.support.traffic.data_path",
     "tests.support.traffic.sources",
 ]
-ROOT = Path(__file__).parent.parent
-REAL = ("real", "local")
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+REAL = ("real", "local", "real/status")
+"""Folders of tests on real parts, in the order in which they begin. Gateways of `status` serve a whole control plane,
+on which other tests expect none."""
 LONGEST = (
     "real/test_topologies",
     "real/test_make_up",
@@ -63,10 +66,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_start)
 
 
-def _start(item: pytest.Item) -> tuple[int, bool]:
+def _start(item: pytest.Item) -> tuple[int, int]:
     """Return what orders modules: those that take longest, then others on real parts, then what needs none."""
-    module = f"{item.path.parent.name}/{item.path.stem}"
-    return LONGEST.index(module) if module in LONGEST else len(LONGEST), item.path.parent.name not in REAL
+    folder = item.path.parent.relative_to(TESTS).as_posix()
+    module = f"{folder}/{item.path.stem}"
+    group = REAL.index(folder) if folder in REAL else len(REAL)
+    return LONGEST.index(module) if module in LONGEST else len(LONGEST), group
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,12 +8,17 @@ DEADLINE = 240.0
 PAUSE = 0.05
 
 
-def eventually(condition: Callable[[], object], deadline: float = DEADLINE, pause: float = PAUSE) -> None:
+def eventually(
+    condition: Callable[[], object],
+    deadline: float = DEADLINE,
+    pause: float = PAUSE,
+    state: Callable[[], object] = lambda: "the condition did not come true",
+) -> None:
     """Return as soon as a condition holds, which is checked after each pause of so many seconds.
 
-    An assertion fails if it does not hold before the deadline, in seconds from now.
+    An assertion fails with `state()` if it does not hold before the deadline, in seconds from now.
     """
     until = time.monotonic() + deadline
     while not condition():
-        assert time.monotonic() < until, "the condition did not come true"
+        assert time.monotonic() < until, state()
         time.sleep(pause)

@@ -41,7 +41,18 @@ def made(stack, make):
         yield
     finally:
         repair()
-        eventually(lambda: is_well(stack), SECONDS)
+        eventually(lambda: is_well(stack), SECONDS, state=lambda: health(stack))
+
+
+def await_culprit(stack, place, state):
+    """Return when an object is blamed for a state of the service `plain`."""
+    eventually(lambda: culprit_of(stack, "plain") == (place, state), SECONDS, state=lambda: health(stack))
+
+
+def health(stack):
+    """Return what is not answered and who is to blame, for the report of a failed test."""
+    blamed = {(str(culprit.object), culprit.state.id, culprit.words) for culprit in culprits(stack)}
+    return {"not answered": stack.failing(), "blamed": sorted(blamed), "controller": stack.controller().poll()}
 
 
 def is_well(stack):
@@ -158,7 +169,7 @@ def listeners(stack):
 def test_a_listener_whose_certificate_is_missing_is_named_with_the_secret(stack):
     tls = {"mode": "Terminate", "certificateRefs": [{"name": "absent"}]}
     with made(stack, with_listener("HTTPS", tls=tls)):
-        eventually(lambda: culprit_of(stack, "plain") == ("Gateway gateways/gateway", "listener-cert"), SECONDS)
+        await_culprit(stack, "Gateway gateways/gateway", "listener-cert")
         words = stack.of("plain").culprit.words
         assert "aside" in words
         assert "absent" in words
@@ -167,13 +178,13 @@ def test_a_listener_whose_certificate_is_missing_is_named_with_the_secret(stack)
 @pytest.mark.states("listener-off")
 def test_a_listener_with_a_protocol_that_the_controller_does_not_know_is_off(stack):
     with made(stack, with_listener("example.com/other")):
-        eventually(lambda: culprit_of(stack, "plain") == ("Gateway gateways/gateway", "listener-off"), SECONDS)
+        await_culprit(stack, "Gateway gateways/gateway", "listener-off")
 
 
 @pytest.mark.states("gateway-off")
 def test_a_gateway_whose_service_is_missing_is_not_programmed(stack):
     with made(stack, deleted("Service", SERVICE)):
-        eventually(lambda: culprit_of(stack, "plain") == ("Gateway gateways/gateway", "gateway-off"), SECONDS)
+        await_culprit(stack, "Gateway gateways/gateway", "gateway-off")
         assert stack.of("plain").serves is False
 
 

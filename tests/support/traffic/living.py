@@ -79,6 +79,7 @@ class LivingStack:
         self._tools = tools
         self._directory = directory
         self._pickers = dict[str, _Running]()
+        self._stopped = set[str]()
         self.seen = list[Status]()
         """Its statuses while it was deployed."""
         self._access = KubeAccess(path.plane.kubeconfig.read_text(encoding="utf-8"), None)
@@ -125,11 +126,13 @@ class LivingStack:
 
     def stop_picker(self, name: str) -> None:
         """End a picker's process at once; the Service of its pods has no endpoint any more."""
+        self._stopped.add(name)
         self._pickers[name].picker.end()
         self._announce()
 
     def start_picker(self, name: str) -> None:
         """Start a picker's process again, on the same ports; returns when it is ready, which needs its pool."""
+        self._stopped.discard(name)
         started_by = self._pickers[name].started_by
         self._pickers[name] = _Running(started_by, _started(started_by, self._tools))
         self._announce()
@@ -161,7 +164,14 @@ class LivingStack:
         return self._front.controller()
 
     def follow_pods(self) -> None:
-        """Start a server for each ready pod that has none, and end the servers of pods that are gone."""
+        """Start what a kubelet would, and end the servers of pods that are gone.
+
+        That is a server for each ready pod that has none, and a picker that ended by itself: if a busy API server does
+        not answer for some seconds, the leader of several pickers gives up.
+        """
+        for name in sorted(self._pickers.keys() - self._stopped):
+            if self._pickers[name].picker.process.poll() is not None:
+                self.start_picker(name)
         names = {pod["metadata"]["name"] for pod in self.pods(SERVER) if _is_ready(pod)}
         known = {pod["metadata"]["name"] for pod in self.pods(SERVER)}
         for name in names - self.path.servers.keys():
