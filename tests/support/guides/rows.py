@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cli import named_stack, render
+from cli import render
 from planning.ground import yaml_text
 from tests.support.guides import facts
 from tests.support.guides.facts import Fact
@@ -61,8 +61,7 @@ class Row:
     @cached_property
     def objects(self) -> Sequence[Mapping[str, Any]]:
         """Our rendered objects."""
-        stack = named_stack.read(str(self.stack), f"guides/{self.name}")
-        return json.loads(render.json_text(stack))["objects"]
+        return json.loads(render.render_json(str(self.stack), name=f"guides/{self.name}"))["objects"]
 
 
 @dataclass(frozen=True)
