@@ -69,13 +69,13 @@ def checksums(claims: PodClaims) -> dict[str, str]:
     """
     hashes = dict[str, str]()
     if claims.devices is not None:
-        hashes["checksum/claim"] = digest(_spec(claims.devices))
+        hashes["checksum/claim"] = _digest(_spec(claims.devices))
     if claims.further:
-        hashes["checksum/claims"] = digest({name: _spec(plan) for name, plan in claims.further.items()})
+        hashes["checksum/claims"] = _digest({name: _spec(plan) for name, plan in claims.further.items()})
     return hashes
 
 
-def digest(tree: Mapping[str, Any]) -> str:
+def _digest(tree: Mapping[str, Any]) -> str:
     """Return the hash of a plain tree."""
     return hashlib.sha256(json.dumps(dict(tree), sort_keys=True).encode()).hexdigest()
 

@@ -10,6 +10,7 @@ from models.paths import Path
 from models.trees import without_none
 from planning.ground import labels, parts, patch
 from planning.plans import VariantPlan
+from planning.serving.additions import FilesPlan
 from planning.serving.sidecar import SidecarPlan
 from planning.serving.workload import Workload
 
@@ -22,8 +23,8 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
     for workload in variant.workloads:
         role_parts = parts.ROLES[workload.stage.name]
         yield from claims.templates(variant, workload)
-        if workload.additions.files:
-            yield about.part_object(variant, role_parts.files, _files(variant, workload), workload.set_name)
+        if workload.additions.files is not None:
+            yield _files(variant, workload, workload.additions.files)
         if workload.disruptions is not None:
             yield about.part_object(variant, role_parts.budget, _budget(variant, workload), workload.set_name)
         yield from _scaled_workload(variant, workload)
@@ -135,7 +136,7 @@ def _template(
                     {
                         **variant.user_annotations,
                         **workload.pod_settings.annotations,
-                        **_checksums(workload),
+                        **claims.checksums(workload.claims),
                         **_reasons(workload),
                         **ports,
                     }
@@ -167,25 +168,20 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _files(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the ConfigMap with the files of a role's volumes."""
-    return {
+def _files(variant: VariantPlan, workload: Workload, files: FilesPlan) -> Rendered:
+    """Render the ConfigMap with the files of a role's volumes.
+
+    The logical name has the hash of the files. So a run with other files creates their ConfigMap before it updates the
+    workload, and deletes the former ConfigMap last. A run that fails deletes nothing.
+    """
+    manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": _metadata(variant, workload.name),
-        "data": dict(workload.additions.files),
+        "metadata": _metadata(variant, files.name),
+        "data": dict(files.texts),
     }
-
-
-def _checksums(workload: Workload) -> dict[str, str]:
-    """Return annotations for pods: the hashes of the claims and of the files.
-
-    Engines read files only when they start. The hash changes with the files, so that the workload replaces the pods.
-    """
-    checksums = claims.checksums(workload.claims)
-    if workload.additions.files:
-        checksums["checksum/files"] = claims.digest(workload.additions.files)
-    return checksums
+    rendered = about.part_object(variant, parts.ROLES[workload.stage.name].files, manifest, workload.set_name)
+    return replace(rendered, suffix=f"{rendered.suffix}-{files.digest}")
 
 
 def _reasons(workload: Workload) -> dict[str, str]:

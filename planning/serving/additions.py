@@ -1,5 +1,7 @@
 """Further volumes, containers and privileges that a user adds to the serving pods of a role."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +26,8 @@ _READ_ONLY = (ConfigMapVolume, SecretVolume, ImageVolume)
 """Volumes that Kubernetes never mounts for writing, or whose files are links to files of a kubelet."""
 ROOT = 0
 """User id of root."""
+_DIGITS = 8
+"""Number of hex digits of the hash in the name of a ConfigMap."""
 
 
 def is_read_only(volume: Volume) -> bool:
@@ -87,14 +91,29 @@ class PodContainerPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesPlan:
+    """The ConfigMap with the files of a role.
+
+    It is named after its content. Pods that exist keep the ConfigMap with which they started, even if the rollout of
+    other files fails.
+    """
+
+    name: str
+    digest: str
+    """Hash of the texts, with which the name ends."""
+    texts: Mapping[str, str]
+    """Texts by key."""
+
+
+@dataclass(frozen=True, slots=True)
 class PodAdditions:
     """All that a user adds to the pods of a role."""
 
     volumes: tuple[PodVolume, ...]
     mounts: tuple[VolumeMount, ...]
     """Mounts in the engine container."""
-    files: Mapping[str, str]
-    """Texts of the ConfigMap that the stack creates for the role, by key; empty if there is none."""
+    files: FilesPlan | None
+    """The ConfigMap that the stack creates for the role; None if the role has no files."""
     init_containers: tuple[PodContainerPlan, ...]
     containers: tuple[PodContainerPlan, ...]
     security: SecurityPlan
@@ -112,26 +131,26 @@ class PodAdditions:
         return (*self.init_containers, *self.containers)
 
 
-def plan(at: Path, pod: Pod, engine: str, config_map: str) -> PodAdditions:
+def plan(at: Path, pod: Pod, engine: str, workload: str) -> PodAdditions:
     """Return what a user adds to the pods of a role. `at` is the path of `pod`.
 
-    `engine` is the name of the engine's container, `config_map` that of the ConfigMap that the stack creates.
+    `engine` is the name of the engine's container, `workload` that of the role's workload.
     """
     volumes = {name: pod.volumes[name] for name in sorted(pod.volumes)}
+    files = _files(volumes, workload)
     init_containers = tuple(_containers(at / "initContainers", pod.init_containers))
     containers = tuple(_containers(at / "containers", pod.containers))
     specs = {engine: pod.privileges, **_privileges(pod.init_containers), **_privileges(pod.containers)}
     return PodAdditions(
         volumes=tuple(
-            PodVolume(name, _source(name, volume, config_map), at / "volumes" / name)
-            for name, volume in volumes.items()
+            PodVolume(name, _source(name, volume, files), at / "volumes" / name) for name, volume in volumes.items()
         ),
         mounts=tuple(
             VolumeMount(name, volume.mount_path, volume.sub_path, is_read_only(volume))
             for name, volume in volumes.items()
             if volume.mount_path is not None
         ),
-        files=dict(_files(volumes)),
+        files=files,
         init_containers=init_containers,
         containers=containers,
         security=_security(pod.privileges, None),
@@ -162,26 +181,34 @@ def file_key(volume: str, file: str) -> str:
     return f"{volume}.{file}"
 
 
-def _files(volumes: Mapping[str, Volume]) -> Iterator[tuple[str, str]]:
+def _files(volumes: Mapping[str, Volume], workload: str) -> FilesPlan | None:
+    texts = dict(_texts(volumes))
+    if not texts:
+        return None
+    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+    return FilesPlan(f"{workload}-files-{digest}", digest, texts)
+
+
+def _texts(volumes: Mapping[str, Volume]) -> Iterator[tuple[str, str]]:
     for name, volume in volumes.items():
         if isinstance(volume, ConfigMapVolume):
             for file, text in sorted(volume.files.items()):
                 yield file_key(name, file), text
 
 
-def _source(name: str, volume: Volume, config_map: str) -> dict[str, Any]:
+def _source(name: str, volume: Volume, files: FilesPlan | None) -> dict[str, Any]:
     """Return the source of a volume in a PodSpec."""
+    if files is not None and isinstance(volume, ConfigMapVolume) and volume.files:
+        items = [{"key": file_key(name, file), "path": file} for file in sorted(volume.files)]
+        return {"configMap": {"name": files.name, "items": items}}
     if isinstance(volume, ConfigMapVolume | SecretVolume | ClaimVolume):
-        return _object_source(name, volume, config_map)
+        return _object_source(volume)
     return _other_source(volume)
 
 
-def _object_source(name: str, volume: ConfigMapVolume | SecretVolume | ClaimVolume, config_map: str) -> dict[str, Any]:
-    """Return the source of a volume with the content of an object of the cluster."""
+def _object_source(volume: ConfigMapVolume | SecretVolume | ClaimVolume) -> dict[str, Any]:
+    """Return the source of a volume with the content of an object that exists already."""
     match volume:
-        case ConfigMapVolume(name=None):
-            items = [{"key": file_key(name, file), "path": file} for file in sorted(volume.files)]
-            return {"configMap": {"name": config_map, "items": items}}
         case ConfigMapVolume():
             return {"configMap": {"name": volume.name}}
         case SecretVolume():

@@ -146,6 +146,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
     autoscaler = autoscaling.plan(context)
     weights = _weights(context, location)
     engine_plan = engine.plan(serving)
+    added = additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload)
     sidecar_plan = account = None
     if context.is_proxied:
         sidecar_plan = sidecar.plan(context)
@@ -169,7 +170,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(context, account),
-        additions=additions.plan(context.path / "pod", role.pod, engine_plan.name, context.workload),
+        additions=added,
         claims=pod_claims.plan(context),
         loading=loading.of(variant.spec),
         shared_memory=shared_memory.size(context),
@@ -178,7 +179,7 @@ def plan(serving: EngineContext, location: Location, requests: RequestTimes) -> 
         rollout=role.rollout,
         disruptions=_disruptions(role),
         progress_deadline=deadline,
-        wait=_wait(context, deadline),
+        wait=_wait(context, deadline, added),
         patch=role.patch,
     )
 
@@ -205,11 +206,15 @@ def _disruptions(role: Role) -> int | None:
     return budget.max_unavailable
 
 
-def _wait(context: RoleContext, deadline: int) -> Wait:
+def _wait(context: RoleContext, deadline: int, added: PodAdditions) -> Wait:
+    """Return the wait for a workload.
+
+    If the pods have files, the wait lasts until no former pods are left, because the run then deletes their files.
+    """
     seconds = lifecycle.wait_seconds(context.role.rollout, max_replicas(context.role), deadline, context.drain)
     if context.layout.pods_per_replica > 1:
         return Wait(seconds, conditions=_GROUPS_READY)
-    if context.variant.stack.upgrades is not None:
+    if context.variant.stack.upgrades is not None or added.files is not None:
         return Wait(seconds, conditions=ROLLED_OUT)
     return Wait(seconds)
 

@@ -1,8 +1,12 @@
 """Volumes, containers and privileges that users add to serving pods, as they are rendered."""
 
+import re
+
 import pytest
 
-from tests.support.stacks import find, rendered, tree
+from manifests import assembly
+from planning.ground import parts
+from tests.support.stacks import find, plan, rendered, tree
 
 FILES = {"type": "config-map", "files": {"a.yaml": "x: 1\n", "b.yaml": ""}, "mountPath": "/etc/engine"}
 ROOT = {"reason": "it loads a module", "root": True, "privileged": True}
@@ -41,14 +45,57 @@ def test_a_volume_of_each_type_has_its_source_and_its_mount(spec, source):
     assert volume({**spec, "mountPath": "/extra", "subPath": "part"}) == (source, [mount])
 
 
-def test_files_are_in_a_config_map_whose_change_restarts_the_pods():
-    template, everything = pod(volumes={"config": FILES})
-    assert find(everything, "ConfigMap", "qwen-decode")["data"] == {"config.a.yaml": "x: 1\n", "config.b.yaml": ""}
-    source, _ = volume(FILES)
-    assert [item["path"] for item in source["configMap"]["items"]] == ["a.yaml", "b.yaml"]
-    other, _ = pod(volumes={"config": {**FILES, "files": {"a.yaml": "x: 2\n"}}})
-    key = "checksum/files"
-    assert template["metadata"]["annotations"][key] != other["metadata"]["annotations"][key]
+def files(**volumes):
+    """Return the ConfigMap with the files of the decode pods, its logical name, and the ConfigMaps that pods name."""
+    components = assembly.render(plan(tree(qwen={"pod": {"volumes": volumes}})))
+    ((name, config_map),) = (
+        (f"{component.name}-{item.suffix}", item.manifest)
+        for component in components
+        for item in component.objects
+        if item.id.part is parts.DECODE.files
+    )
+    template, _ = pod(volumes=volumes)
+    sources = [volume["configMap"] for volume in template["spec"]["volumes"] if "configMap" in volume]
+    return config_map, name, sources
+
+
+def test_files_are_in_a_config_map_that_the_pods_name():
+    config_map, name, (source,) = files(config=FILES)
+    assert config_map["data"] == {"config.a.yaml": "x: 1\n", "config.b.yaml": ""}
+    assert [item["path"] for item in source["items"]] == ["a.yaml", "b.yaml"]
+    assert {item["key"] for item in source["items"]} == config_map["data"].keys()
+    assert source["name"] == config_map["metadata"]["name"]
+    assert re.fullmatch(r"qwen-decode-files-[0-9a-f]{8}", source["name"]) is not None
+    assert name == source["name"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"config": {**FILES, "files": {**FILES["files"], "a.yaml": "x: 2\n"}}}, {"renamed": FILES}],
+    ids=["text", "volume"],
+)
+def test_other_files_are_in_another_config_map_so_that_pods_keep_the_one_they_have(other):
+    config_map, name, (source,) = files(config=FILES)
+    other_map, other_name, (other_source,) = files(**other)
+    assert config_map["data"] != other_map["data"]
+    assert source["name"] != other_source["name"]
+    assert name != other_name
+
+
+def test_a_config_map_keeps_its_name_if_only_its_mount_changes():
+    moved, name, (source,) = files(config={**FILES, "mountPath": "/elsewhere"})
+    config_map, first_name, (first_source,) = files(config=FILES)
+    assert (moved, name, source) == (config_map, first_name, first_source)
+
+
+def test_files_of_several_volumes_are_in_one_config_map_beside_an_existing_one():
+    _, _, sources = files(
+        config=FILES, given={"type": "config-map", "name": "given"}, more={**FILES, "mountPath": "/etc/more"}
+    )
+    first, given, more = sources
+    assert given == {"name": "given"}
+    assert first["name"] == more["name"]
+    assert [item["key"] for item in more["items"]] == ["more.a.yaml", "more.b.yaml"]
 
 
 def test_privileges_reach_the_engine_alone_and_say_their_reason():
@@ -109,6 +156,7 @@ def test_further_containers_run_before_and_beside_the_engine():
 def test_all_pods_of_a_group_have_the_additions():
     service = {"parallelism": {"pipeline": 2}, "pod": {"volumes": {"config": FILES}}}
     group = find(rendered(tree(qwen=service)), "LeaderWorkerSet", "qwen-decode")["spec"]["leaderWorkerTemplate"]
-    for name in ("leaderTemplate", "workerTemplate"):
-        assert "config" in [volume["name"] for volume in group[name]["spec"]["volumes"]]
-        assert "checksum/files" in group[name]["metadata"]["annotations"]
+    _, name, _ = files(config=FILES)
+    for template in ("leaderTemplate", "workerTemplate"):
+        (source,) = [volume for volume in group[template]["spec"]["volumes"] if volume["name"] == "config"]
+        assert source["configMap"]["name"] == name
