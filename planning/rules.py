@@ -95,7 +95,7 @@ def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Prob
 
 
 def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
-    """Check the resources of all containers of a variant. Those of the picker and the sidecar never have devices."""
+    """Check the resources of all containers of a variant. Only engines have devices."""
     path = configured.path
     spec = configured.spec
     yield from _container_problems(
@@ -118,6 +118,11 @@ def _variant_resource_problems(configured: ConfiguredVariant, devices: frozenset
         )
     for role in configured.roles:
         yield from _container_problems(role.path / "resources", role.spec.resources, devices)
+        pod = role.spec.pod
+        for field, containers in (("initContainers", pod.init_containers), ("containers", pod.containers)):
+            for name, container in containers.items():
+                at = role.path / "pod" / field / name / "resources"
+                yield from _container_problems(at, container.resources, devices, device_remedy="remove it")
 
 
 def _container_problems(
