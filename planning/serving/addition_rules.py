@@ -102,6 +102,12 @@ def _container(at: Path, container: PodContainer, volumes: Mapping[str, Volume])
         yield Problem(
             at / "mounts" / name, f"is no volume of these pods ({name})", f"name one of pod.volumes ({known})"
         )
+    paths = dict[str, str]()
+    for name, path in sorted(container.mounts.items()):
+        if path in paths:
+            what = f"is the path of volume {paths[path]} as well ({path})"
+            yield Problem(at / "mounts" / name, what, "choose another path")
+        paths.setdefault(path, name)
     explicit = environment.values(container.env)
     yield from environment.problems(at / "env", {}, explicit, {})
     yield from environment.dangling_in(at / "command", container.command, explicit)
