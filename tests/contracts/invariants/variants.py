@@ -386,7 +386,7 @@ class Role:
                 names = [f"accelerators-{number}" for number in range(self.chips)]
             claims |= dict.fromkeys(names, template)
         for name, claim in sorted(self.say("pod", "claims", default={}).items()):
-            claims[name] = claim.get("template", f"{self.workload}-{name}")
+            claims[name] = claim.get("template", f"{self.workload}.{name}")
         return claims
 
     @cached_property
@@ -397,7 +397,7 @@ class Role:
             specs[self.workload] = _claim_spec(self._device_requests, self.claim.get("constraints", []))
         for name, claim in self.say("pod", "claims", default={}).items():
             if "template" not in claim:
-                specs[f"{self.workload}-{name}"] = _claim_spec([claim | {"name": name}], [])
+                specs[f"{self.workload}.{name}"] = _claim_spec([claim | {"name": name}], [])
         return specs
 
     @cached_property
