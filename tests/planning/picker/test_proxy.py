@@ -76,7 +76,7 @@ def test_the_proxy_asks_the_picker_as_the_picker_serves(tls, is_encrypted):
 
 
 def test_no_cluster_of_the_proxy_stops_at_the_1024_requests_of_envoy():
-    limits = {name: 40_000 for name in ("max_connections", "max_pending_requests", "max_requests")}
+    limits = dict.fromkeys(("max_connections", "max_pending_requests", "max_requests"), 40_000)
     clusters = config()["static_resources"]["clusters"]
     breakers = {cluster["name"]: cluster["circuit_breakers"]["thresholds"] for cluster in clusters}
     assert breakers == {"picker": [limits], "pods": [limits]}
