@@ -152,6 +152,22 @@ def test_what_has_no_effect_is_warned_of(pod, message):
     assert f"{AT}.{message}" in problems(**pod)
 
 
+def test_pods_in_the_network_of_the_node_are_warned_of_beside_network_policies():
+    def warned(settings, **privileges):
+        stack = tree(qwen={"pod": {"privileges": {"reason": "x", **privileges}}}) | settings
+        return [str(problem) for problem in plan(stack).warnings if "networkPolicies" in str(problem)]
+
+    guarded = {"networkPolicies": {}}
+    assert warned(guarded, hostNetwork=True) == [
+        (
+            f"{AT}.privileges.hostNetwork: takes the pods out of networkPolicies, whose selectors do not match pods in "
+            "the node's network; remove it, or remove networkPolicies"
+        )
+    ]
+    assert warned({}, hostNetwork=True) == []
+    assert warned(guarded, hostIPC=True) == []
+
+
 @pytest.mark.parametrize(
     "pod",
     [
