@@ -23,10 +23,7 @@ def part_object(variant: VariantPlan, part: Part, manifest: Manifest, set_name: 
     A variant must have at most one object of this part, or one for each set of pods. `set_name` is empty if the object
     belongs to no set.
     """
-    suffix = part.suffix
-    if set_name:
-        suffix = f"{suffix}-{set_name}"
-    return Rendered(Id(variant.owner, part, set_name), manifest, suffix)
+    return Rendered(Id(variant.owner, part, set_name), manifest, part.suffix_of(set_name))
 
 
 def metadata(

@@ -29,6 +29,7 @@ Capability = Annotated[
         64,
     ),
 ]
+_User = Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")]
 
 
 class Resources(Spec):
@@ -84,9 +85,7 @@ class FurtherContainer(Spec):
     containers of a pod share one address."""
     resources: Resources = Resources.default()
     """Resource requests and limits of the container."""
-    run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
-        default=None, examples=[1000]
-    )
+    run_as_user: _User | None = Field(default=None, examples=[1000])
     """User id of the container's processes. Absent: the user of the image. The container then starts only if the image
     names a user by number, and this user is not root."""
 
@@ -99,6 +98,8 @@ class PodContainer(FurtherContainer):
 
     mounts: dict[DnsLabel, MountPath] = Field(default={}, examples=[{"templates": "/templates"}])
     """Paths at which volumes of pod.volumes are mounted, by name of the volume."""
+    run_as_user: _User | None = Field(default=None, examples=[1000])
+    """User id of the container's processes. Absent: pod.runAsUser; with privileges.root, root."""
     privileges: ContainerPrivileges | None = Field(
         default=None, examples=[{"privileged": True, "reason": "it sets limits of the node"}]
     )

@@ -35,6 +35,7 @@ from models.vocabulary import (
     ModelName,
     Port,
     ResourceId,
+    SetName,
     SubPath,
     Text,
     Url,
@@ -232,7 +233,7 @@ class Prefill(Role):
 
     selection: Selection | None = Field(default=None, examples=[{"metric": "throughput"}])
     """Wishes for the serving profile of prefill; absent: those of the service."""
-    sets: dict[DnsLabel, RoleSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
+    sets: dict[SetName, RoleSet] = Field(default={}, examples=[{"long": {"replicas": 2}, "short": {}}])
     """Sets of prefill pods, by name: a workload for each of them. Absent: one workload. With sets, prefill itself has
     no replicas, autoscaling or patch."""
 
@@ -240,7 +241,7 @@ class Prefill(Role):
 class Decode(Spec):
     """Division of the decode role, or of the only role, into sets of pods. The role's keys are those of the service."""
 
-    sets: dict[DnsLabel, RoleSet] = Field(default={}, examples=[{"amd": {"accelerator": "amd"}, "nvidia": {}}])
+    sets: dict[SetName, RoleSet] = Field(default={}, examples=[{"amd": {"accelerator": "amd"}, "nvidia": {}}])
     """Sets of pods that answer requests, by name: a workload for each of them, in one pool. Absent: one workload. With
     sets, the service itself has no replicas, autoscaling or patch."""
 

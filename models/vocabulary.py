@@ -176,6 +176,18 @@ def check_authority(address: str) -> str:
     return address
 
 
+def _check_set_name(name: str) -> str:
+    """Reject a name with which a workload would be called like a StatefulSet of another workload.
+
+    For a replica of several pods, the controller of LeaderWorkerSets creates a StatefulSet `<workload>-<index>`
+    (lws v0.9.0, pkg/controllers/pod_controller.go).
+    """
+    if name.rpartition("-")[2].isdecimal():
+        what = "would name a workload like the StatefulSet of another workload's replica"
+        raise refuse(what, "write a letter right before the number, such as long0")
+    return name
+
+
 def _check_url(url: str) -> str:
     check_authority(url.partition("://")[2])
     return url
@@ -244,6 +256,10 @@ IMAGE = (
 """Pattern of a container image reference. A tag or digest is required, because the default tag is `latest`."""
 
 DnsLabel = Annotated[str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as models", 63)]
+SetName = Annotated[
+    str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as long", 40), AfterValidator(_check_set_name)
+]
+"""Name of a set of pods. It is short because a label has the stage of the pods and this name as its value."""
 Dns1035Label = Annotated[
     str, Shape("is not a DNS-1035 label", r"[a-z]([-a-z0-9]*[a-z0-9])?", f"start with a letter; {_LABEL_RULE}", 63)
 ]

@@ -20,10 +20,16 @@ FileName = Annotated[
     str,
     Shape(
         "is no name of a file",
-        r"(?!\.{1,2}$)[A-Za-z0-9._-]+",
+        r"(?!\.\.)(?!\.$)[A-Za-z0-9._-]+",
         "use letters, digits, '-', '_' and '.', such as config.yaml",
+        189,
     ),
 ]
+"""Name of a file in a volume, which must not begin with '..' (k8s.io/kubernetes v1.36.3,
+pkg/apis/core/validation/validation.go, validateLocalNonReservedPath).
+
+The name of a volume, a dot and this name are a key of a ConfigMap, which has at most 253 characters.
+"""
 NodePath = Annotated[
     str, Shape("is not a path of the node", r"/(?!.*(^|/)\.\.(/|$)).*", "write one such as /var/lib/models", 4096)
 ]

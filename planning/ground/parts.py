@@ -7,7 +7,7 @@ policy precedes the pods that it selects, so that no pod runs before its policy 
 A row refers only to rows above it, so that the order has no cycles.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planning.ground import stages
@@ -30,6 +30,12 @@ class Part:
     role: str | None = None
     """Stage of the pods to which the object belongs; None if the object does not belong to the pods of one role."""
 
+    def suffix_of(self, set_name: str) -> str:
+        """Return the end of the logical name of a set's object; `set_name` is empty if the object has no set."""
+        if not set_name:
+            return self.suffix
+        return f"{self.suffix}-{set_name}"
+
 
 @dataclass(frozen=True, slots=True)
 class RoleParts:
@@ -43,6 +49,16 @@ class RoleParts:
     workload: Part
     autoscaler: Part
     monitor: Part
+
+    def suffixes_of(self, set_name: str) -> Iterator[str]:
+        """Yield the ends of the logical names of a set's objects, that of the workload first.
+
+        `set_name` is empty if the role is not divided into sets.
+        """
+        yield self.workload.suffix_of(set_name)
+        policies = (self.network_policy, self.worker_network_policy)
+        for part in (*policies, self.claim, self.files, self.budget, self.autoscaler, self.monitor):
+            yield part.suffix_of(set_name)
 
 
 NAMESPACE = Part("namespace")

@@ -21,6 +21,7 @@ from planning.ground.flows import (
     End,
     Pods,
     Policy,
+    Port,
     api_server,
     dns,
     fetch_edges,
@@ -108,10 +109,17 @@ def _policies(peers: _Peers) -> Iterator[Policy]:
         role_parts = parts.ROLES[role.workload.stage.name]
         yield policy(role_parts.network_policy, role.workload.name, role.serving, edges, role.workload.set_name)
         if role.workers is not None:
-            name = f"{role.workload.name}-worker"
+            name = _of_workers(role.workload)
             yield policy(role_parts.worker_network_policy, name, role.workers, edges, role.workload.set_name)
     if peers.picker_plan is not None:
         yield policy(parts.PICKER_NETWORK_POLICY, peers.variant.names.picker, peers.picker, edges)
+
+
+def _of_workers(workload: Workload) -> str:
+    """Return the name of the policy of worker pods. A dot sets it apart from the policies of other sets."""
+    if workload.set_name:
+        return f"{workload.name}.worker"
+    return f"{workload.name}-worker"
 
 
 def _edges(peers: _Peers) -> Iterator[Edge]:
@@ -241,6 +249,18 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
                 yield Edge(peers.picker, role.serving, tcp(*missing))
         else:
             yield Edge(peers.picker, role.serving, tcp(*ports, *events))
+            if is_destination and peers.variant.is_divided:
+                yield _any_set_edge(peers, tcp(*ports, *events))
+
+
+def _any_set_edge(peers: _Peers, ports: tuple[Port, ...]) -> Edge:
+    """Return the edge from the picker, and from a proxy beside it, to the destination pods of any set.
+
+    The picker's policy changes before the workloads. Pods that precede the sets, and those of a set that had another
+    name, are the only ready ones until the sets have loaded. They have llm-d's label, so the picker still reaches them.
+    """
+    selector = labels.destination_selector(peers.variant.names, is_divided=True)
+    return Edge(peers.picker, Pods(peers.variant.names.namespace, selector), ports)
 
 
 def _service_edges(peers: _Peers, role: _Role) -> Iterator[Edge]:
@@ -287,7 +307,8 @@ def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
 def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges between the roles of a generation, on any port.
 
-    Roles of the same stage exchange nothing. With some tiers of the cache, all pods of a role do.
+    Roles of the same stage exchange nothing, unless they have a tier of the cache in which pods ask each other. Then
+    all pods with this tier do.
 
     NIXL has fixed ports only for its handshake: 5600, and one port for each rank of data parallelism. For the transfer,
     UCX and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
@@ -299,9 +320,8 @@ def _transfer_edges(peers: _Peers) -> Iterator[Edge]:
         for pods, other_pods in product(role.all_pods, other.all_pods):
             yield Edge(pods, other_pods, ANY_TCP)
             yield Edge(other_pods, pods, ANY_TCP)
-    for role in peers.roles:
-        if role.workload.engine.asks_peers:
-            yield from (Edge(pods, other, ANY_TCP) for pods, other in product(role.all_pods, repeat=2))
+    asking = [pods for role in peers.roles if role.workload.engine.asks_peers for pods in role.all_pods]
+    yield from (Edge(pods, other, ANY_TCP) for pods, other in product(asking, repeat=2))
 
 
 def _replica_edges(role: _Role) -> Iterator[Edge]:

@@ -35,6 +35,8 @@ def judge(context: RoleContext) -> Iterator[Problem]:
         what = f"has the name of one of initContainers ({name})"
         yield Problem(at / "containers" / name, what, "choose another name")
     yield from _capabilities(at / "privileges", pod.privileges)
+    if pod.privileges is not None and pod.privileges.host_network:
+        yield from _host_network(context, at / "privileges" / "hostNetwork")
 
 
 def _generated_folders(context: RoleContext) -> dict[str, str]:
@@ -100,6 +102,12 @@ def _container(at: Path, container: PodContainer, volumes: Mapping[str, Volume])
         yield Problem(
             at / "mounts" / name, f"is no volume of these pods ({name})", f"name one of pod.volumes ({known})"
         )
+    paths = dict[str, str]()
+    for name, path in sorted(container.mounts.items()):
+        if path in paths:
+            what = f"is the path of volume {paths[path]} as well ({path})"
+            yield Problem(at / "mounts" / name, what, "choose another path")
+        paths.setdefault(path, name)
     explicit = environment.values(container.env)
     yield from environment.problems(at / "env", {}, explicit, {})
     yield from environment.dangling_in(at / "command", container.command, explicit)
@@ -108,6 +116,17 @@ def _container(at: Path, container: PodContainer, volumes: Mapping[str, Volume])
     if container.privileges is not None and container.privileges.root and container.run_as_user is not None:
         what = f"is the user of a container that runs as root ({container.run_as_user})"
         yield Problem(at / "runAsUser", what, "remove it, or remove privileges.root")
+
+
+def _host_network(context: RoleContext, at: Path) -> Iterator[Problem]:
+    """Warn of network policies that match no pods of this role.
+
+    Most network plugins see the traffic of pods in the node's network as that of the node, and ignore these pods for
+    the selectors of a policy (Kubernetes, Network Policies, "NetworkPolicy and hostNetwork pods").
+    """
+    if context.variant.stack.network_policies is not None:
+        what = "takes the pods out of networkPolicies, whose selectors do not match pods in the node's network"
+        yield warning(at, what, "remove it, or remove networkPolicies")
 
 
 def _capabilities(at: Path, privileges: ContainerPrivileges | None) -> Iterator[Problem]:

@@ -23,7 +23,7 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     pods = max_replicas(context.role) * context.layout.pods_per_replica
     if isinstance(volume, EmptyDirVolume):
         what = f"ends with the pod, so that no later pod finds compiled code ({cache.volume})"
-        yield warning(at, what, "name a volume of type claim or host-path")
+        yield warning(at, what, "name a volume of type claim, or a host-path that the engine may write")
     if isinstance(volume, ClaimVolume) and pods > 1:
         what = f"is a claim for up to {pods} pods, which start only if its access mode is ReadWriteMany"
         remedy = f"check the access mode of {volume.claim_name}; with ReadWriteOnce all pods need one node"

@@ -1,5 +1,6 @@
 """Container of the inference server: image, arguments, environment, ports and probes."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -223,7 +224,8 @@ def judge(context: RoleContext) -> Iterator[Problem]:
     yield from loaders.judge(context)
     engine = context.role.engine
     for index, flag in enumerate(engine.without_args):
-        what = f"is no flag in the inherited arguments ({flag.partition('=')[0]})"
+        name = re.split(r"[=\s]", flag.strip(), maxsplit=1)[0]
+        what = f"is no flag in the inherited arguments ({name})"
         yield Problem(context.path / "engine" / "withoutArgs" / index, what, "remove it")
     if not (engine.args or engine.env or engine.command or engine.worker_args or engine.worker_command):
         return

@@ -84,7 +84,8 @@ def _further(context: RoleContext, name: str, claim: PodClaim) -> ClaimTemplateP
     if claim.device_class_name is None:
         return None
     request = ClaimedDevices(name, claim.device_class_name, claim.count or 1, claim.selectors)
-    return ClaimTemplatePlan(f"{context.workload}-{name}", (request,))
+    # Names of workloads and of claims have no dot, so no template of another set or service has this name.
+    return ClaimTemplatePlan(f"{context.workload}.{name}", (request,))
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:

@@ -57,7 +57,7 @@ class CacheTiers:
 
     @property
     def asks_peers(self) -> bool:
-        """Tell whether engines take blocks from other pods of their role.
+        """Tell whether engines take blocks from other pods of their role, and of other roles with the same tier.
 
         The memory that pods give to a store of Mooncake is read by other pods (MooncakeStoreConfig, mode embedded).
         """

@@ -123,15 +123,23 @@ def _role_identity(spec: Variant, role: Role, release: Release, image: str | Non
             for name, value in environment.values(role.engine.env).items()
             if not name.startswith(tuple(release.engine.neutral_variables))
         },
-        **_worker(role),
+        **_newer_settings(role),
     }
 
 
-def _worker(role: Role) -> dict[str, object]:
-    """Return the arguments of a replica's further pods; empty if the user writes none, as before the key existed."""
-    if not role.engine.worker_args:
-        return {}
-    return {"workerArgs": role.engine.worker_args}
+def _newer_settings(role: Role) -> dict[str, object]:
+    """Return the programs of a role's engines, and the arguments of a replica's further pods, if the user writes them.
+
+    A program may set variables of its own, and choose another engine. A stack without these keys keeps the hash from
+    before the keys existed.
+    """
+    engine = role.engine
+    settings = {
+        "command": engine.command,
+        "workerCommand": engine.worker_command,
+        "workerArgs": engine.worker_args,
+    }
+    return {name: value for name, value in settings.items() if value}
 
 
 def _parallelism(role: Role) -> dict[str, object]:

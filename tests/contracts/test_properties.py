@@ -366,7 +366,7 @@ def test_the_sidecar_outlives_the_engine_that_it_asks():
 
 
 RECREATE = {"rollout": {"type": "Recreate"}}
-SETS = {"sets": {"a": {}, "budget": {"replicas": 2}, "budget-a": {}, "canary-decode": {}}}
+SETS = {"sets": {"a": {}, "budget": {"replicas": 2}, "budget-a": {}, "canary-decode": {}, "decode": {}}}
 ROLES = [
     {},
     {"prefill": {}},

@@ -75,7 +75,7 @@ def test_claims_stand_beside_devices_that_are_counted():
     pod = {"claims": {"nic": {"deviceClassName": "mrdma.google.com", "count": 2, "selectors": ["true"]}}}
     objects = rendered(tree(qwen={"pod": pod}))
     (template,) = model_servers(objects)
-    assert claims(template) == {"nic": "qwen-decode-nic"}
+    assert claims(template) == {"nic": "qwen-decode.nic"}
     assert engine(template)["resources"]["limits"]["nvidia.com/gpu"] == "1"
     exactly = {
         "deviceClassName": "mrdma.google.com",
@@ -83,7 +83,16 @@ def test_claims_stand_beside_devices_that_are_counted():
         "count": 2,
         "selectors": [{"cel": {"expression": "true"}}],
     }
-    assert templates(objects) == {"qwen-decode-nic": {"requests": [{"name": "nic", "exactly": exactly}]}}
+    assert templates(objects) == {"qwen-decode.nic": {"requests": [{"name": "nic", "exactly": exactly}]}}
+
+
+def test_a_set_with_a_claim_shares_no_template_with_a_set_that_is_called_like_both():
+    """Without a dot, the claim b of the set a and the devices of the set a-b would have one template."""
+    nic = {"claims": {"b": {"deviceClassName": "mrdma.google.com"}}}
+    sets = {"a": {"accelerator": "nvidia", "pod": nic}, "a-b": {}}
+    objects = rendered(stack({"type": "resource-claim", "deviceClassName": "gpu"}, decode={"sets": sets}))
+    names = [each["metadata"]["name"] for each in objects if each["kind"] == "ResourceClaimTemplate"]
+    assert sorted(names) == ["qwen-decode-a-b", "qwen-decode-a.b"]
 
 
 def test_claims_of_prefill_and_canary_are_their_own():

@@ -29,7 +29,7 @@ def places(variant: Variant) -> Iterator[tuple[Place, str]]:
         for role in variant.roles:
             yield ("NetworkPolicy", role.workload, variant.namespace), "model-server"
             if role.pods > 1:
-                yield ("NetworkPolicy", f"{role.workload}-worker", variant.namespace), "model-server"
+                yield ("NetworkPolicy", role.policy_of_workers, variant.namespace), "model-server"
         if variant.picked:
             yield ("NetworkPolicy", variant.picker, variant.namespace), "endpoint-picker"
 
@@ -84,12 +84,13 @@ def the_policies_let_through_what_is_needed(world: World) -> Iterator[str]:
     if not variant.picked:
         return
     begun = {_asks_pods(world, role) for role in variant.roles} | {*_past_the_pool(world)} | {*_picker_leaving(variant)}
+    begun |= {*_any_set(world)}
     policy = world.get("NetworkPolicy", variant.picker)
     yield from _compare(variant.picker, policy, identity.picker(world), {*_asking_the_picker(world)}, begun)
 
 
 def _of_a_role(world: World, role: Role, *, serves: bool) -> Iterator[str]:
-    name = role.workload if serves else f"{role.workload}-worker"
+    name = role.workload if serves else role.policy_of_workers
     labels = identity.role(world, role.name) if serves else _working(world, role)
     both = {_rule(_pods(peer), [ANY]) for peer in _peers(world, role, serves=serves)}
     asked = {*_requests(world, role), *_of_the_picker(world, role), *_scraping(world, role)} if serves else set[str]()
@@ -189,6 +190,15 @@ def _asks_pods(world: World, role: Role) -> str:
     only = role.stage == "decode" and _tokenizes(world)
     ports = _tcp(*(role.pool_ports[1:] if only else role.pool_ports), *_events(role))
     return _rule(_pods(identity.role(world, role.name)), ports)
+
+
+def _any_set(world: World) -> Iterator[str]:
+    """Yield the rules for decode pods that precede the sets, or that a set of another name has."""
+    destinations = world.variant.destinations
+    is_divided = len(destinations) > 1 or destinations[0].name != "decode"
+    if is_divided and not _tokenizes(world):
+        for role in destinations:
+            yield _rule(_pods(identity.destinations(world)), _tcp(*role.pool_ports, *_events(role)))
 
 
 def _past_the_pool(world: World) -> Iterator[str]:

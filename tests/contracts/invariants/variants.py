@@ -280,6 +280,11 @@ class Role:
         return f"{self.variant.pool}-{self.name}"
 
     @cached_property
+    def policy_of_workers(self) -> str:
+        separator = "-" if self.name == self.stage else "."
+        return f"{self.workload}{separator}worker"
+
+    @cached_property
     def replicas(self) -> int:
         return self.say("replicas", default=1)
 
@@ -386,7 +391,7 @@ class Role:
                 names = [f"accelerators-{number}" for number in range(self.chips)]
             claims |= dict.fromkeys(names, template)
         for name, claim in sorted(self.say("pod", "claims", default={}).items()):
-            claims[name] = claim.get("template", f"{self.workload}-{name}")
+            claims[name] = claim.get("template", f"{self.workload}.{name}")
         return claims
 
     @cached_property
@@ -397,7 +402,7 @@ class Role:
             specs[self.workload] = _claim_spec(self._device_requests, self.claim.get("constraints", []))
         for name, claim in self.say("pod", "claims", default={}).items():
             if "template" not in claim:
-                specs[f"{self.workload}-{name}"] = _claim_spec([claim | {"name": name}], [])
+                specs[f"{self.workload}.{name}"] = _claim_spec([claim | {"name": name}], [])
         return specs
 
     @cached_property

@@ -129,3 +129,20 @@ def test_a_service_called_like_an_object_of_a_canary_is_refused(other):
         rendered(
             tree(**{key: {k: v for k, v in service.items() if k != "canary"} for key, service in services_of.items()})
         )
+
+
+@pytest.mark.parametrize(
+    ("key", "set_name", "place"),
+    [
+        ("qwen-decode", "decode", "qwen-decode-decode"),
+        ("qwen-decode-files", "decode-files", "qwen-decode-files-decode-files"),
+    ],
+)
+def test_a_set_and_a_role_of_another_service_have_no_common_logical_name(key, set_name, place):
+    other = {key: {"name": "other"}}
+    with pytest.raises(
+        ConfigError, match=rf"services.{key}: would make .* \(logical name {place}\); choose another key"
+    ):
+        rendered(tree(qwen={"decode": {"sets": {set_name: {}, "b": {}}}}, **other))
+    rendered(tree(qwen={"decode": {"sets": {"a": {}, "b": {}}}}, **other))
+    rendered(tree(qwen={}, **other))

@@ -35,6 +35,71 @@ def problems(**pod):
                 "name one of pod.volumes (pod.volumes has none)"
             ),
         ),
+        *(
+            (
+                {
+                    "volumes": {name: {"type": "empty-dir"} for name in ("a", "b")},
+                    field: {"tool": {**IMAGE, "mounts": {"a": "/x", "b": "/x"}}},
+                },
+                f"{field}.tool.mounts.b: is the path of volume a as well (/x); choose another path",
+            )
+            for field in ("initContainers", "containers")
+        ),
+        *(
+            (
+                {field: {"tool": {**IMAGE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}}},
+                (
+                    f"{field}.tool.resources.limits: sets a device that parallelism decides (nvidia.com/gpu: 1); "
+                    "remove it"
+                ),
+            )
+            for field in ("initContainers", "containers")
+        ),
+        (
+            {"containers": {"tool": {**IMAGE, "resources": {"requests": {"memory": "64"}}}}},
+            ("containers.tool.resources.requests.memory: is 64 bytes; write the number with its unit, such as 16Gi"),
+        ),
+        (
+            {"containers": {"tool": {**IMAGE, "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}}},
+            "containers.tool.resources.requests.cpu: is above its limit (2, 1); raise the limit",
+        ),
+        *(
+            (
+                {"volumes": {"a": {"type": "config-map", "mountPath": "/a", "files": {name: "x"}}}},
+                (
+                    f"volumes.a.files.{name}: is no name of a file; "
+                    "use letters, digits, '-', '_' and '.', such as config.yaml"
+                ),
+            )
+            for name in ("..data", "..", ".")
+        ),
+        (
+            {"volumes": {"a": {"type": "config-map", "mountPath": "/a", "files": {"f" * 190: "x"}}}},
+            f"volumes.a.files.{'f' * 190}: is 190 characters long; write at most 189",
+        ),
+        (
+            {"volumes": {"a": {"type": "config-map", "mountPath": "/a", "files": "hunter2"}}},
+            "volumes.a.files: is not a mapping; write keys with values below it",
+        ),
+        *(
+            (
+                {
+                    "volumes": {
+                        "a": {
+                            "type": "csi",
+                            "mountPath": "/a",
+                            "source": {"driver": "d", "volumeAttributes": {name: "hunter2-Correct"}},
+                        }
+                    }
+                },
+                (
+                    f"volumes.a.source.volumeAttributes.{name}: holds a credential in clear; "
+                    "put it into an existing Secret, and name the Secret in nodePublishSecretRef beside "
+                    "volumeAttributes"
+                ),
+            )
+            for name in ("password", "api-key", "accountKey")
+        ),
         (
             {"containers": {"tool": IMAGE}, "initContainers": {"tool": IMAGE}},
             "containers.tool: has the name of one of initContainers (tool); choose another name",
@@ -85,6 +150,58 @@ def test_a_mistake_is_refused_at_its_path(pod, message):
 )
 def test_what_has_no_effect_is_warned_of(pod, message):
     assert f"{AT}.{message}" in problems(**pod)
+
+
+def test_pods_in_the_network_of_the_node_are_warned_of_beside_network_policies():
+    def warned(settings, **privileges):
+        stack = tree(qwen={"pod": {"privileges": {"reason": "x", **privileges}}}) | settings
+        return [str(problem) for problem in plan(stack).warnings if "networkPolicies" in str(problem)]
+
+    guarded = {"networkPolicies": {}}
+    assert warned(guarded, hostNetwork=True) == [
+        (
+            f"{AT}.privileges.hostNetwork: takes the pods out of networkPolicies, whose selectors do not match pods in "
+            "the node's network; remove it, or remove networkPolicies"
+        )
+    ]
+    assert warned({}, hostNetwork=True) == []
+    assert warned(guarded, hostIPC=True) == []
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        {
+            "volumes": {
+                "a": {"type": "config-map", "mountPath": "/a", "files": {".env": "x", "f..": "x", "f" * 189: "x"}}
+            }
+        },
+        {
+            "volumes": {name: {"type": "empty-dir"} for name in ("a", "b")},
+            "containers": {"tool": {**IMAGE, "mounts": {"a": "/x", "b": "/x/y"}}},
+        },
+        {"containers": {"tool": {**IMAGE, "resources": {"limits": {"memory": "64Mi", "rdma/ib": "1"}}}}},
+        {
+            "volumes": {
+                "a": {
+                    "type": "csi",
+                    "mountPath": "/a",
+                    "source": {
+                        "driver": "d",
+                        "nodePublishSecretRef": {"name": "driver-password"},
+                        "volumeAttributes": {
+                            "secretName": "storage-key",
+                            "secretProviderClass": "keys",
+                            "bucketName": "b",
+                        },
+                    },
+                }
+            }
+        },
+    ],
+)
+def test_what_resembles_a_mistake_is_accepted(pod):
+    assert [line for line in problems(**pod) if line.startswith(AT)] == []
 
 
 def test_capabilities_of_root_are_not_warned_of():

@@ -72,6 +72,23 @@ def test_a_volume_that_cannot_hold_it_is_refused(volume, line):
     assert error.startswith(line)
 
 
+def test_a_folder_that_kubernetes_makes_for_root_is_refused_for_another_user():
+    def of(kind="DirectoryOrCreate", **pod):
+        node = {"type": "host-path", "path": "/mnt/compiled", "mountPath": "/node", "kind": kind}
+        return errors(volume="node", pod={"volumes": {"node": node}, **pod})
+
+    assert of() == [
+        (
+            f"{AT}: is a folder that belongs to root if Kubernetes makes it (node, kind DirectoryOrCreate); "
+            "make the folder on the nodes for user 1000 and write kind: Directory, or set root: true in pod.privileges"
+        )
+    ]
+    assert "for user 7 " in of(runAsUser=7)[0]
+    assert of("Directory") == []
+    assert of(privileges={"reason": "the folder belongs to root", "root": True}) == []
+    assert len(of(privileges={"reason": "RDMA pins memory", "privileged": True})) == 1
+
+
 def test_the_variable_is_not_set_twice():
     (error,) = errors(env={"VLLM_CACHE_ROOT": "/scratch"})
     assert error == (

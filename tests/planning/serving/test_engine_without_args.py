@@ -56,3 +56,11 @@ def test_a_word_or_a_flag_that_is_not_inherited_is_refused(name):
     service = {"engine": custom, "kvCache": {"connector": "nixlv2"}, "prefill": {"engine": {"withoutArgs": [name]}}}
     message = f"services.qwen.prefill.engine.withoutArgs[0]: is no flag in the inherited arguments ({name}); remove it"
     assert message in told(tree(qwen=service))
+
+
+@pytest.mark.parametrize("name", ["--api-key hunter2", " --api-key\thunter2"])
+def test_a_value_beside_a_flag_is_not_echoed(name):
+    (line,) = told(tree(qwen={"prefill": {"engine": {"withoutArgs": [name]}}}))
+    assert line == (
+        "services.qwen.prefill.engine.withoutArgs[0]: is no flag in the inherited arguments (--api-key); remove it"
+    )

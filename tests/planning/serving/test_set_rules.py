@@ -53,6 +53,28 @@ def test_sets_of_decode_have_the_port_and_the_engine_of_their_service(pods, key)
     assert len(plan(tree(qwen=both)).services[0].workloads) == 2
 
 
+@pytest.mark.parametrize("section", ["decode", "prefill"])
+@pytest.mark.parametrize("name", ["0", "17", "a-0", "a-b-12"])
+def test_no_set_is_named_like_a_statefulset_of_another_workload(section, name):
+    """The controller of a LeaderWorkerSet names StatefulSets by the workload and the index of the replica."""
+    with pytest.raises(ConfigError, match=f"sets.{name}: would name a workload like the StatefulSet"):
+        plan(tree(qwen={section: {"sets": {name: {}, "b": {}}}}))
+    assert plan(tree(qwen={section: {"sets": {f"{name}k": {}, "a0": {}, "0a": {}, "tp8": {}}}}))
+
+
+@pytest.mark.parametrize("section", ["decode", "prefill"])
+def test_a_label_has_room_for_the_longest_name_of_a_set(section):
+    longest = "a" * 40
+    (workload,) = [
+        workload
+        for workload in plan(tree(qwen={section: {"sets": {longest: {}}}})).services[0].workloads
+        if workload.set_name == longest
+    ]
+    assert len(workload.role) <= 63
+    with pytest.raises(ConfigError, match="is 41 characters long; write at most 40"):
+        plan(tree(qwen={section: {"sets": {f"{longest}a": {}}}}))
+
+
 def test_sets_of_decode_may_be_on_devices_of_two_vendors_unless_prefill_hands_them_its_cache():
     vendors = {"decode": {"sets": {"a": {"accelerator": "amd"}, "b": {}}}}
     assert [workload.accelerator.vendor for workload in plan(tree(qwen=vendors)).services[0].workloads] == [

@@ -105,6 +105,14 @@ def test_arguments_that_replace_the_connector_are_refused():
     assert errors(CPU, engine=image) == []
 
 
+@pytest.mark.parametrize("tiers", [[CPU, FILES], [{**LMCACHE, "volume": "files", "volumeSize": "9Gi"}]])
+def test_a_tier_in_a_folder_that_kubernetes_makes_for_root_is_refused(tiers):
+    node = {"type": "host-path", "path": "/mnt/cache", "mountPath": "/files"}
+    (error,) = errors(*tiers, pod={"volumes": {"files": {**node, "kind": "DirectoryOrCreate"}}})
+    assert "belongs to root if Kubernetes makes it (files, kind DirectoryOrCreate)" in error
+    assert errors(*tiers, pod={"volumes": {"files": node}}) == []
+
+
 def test_sizes_of_lmcache_on_a_volume_stand_together():
     (error,) = errors({**LMCACHE, "volume": "files"})
     assert error == f"{AT}[0]: needs volume and volumeSize together; write both of them, or none"

@@ -97,7 +97,7 @@ def test_pods_of_two_sets_reach_decode_pods_and_not_each_other():
 
 
 def test_a_long_name_of_a_set_shortens_only_the_names_of_its_own_objects():
-    long = {"prefill": {"sets": {"a" * 60: {}, "a" * 59 + "b": {}}}}
+    long = {"prefill": {"sets": {"a" * 40: {}, "a" * 39 + "b": {}}}}
     short = {"prefill": {"sets": {"x": {}, "y": {}}}}
     assert names(long, "HTTPRoute") == names(short, "HTTPRoute") == ["qwen"]
     made = names(long, "Deployment")
