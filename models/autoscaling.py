@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models import cron
 from models.base import Spec
+from models.cron import CronTime, TimeZone
 from models.vocabulary import (
     Between,
     Count,
@@ -14,25 +16,10 @@ from models.vocabulary import (
     Interval,
     Items,
     KubernetesObject,
-    Shape,
     Share,
     Text,
     refuse,
 )
-
-_FIELD = r"[0-9A-Za-z*,/?-]+"
-CronTime = Annotated[
-    str,
-    Shape(
-        "is no time of five fields",
-        rf"{_FIELD}( {_FIELD}){{4}}",
-        "write minute, hour, day, month and weekday, such as 0 7 * * 1-5",
-    ),
-]
-TimeZone = Annotated[
-    str,
-    Shape("is no name of a time zone", r"[A-Za-z_+-]+(/[A-Za-z0-9_+-]+)*", "write one such as Europe/Berlin or UTC"),
-]
 
 
 class RequestMetric(Spec):
@@ -167,7 +154,7 @@ class Schedule(Spec):
 
     @model_validator(mode="after")
     def _is_a_window(self) -> "Schedule":
-        if self.start == self.end:
+        if cron.parse(self.start) == cron.parse(self.end):
             raise refuse(f"begins and ends at the same time ({self.start})", "write another end", echoed=False)
         return self
 

@@ -59,7 +59,8 @@ class Health(Spec):
     """Time from the start of the container within which the model must be loaded; absent: 10m plus 1s for each 64Mi of
     weights, or 30m if their size is unknown. With storage.type engine, it includes the fetch: 1s for each 32Mi."""
     startup: EngineProbe = EngineProbe.default()
-    """Settings of the startup probe alone. startupTimeout decides its number of failures."""
+    """Settings of the startup probe alone. startupTimeout less initialDelay, which must be shorter, decides its number
+    of failures."""
     readiness: RepeatedProbe = RepeatedProbe.default()
     """Settings of the readiness probe alone."""
     liveness: RepeatedProbe = RepeatedProbe.default()

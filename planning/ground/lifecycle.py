@@ -127,9 +127,12 @@ def probes(
 ) -> Probes:
     """Return the probes of an engine that loads weights of the given size. The engine is ready if `ready_path` answers.
 
-    `spans_pods` says whether a replica spans several pods.
+    `spans_pods` says whether a replica spans several pods. Startup probes end with the time to load the model, which
+    begins with the container: the later the first probe, the fewer failures.
     """
     startup = loading_seconds(health, size, spans_pods=spans_pods, loading=loading)
+    if health.startup.initial_delay is not None:
+        startup -= seconds(health.startup.initial_delay)
     interval = seconds(health.startup.interval or health.interval)
     return Probes(
         startup=_probe(health, health.startup, ready_path, -(-startup // interval)),

@@ -109,10 +109,17 @@ def _policies(peers: _Peers) -> Iterator[Policy]:
         role_parts = parts.ROLES[role.workload.stage.name]
         yield policy(role_parts.network_policy, role.workload.name, role.serving, edges, role.workload.set_name)
         if role.workers is not None:
-            name = f"{role.workload.name}-worker"
+            name = _of_workers(role.workload)
             yield policy(role_parts.worker_network_policy, name, role.workers, edges, role.workload.set_name)
     if peers.picker_plan is not None:
         yield policy(parts.PICKER_NETWORK_POLICY, peers.variant.names.picker, peers.picker, edges)
+
+
+def _of_workers(workload: Workload) -> str:
+    """Return the name of the policy of worker pods. A dot sets it apart from the policies of other sets."""
+    if workload.set_name:
+        return f"{workload.name}.worker"
+    return f"{workload.name}-worker"
 
 
 def _edges(peers: _Peers) -> Iterator[Edge]:

@@ -28,6 +28,10 @@ _KILL_MARGIN = 5
 """Seconds between the end of the proxy and the kill of its pod."""
 _LONGEST_SILENCE = "3600s"
 """Time without a byte after which the proxy ends a request. A long prompt is silent until its first token."""
+_STREAMS = 40_000
+"""Number of requests, and of connections, that run at once to pods or to the picker. Above it, Envoy answers 503
+(llm-d-router, config/charts/llm-d-router-standalone/values.yaml). Envoy's own limit is 1024 (envoy v1.40,
+api/envoy/config/cluster/v3/circuit_breaker.proto)."""
 _PICKED = "x-gateway-destination-endpoint"
 """Name under which a picker returns the address of the chosen pod, as a header and as metadata in `envoy.lb`
 (gateway-api-inference-extension, docs/proposals/004-endpoint-picker-protocol). A client can send a header of this name,
@@ -191,6 +195,11 @@ def _asking() -> dict[str, Any]:
     return {"name": "envoy.filters.http.ext_proc", "typed_config": config}
 
 
+def _limits() -> dict[str, Any]:
+    """Return the limits of a cluster. Flow control of the picker decides which requests wait, and not the proxy."""
+    return {"thresholds": [{f"max_{name}": _STREAMS for name in ("connections", "pending_requests", "requests")}]}
+
+
 def _pods_cluster() -> dict[str, Any]:
     """Return the cluster of the address that the picker has chosen."""
     metadata = {"key": "envoy.lb", "path": [{"key": _PICKED}]}
@@ -199,6 +208,7 @@ def _pods_cluster() -> dict[str, Any]:
         "type": "ORIGINAL_DST",
         "lb_policy": "CLUSTER_PROVIDED",
         "connect_timeout": "10s",
+        "circuit_breakers": _limits(),
         "original_dst_lb_config": {"metadata_key": metadata},
     }
 
@@ -214,6 +224,7 @@ def _picker_cluster(port: int, tls: PickerTls) -> dict[str, Any]:
         "name": "picker",
         "type": "STATIC",
         "connect_timeout": "10s",
+        "circuit_breakers": _limits(),
         "typed_extension_protocol_options": {"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": protocol},
         "load_assignment": {
             "cluster_name": "picker",

@@ -10,9 +10,9 @@ from models.role import Recreate
 from models.service import Sidecar
 from models.source import scheme
 from models.storage import Ephemeral
-from models.vocabulary import amount
+from models.vocabulary import amount, seconds
 from planning import hardware
-from planning.ground import loading, patch, resources
+from planning.ground import lifecycle, loading, patch, resources
 from planning.ground.loading import Loading
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
@@ -101,6 +101,7 @@ def _check_role(serving: EngineContext) -> Iterator[Problem]:
     yield from tier_rules.judge(context)
     yield from compile_cache_rules.judge(context)
     yield from speculation_rules.judge(context)
+    yield from _check_startup(context)
     yield from _check_memory(context)
     yield from shared_memory.judge(context)
     yield from memory_rules.judge(serving)
@@ -129,6 +130,22 @@ def _check_sidecar_arguments(context: RoleContext) -> Iterator[Problem]:
             for place, argument in enumerate(trees.sequence(container.get("args"))):
                 flag = str(argument).lstrip("-").partition("=")[0]
                 yield from departures.problems(at / place, "sidecar-flag", flag, context.variant.release)
+
+
+def _check_startup(context: RoleContext) -> Iterator[Problem]:
+    """Reject a first startup probe that comes when the model must be loaded already."""
+    health = context.role.health
+    delay = health.startup.initial_delay
+    if delay is None:
+        return
+    spec = context.variant.spec
+    spans_pods = context.layout.pods_per_replica > 1
+    startup = lifecycle.loading_seconds(health, spec.model.size, spans_pods=spans_pods, loading=loading.of(spec))
+    if seconds(delay) >= startup:
+        at = context.path / "health"
+        what = f"leaves no time for a probe, because the model must be loaded within {startup}s ({delay})"
+        remedy = "lower it, or raise health.startupTimeout"
+        yield Problem(at / "startup" / "initialDelay", what, remedy, (at / "startupTimeout",))
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:

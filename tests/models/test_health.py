@@ -2,7 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from models.health import Health
-from tests.support.stacks import find, rendered, tree
+from models.problems import ConfigError
+from tests.support.stacks import SERVICE, find, rendered, tree
 
 
 def probes(**health):
@@ -39,3 +40,33 @@ def test_settings_of_one_probe_win_over_those_of_all():
 def test_probes_that_cannot_work_are_refused(health, message):
     with pytest.raises(ValidationError, match=message):
         Health.model_validate(health)
+
+
+@pytest.mark.parametrize(
+    ("health", "failures"),
+    [
+        ({"startupTimeout": "10m"}, 60),
+        ({"startupTimeout": "10m", "startup": {"initialDelay": "2m"}}, 48),
+        ({"startupTimeout": "10m", "startup": {"initialDelay": "125s", "interval": "30s"}}, 16),
+        ({"startupTimeout": "10m", "startup": {"initialDelay": "599s"}}, 1),
+        ({"startupTimeout": "10m", "readiness": {"initialDelay": "2m"}}, 60),
+    ],
+)
+def test_the_startup_timeout_includes_the_initial_delay(health, failures):
+    assert probes(**health)["startup"]["failureThreshold"] == failures
+
+
+@pytest.mark.parametrize(
+    ("health", "model", "limit"),
+    [
+        ({"startupTimeout": "10m", "startup": {"initialDelay": "10m"}}, {}, "600s (10m)"),
+        ({"startup": {"initialDelay": "2h"}}, {}, "1800s (2h)"),
+        ({"startup": {"initialDelay": "2h"}}, {"size": "64Gi"}, "1624s (2h)"),
+    ],
+)
+def test_a_first_startup_probe_after_the_startup_timeout_is_refused(health, model, limit):
+    with pytest.raises(ConfigError) as caught:
+        rendered(tree(qwen={"health": health, "model": {**SERVICE["model"], **model}}))
+    what = f"leaves no time for a probe, because the model must be loaded within {limit}"
+    line = f"services.qwen.health.startup.initialDelay: {what}; lower it, or raise health.startupTimeout"
+    assert [str(problem) for problem in caught.value.problems] == [line]

@@ -29,7 +29,7 @@ def places(variant: Variant) -> Iterator[tuple[Place, str]]:
         for role in variant.roles:
             yield ("NetworkPolicy", role.workload, variant.namespace), "model-server"
             if role.pods > 1:
-                yield ("NetworkPolicy", f"{role.workload}-worker", variant.namespace), "model-server"
+                yield ("NetworkPolicy", role.policy_of_workers, variant.namespace), "model-server"
         if variant.picked:
             yield ("NetworkPolicy", variant.picker, variant.namespace), "endpoint-picker"
 
@@ -90,7 +90,7 @@ def the_policies_let_through_what_is_needed(world: World) -> Iterator[str]:
 
 
 def _of_a_role(world: World, role: Role, *, serves: bool) -> Iterator[str]:
-    name = role.workload if serves else f"{role.workload}-worker"
+    name = role.workload if serves else role.policy_of_workers
     labels = identity.role(world, role.name) if serves else _working(world, role)
     both = {_rule(_pods(peer), [ANY]) for peer in _peers(world, role, serves=serves)}
     asked = {*_requests(world, role), *_of_the_picker(world, role), *_scraping(world, role)} if serves else set[str]()

@@ -280,6 +280,11 @@ class Role:
         return f"{self.variant.pool}-{self.name}"
 
     @cached_property
+    def policy_of_workers(self) -> str:
+        separator = "-" if self.name == self.stage else "."
+        return f"{self.workload}{separator}worker"
+
+    @cached_property
     def replicas(self) -> int:
         return self.say("replicas", default=1)
 

@@ -54,6 +54,13 @@ def test_every_kind_of_pods_has_a_policy_named_as_it_is():
     assert named == expected
 
 
+def test_workers_of_a_set_share_no_policy_with_a_set_that_is_called_like_them():
+    spanning = {key: value for key, value in SPANNING.items() if key != "prefill"}
+    stack = guarded(qwen={"decode": {"sets": {"a": spanning, "a-worker": {}}}})
+    names = [manifest["metadata"]["name"] for manifest in policies(rendered(stack))]
+    assert sorted(names) == ["qwen-decode-a", "qwen-decode-a-worker", "qwen-decode-a.worker", "qwen-epp"]
+
+
 def test_a_policy_lies_in_the_namespace_of_its_pods():
     stack = guarded(qwen={}, bert={"namespace": "other", **KEPT})
     namespaces = {

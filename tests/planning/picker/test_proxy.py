@@ -75,6 +75,13 @@ def test_the_proxy_asks_the_picker_as_the_picker_serves(tls, is_encrypted):
     assert ("transport_socket" in clusters["picker"]) is is_encrypted
 
 
+def test_no_cluster_of_the_proxy_stops_at_the_1024_requests_of_envoy():
+    limits = dict.fromkeys(("max_connections", "max_pending_requests", "max_requests"), 40_000)
+    clusters = config()["static_resources"]["clusters"]
+    breakers = {cluster["name"]: cluster["circuit_breakers"]["thresholds"] for cluster in clusters}
+    assert breakers == {"picker": [limits], "pods": [limits]}
+
+
 def test_a_header_of_a_client_chooses_no_pod():
     clusters = {cluster["name"]: cluster for cluster in config()["static_resources"]["clusters"]}
     assert clusters["pods"]["original_dst_lb_config"]["metadata_key"]["key"] == "envoy.lb"
