@@ -57,6 +57,8 @@ CONSTANTS = {
     "decode.sets.*.engine.type": "cache, sidecar and picker have the settings of one engine",
     "defaults.engine.withoutArgs.[]": "defaults inherit no flag that they could drop",
     "encode.encoderCache.connector": "the router has one connector between pods",
+    "encode.engine.workerArgs.[]": "only vLLM has encoders of its own, and its workers have the leader's arguments",
+    "encode.engine.workerCommand.[]": "only vLLM has encoders of its own, and its workers have the leader's program",
     "encode.parallelism.pods": "only vLLM has encoders of its own, and it counts pods by other keys",
     "encode.engine.port": "the pool reaches every pod on one port, so it is the service's",
     "encode.engine.type": "only vllm hands outputs of encoders from one role to the other",

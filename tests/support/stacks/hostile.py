@@ -182,12 +182,15 @@ REFERRING = (
     "luginRef",
     "release",
     "scalingModifiers.formula",
+    "selectors.[]",
     "service",
     "targets.[].model",
     "timeouts.backendRequest",
     "volume",
 )
-"""Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there."""
+"""Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there.
+
+Selectors of devices are programs (CEL), which only the API server can compile."""
 
 
 @dataclass(frozen=True)
