@@ -44,9 +44,22 @@ def modules():
 
 
 @cache
+def parsed(text):
+    """Return the tree of a module.
+
+    Python 3.11 counts the depth of trees for all threads of a process together (Python-ast.c, recursion_depth), and
+    fails if another thread makes one meanwhile.
+    """
+    try:
+        return ast.parse(text)
+    except SystemError:
+        return ast.parse(text)
+
+
+@cache
 def nodes(text):
     """Return every node of a module; several rules read each."""
-    return [*ast.walk(ast.parse(text))]
+    return [*ast.walk(parsed(text))]
 
 
 def imported(text):
@@ -194,7 +207,7 @@ def vague(text):
 
 def classes(text):
     """Yield the names of classes at the top of a module."""
-    yield from (node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+    yield from (node.name for node in parsed(text).body if isinstance(node, ast.ClassDef))
 
 
 def shared(names):
