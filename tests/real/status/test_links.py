@@ -255,7 +255,7 @@ def frozen(stack):
     """Halt the gateway's controller, and change a route."""
     controller = stack.controller()
     controller.send_signal(signal.SIGSTOP)
-    # Its threads may run on for a moment: the parent hears of it when all have stopped.
+    # Its threads may run on for a moment. The parent is notified when all have stopped.
     os.waitid(os.P_PID, controller.pid, os.WSTOPPED)
     repair = edited("HTTPRoute", (NAMESPACE, "plain"), "/spec/rules/0/timeouts", {"request": "9s"})(stack)
 
