@@ -9,9 +9,9 @@ pytestmark = pytest.mark.real
 
 PICKER = "qwen-epp-deployment"
 NEVER = {"image": "registry.example/picker:never", "pod": {"annotations": WAITING}}
-TRIES = 4
-"""Updates of a picker of which the provider waits for at least one: it takes an older status for the present one if its
-watch lags behind the update (`planning.ground.awaiting.ROLLED_OUT`)."""
+UPDATES = 4
+"""Number of updates of which the provider waits for at least one. It takes an older status for the present one if its
+watch lags behind an update (`planning.ground.awaiting.ROLLED_OUT`)."""
 
 
 def stack(namespace, **picker):
@@ -61,7 +61,7 @@ def test_several_pickers_are_up_once_one_of_them_leads(deploy, plane):
 
 def update_in_vain(deployed, name):
     """Deploy images that no pod starts with until a run fails; return the run and its operations."""
-    for number in range(TRIES):
+    for number in range(UPDATES):
         deployed.write(stack(name, **NEVER | {"image": f"{NEVER['image']}-{number}"}))
         failed, operations = deployed.attempt()
         if failed.returncode != 0:

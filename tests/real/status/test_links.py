@@ -1,6 +1,7 @@
 """States of Gateways, routes, pools and pickers that real controllers, a real proxy and real pickers make."""
 
 import contextlib
+import os
 import signal
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -254,6 +255,8 @@ def frozen(stack):
     """Halt the gateway's controller, and change a route."""
     controller = stack.controller()
     controller.send_signal(signal.SIGSTOP)
+    # Its threads may run on for a moment. The parent is notified when all have stopped.
+    os.waitid(os.P_PID, controller.pid, os.WSTOPPED)
     repair = edited("HTTPRoute", (NAMESPACE, "plain"), "/spec/rules/0/timeouts", {"request": "9s"})(stack)
 
     def undo():

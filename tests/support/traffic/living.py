@@ -80,6 +80,7 @@ class LivingStack:
         self._directory = directory
         self._pickers = dict[str, _Running]()
         self._stopped = set[str]()
+        """Names of the pickers that a test has ended."""
         self.seen = list[Status]()
         """Its statuses while it was deployed."""
         self._access = KubeAccess(path.plane.kubeconfig.read_text(encoding="utf-8"), None)
@@ -166,8 +167,8 @@ class LivingStack:
     def follow_pods(self) -> None:
         """Start what a kubelet would, and end the servers of pods that are gone.
 
-        That is a server for each ready pod that has none, and a picker that ended by itself: if a busy API server does
-        not answer for some seconds, the leader of several pickers gives up.
+        That is a server for each ready pod that has none, and each picker that ended by itself. The leader of several
+        pickers ends if it cannot renew its Lease for 10 s, such as at a busy API server.
         """
         for name in sorted(self._pickers.keys() - self._stopped):
             if self._pickers[name].picker.process.poll() is not None:
