@@ -186,6 +186,7 @@ REFERRING = (
     "service",
     "targets.[].model",
     "timeouts.backendRequest",
+    "timezone",
     "volume",
 )
 """Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there.
