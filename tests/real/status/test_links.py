@@ -260,8 +260,11 @@ def frozen(stack):
     repair = edited("HTTPRoute", (NAMESPACE, "plain"), "/spec/rules/0/timeouts", {"request": "9s"})(stack)
 
     def undo():
-        repair()
         controller.send_signal(signal.SIGCONT)
+        # Istio loses a status if its queue holds two generations of an object (istio, pilot/pkg/status/resourcelock.go,
+        # `Push` keeps the generation of the first), so the second change waits until the first is seen.
+        eventually(lambda: states(stack, "plain") == set(), SECONDS, state=lambda: health(stack))
+        repair()
 
     return undo
 
