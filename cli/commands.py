@@ -33,6 +33,7 @@ from cli import (
 )
 from composition import defects
 from facts import hosts
+from models import version
 from models.problems import ConfigError
 
 
@@ -104,6 +105,7 @@ def parse(*arguments: str) -> argparse.Namespace:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     whole = argparse.ArgumentParser(prog="python -m cli", description="The plan of a stack, without the engine.")
+    whole.add_argument("--version", action="version", version=f"inference-stacks {version.read()}")
     commands = whole.add_subparsers(dest="command", required=True)
     for name, command in _COMMANDS.items():
         command.add_options(commands.add_parser(name, help=command.HELP))
