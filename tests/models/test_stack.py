@@ -35,7 +35,7 @@ from tests.support.stacks import mistakes, tree
         (
             {"allow": ["all"]},
             (
-                "allow[0]: is not one of cluster, meaning, name, namespace, release, removal or takeover (all); "
+                "allow[0]: is not one of cluster, meaning, name, namespace, outage, release, removal or takeover (all); "
                 "choose one of them"
             ),
         ),
