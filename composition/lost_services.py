@@ -65,6 +65,8 @@ def _words_without_effect(sibling: Sibling, causes: set[Cause]) -> Iterator[Prob
     used: set[str] = {*causes, *composition.continuity.used}
     if former_names.takes_present_meaning(composition.stack, composition.continuity.recorded, sibling.instance):
         used.add(former_names.CHOICE)
+    if composition.has_outages:
+        used.add(Cause.OUTAGE)
     for index, word in enumerate(sibling.composition.stack.allow):
         if word not in used:
             yield warning(

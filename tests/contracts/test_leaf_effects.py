@@ -20,7 +20,7 @@ from judging.losses import clusters
 from judging.losses.continuity import Continuity
 from judging.losses.matching import Matches
 from judging.preflight import kinds
-from judging.report import bill, checks
+from judging.report import bill, checks, outages
 from judging.report.memory_rows import cells, rows
 from manifests.assembly import objects, render
 from models.load import load
@@ -171,6 +171,8 @@ def effect(text: str) -> str:
     money = [*map(str, bill.usages(loaded.stack, plan)), str(bill.cost(plan, prices)), prices.currency]
     present = checks.ClusterBefore(facts, LiveObjects({}), accelerators.classes(loaded.stack.accelerators), {})
     capacity = str(checks.judge(plan, present, loaded.stack.checks.capacity))
+    last = outages.Outage(Path("edited"), "is an outage", "")
+    capacity += str([*outages.judge((last,), loaded.stack.checks.outage, loaded.stack.allow)])
     contract = outputs.of_stack(plan, facts.digest(needed))
     fits = [row.fit.reason if isinstance(row.fit, Unknown) else cells(row.fit) for row in rows(plan)]
     fits += [str(problem) for problem in plan.warnings if "too small" in problem.what]
