@@ -46,6 +46,7 @@ def _deploy(configuration: Configuration, platform: PlatformOutputs | None = Non
         platform=platform,
         prefix=MAIN.prefix,
         previewed=settings.get("previewed"),
+        outside_windows=settings.get("outsideWindows"),
         problems=problems,
     )
     for name, value in stack.outputs.items():
