@@ -11,7 +11,7 @@ from cli import schema, stackfile
 from models.config_keys import ROOT
 from package import descriptions
 from package.inputs import SETTINGS
-from package.schema import package_schema
+from package.schema import committed_schema, package_schema
 from tests.support.stacks import SHIPPED
 from tests.support.stacks.varied import VARIED
 from tests.support.stacks.varied_outputs import varied
@@ -200,5 +200,5 @@ def test_all_inputs_are_plain_but_those_of_other_stacks():
 
 def test_the_schema_has_the_version_that_a_caller_names():
     """The committed schema has none: a release does not change it."""
-    assert package_schema("1.2.3") == {**COMMITTED, "version": "1.2.3"}
+    assert package_schema("1.2.3") == committed_schema("1.2.3") == {**COMMITTED, "version": "1.2.3"}
     assert "version" not in COMMITTED
