@@ -50,6 +50,7 @@ def _deploy(configuration: Configuration, platform: PlatformOutputs | None = Non
         platform=platform,
         prefix=MAIN.prefix,
         previewed=values.get("previewed"),
+        outside_windows=values.get("outsideWindows"),
         problems=problems,
     )
     for name, value in stack.outputs.items():

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CONFIGURATION = "The configuration is mistaken, nothing was changed"
 CLUSTER = "The cluster is not as this stack needs it, nothing was changed"
+WINDOWS = "No window of this stack is open, nothing was changed"
 LOSSES = "This run would end running services, nothing was changed"
 _PAUSE_SECONDS = 0.05
 

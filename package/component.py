@@ -13,7 +13,7 @@ from models.paths import Path
 from models.platform import PlatformOutputs
 from models.problems import ConfigError, Problem
 from package import platform
-from package.inputs import SETTINGS
+from package.inputs import SETTINGS, ComponentSetting
 from package.values import ValueReader
 from planning.ground.instances import Instance
 
@@ -28,8 +28,8 @@ class ComponentInputs:
 
     tree: dict[str, object]
     """The configuration, without values that have a problem."""
-    texts: Mapping[str, str]
-    """Values of the settings that are text, by name."""
+    texts: Mapping[ComponentSetting, str]
+    """Values of the settings that are text."""
     platform: PlatformOutputs | None
     """Outputs of the platform; None if the program passes none."""
     problems: tuple[Problem, ...]
@@ -48,7 +48,11 @@ class ComponentInputs:
             value = settings.get(setting.name)
             if value is not None and not isinstance(value, kind):
                 mistakes.append(Problem(Path(setting.name), f"is not {noun}", remedy))
-        texts = {name: value for name, value in settings.items() if isinstance(value, str)}
+        texts = {
+            setting: text
+            for setting in SETTINGS
+            if setting.type == "string" and isinstance(text := settings.get(setting.name), str)
+        }
         return cls(tree, texts, _platform(settings, reader.secrets), tuple(sorted(mistakes)))
 
     async def with_platform(self) -> "ComponentInputs":
@@ -66,19 +70,17 @@ class ComponentInputs:
 
         Raises `RunError` if the outputs of the platform have a mistake, because nothing can be decided without them.
         """
-        instance = Instance(name, self.texts.get("prefix", f"{name}-"))
+        prefixes = (text for setting, text in self.texts.items() if setting.name == "prefix")
+        instance = Instance(name, next(prefixes, f"{name}-"))
         if self._is_refused:
             raise program.refusal(instance.locate(self.problems))
         return InferenceStack(
             name,
             self.tree,
             opts,
-            kubeconfig=self.texts.get("kubeconfig"),
             platform=self.platform,
-            prefix=instance.prefix,
-            previewed=self.texts.get("previewed"),
             problems=self.problems,
-            lock=self.texts.get("lock"),
+            **{setting.argument or setting.name: text for setting, text in self.texts.items()},
         )
 
     @property
