@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up try down setup tools test test-fast prove prove-engine coverage mutants bench check format pins engine-pins facts
+.PHONY: help up try down setup tools test test-fast prove prove-engine coverage mutants bench check format pins engine-pins facts release
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -86,9 +86,13 @@ pins: setup ## Pin every dependency, transitive ones included, with hashes
 	@$(COMPILE) pyproject.toml --extra dev --extra mutants --constraint requirements-dev.txt --output-file requirements-mutants.txt \
 		$$(cat requirements.txt requirements-dev.txt | sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p')
 	@sed -i -e '1i -r requirements-dev.txt' -e '/^# The following packages were excluded/,$$d' requirements-mutants.txt
+	@echo setuptools | $(COMPILE) - --no-annotate --output-file reader/requirements-build.txt
 
 engine-pins: setup ## Pin every package of the versions of vLLM in local/vllm/versions.toml, with hashes
 	@$(VENV)/python -m local.vllm.pins
 
 facts: setup ## Write the tables of planning/releases/engines from the wheels of vLLM, and print which pins are behind
 	@$(VENV)/python -m upstream
+
+release: setup ## Build what is published of a version into dist/, with checksums, and check it (docs/versioning.md)
+	@$(VENV)/python -m publishing

@@ -25,6 +25,7 @@ from manifests.assembly import Component, await_routes, objects, render
 from models import yaml_limits
 from models.load import Loaded, load
 from models.problems import ConfigError, Problem, errors, warnings
+from planning.ground.cluster_facts import Unknown
 from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
 from planning.plans import StackPlan
@@ -127,6 +128,7 @@ def _judge(
         preflight=problems,
         continuity=situation.continuity,
         announcements=announcements,
+        has_outages=not isinstance(situation.outages, Unknown) and bool(situation.outages),
         stand_ins=rendering.stand_ins,
     )
 

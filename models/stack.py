@@ -30,6 +30,7 @@ from models.vocabulary import (
     Text,
     Url,
 )
+from models.windows import DeploymentWindow
 
 
 class NamespaceOptions(Spec):
@@ -110,6 +111,10 @@ class Checks(Spec):
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,
     nothing is checked. An autoscaled role counts with its smallest number of replicas; a lack of devices for its
     largest number is a warning."""
+    outage: Mode = "skip"
+    """Check that a run leaves no workload of a service without a ready replica, as the live objects say: a restart of
+    the only replica, or of all at once, or replicas: 0. Such a run is an error (strict), unless allow has the word
+    outage, or a warning (warn); with skip, nothing is checked. The report on a preview has outages in any case."""
     fit: Mode = "warn"
     """Check that the memory of the devices holds the weights, the KV cache of one sequence of the longest context, and
     the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); with skip, nothing
@@ -234,19 +239,27 @@ class Stack(Spec):
     """Earlier names of this stack, as project/stack or organization/project/stack. Objects that are marked with an
     earlier name belong to this stack: add the old name here after `pulumi stack rename`. The name of a stack that lives
     on is refused."""
-    allow: Items[Literal["cluster", "meaning", "name", "namespace", "release", "removal", "takeover"]] = Field(
-        default=(), examples=[["removal"]]
+    allow: Items[Literal["cluster", "meaning", "name", "namespace", "outage", "release", "removal", "takeover"]] = (
+        Field(default=(), examples=[["removal"]])
     )
-    """Causes for which the next run may end running services as a whole. Without the word, such a run is refused.
+    """Causes for which the next run may end running services as a whole, or for a while. Without the word, such a run
+    is refused.
     cluster: the stack moves to another cluster. meaning: the stack takes its release as upstream means the name, and
     not as earlier versions of this program did. name: a service gets another name. namespace: a service gets another
-    namespace, or its namespace is deleted. release: another release channel replaces all pods of a service. removal: a
+    namespace, or its namespace is deleted. outage: no replica stays ready for a while, although checks.outage is
+    strict. release: another release channel replaces all pods of a service. removal: a
     service is removed. takeover: the objects are in the state of a stack in formerly. Take the words out after the
     run."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
     upgrades: Upgrades | None = Field(default=None, examples=[{"atOnce": 1, "order": ["internal", "search"]}])
     """Limit on the services that a run restarts at the same time. Absent: a run restarts all services side by side."""
+    windows: Items[DeploymentWindow] = Field(
+        default=(), examples=[[{"days": ["Mon", "Tue"], "end": "17:00", "start": "09:00", "timezone": "Europe/Berlin"}]]
+    )
+    """Days and hours in which `pulumi up` may deploy this stack. In all other hours it is refused, unless the key
+    inference-stacks:outsideWindows of Pulumi's configuration has the day of the run. Previews only warn. Absent: at any
+    time."""
     prices: Prices = Prices.default()
     """Prices of devices."""
     budgets: Budgets | None = Field(default=None, examples=[{"by": "team", "limits": {"search": {"perMonth": 40000}}}])

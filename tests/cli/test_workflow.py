@@ -15,6 +15,7 @@ from models import lock
 from tests.support.traffic.forge import forge
 from tests.support.traffic.hub import Hub
 from tests.support.traffic.weight_servers import serve
+from tests.support.workflows import linted
 
 ROOT = Path(__file__).parents[2]
 PIPELINE = yaml.load((ROOT / "examples/ci/gitlab.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
@@ -113,12 +114,6 @@ def test_a_preview_that_fails_is_reported_and_fails_the_job_at_its_end(project):
     assert run(project, "preview", "report", FACTS="")[0] == 0
     assert "1 error" in (folder / "report.md").read_text(encoding="utf-8")
     assert run(project, "preview", "verdict")[0] == 1
-
-
-def linted(tools, file):
-    """Return what actionlint says of a workflow. Linters of shells are no tools of this project."""
-    command = [str(tools["actionlint"].path), "-no-color", "-oneline", "-shellcheck=", "-pyflakes=", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
 
 
 @pytest.mark.real
