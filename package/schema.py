@@ -27,7 +27,7 @@ _DEPLOYED = "Deployed"
 """Begin of the names of types of outputs, some of which are called like types of inputs."""
 _LANGUAGE: Mapping[str, Node] = {
     "csharp": {"respectSchemaVersion": True},
-    "go": {"respectSchemaVersion": True},
+    "go": {"importBasePath": "inference-stacks.io/sdk/go/inferencestacks", "respectSchemaVersion": True},
     "java": {"respectSchemaVersion": True},
     "nodejs": {"packageName": "@inference-stacks/pulumi", "respectSchemaVersion": True},
     "python": {"packageName": "pulumi_inference_stacks", "pyproject": {"enabled": True}, "respectSchemaVersion": True},
