@@ -30,6 +30,7 @@ from models.vocabulary import (
     Text,
     Url,
 )
+from models.windows import DeploymentWindow
 
 
 class NamespaceOptions(Spec):
@@ -253,6 +254,12 @@ class Stack(Spec):
     """Severity of failed checks."""
     upgrades: Upgrades | None = Field(default=None, examples=[{"atOnce": 1, "order": ["internal", "search"]}])
     """Limit on the services that a run restarts at the same time. Absent: a run restarts all services side by side."""
+    windows: Items[DeploymentWindow] = Field(
+        default=(), examples=[[{"days": ["Mon", "Tue"], "end": "17:00", "start": "09:00", "timezone": "Europe/Berlin"}]]
+    )
+    """Days and hours in which `pulumi up` may deploy this stack. In all other hours it is refused, unless the key
+    inference-stacks:outsideWindows of Pulumi's configuration has the day of the run. Previews only warn. Absent: at any
+    time."""
     prices: Prices = Prices.default()
     """Prices of devices."""
     budgets: Budgets | None = Field(default=None, examples=[{"by": "team", "limits": {"search": {"perMonth": 40000}}}])

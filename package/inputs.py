@@ -43,6 +43,12 @@ SETTINGS = (
     ),
     ComponentSetting("previewed", "string", "Path of a file with the facts of an approved preview."),
     ComponentSetting(
+        "outsideWindows",
+        "string",
+        "Day of a run that may deploy outside of the windows of the stack, as year-month-day.",
+        argument="outside_windows",
+    ),
+    ComponentSetting(
         "lock",
         "string",
         'Path of the lock, relative to the folder of the program. Without it, a component with the prefix "" has the '
