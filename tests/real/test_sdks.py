@@ -1,12 +1,15 @@
 """SDKs of the package: they compile, and complete nested keys from their types; a program with one deploys."""
 
 import copy
+from pathlib import Path
 
 import pytest
 
 from models import version
 from package.schema import committed_schema
-from tests.support.sdks import generator
+from tests.support.cluster.deployments import ROOT, Deployed, told
+from tests.support.cluster.server import read
+from tests.support.sdks import generator, node
 
 pytestmark = pytest.mark.real
 
@@ -25,10 +28,10 @@ COMPLETIONS = {
     "checks": keys("Checks", "fit"),
     "caches.*": keys("Cache", "source"),
     "services.*.model": keys("Model", "source"),
-    "services.*.kvCache.tiers[]": keys("FileSystemTier", "type", "volume"),
     "services.*.endpointPicker.tls": keys("Certificate", "type"),
-    "services.*.autoscaling.metrics[]": keys("RequestMetric", "type", "target"),
+    "services.*.autoscaling": keys("KedaAutoscaling", "type", "maxReplicas", "metrics"),
     "services.*.pod.tolerations[]": keys("Toleration", "operator"),
+    "services.*.pod.volumes.*": keys("SecretVolume", "type", "name"),
     "outputs": keys("DeployedVariant"),
 }
 """Names that an editor offers, by mark in `completions.ts`."""
@@ -73,7 +76,8 @@ def test_pulumi_refuses_a_schema_with_a_mistake(tools, tmp_path):
 
 def test_an_editor_completes_nested_keys_in_typescript(typescript, tmp_path):
     answer = generator.ask(generator.make_typescript(tmp_path, typescript, "completions.ts"))
-    assert answer == {"mistakes": {}, "completions": COMPLETIONS}
+    assert answer["mistakes"] == {}
+    assert answer["completions"] == COMPLETIONS
 
 
 def test_the_compiler_of_typescript_refuses_a_mistake_in_a_nested_key(typescript, tmp_path):
@@ -84,3 +88,51 @@ def test_the_compiler_of_typescript_refuses_a_mistake_in_a_nested_key(typescript
     for (line, text), (word, part) in zip(mistakes.items(), MISTAKES.items(), strict=True):
         assert word in line.lower()
         assert part in text
+
+
+@pytest.fixture
+def deployment(typescript, tools, plane, tmp_path):
+    """Make the project of a program in TypeScript. The engine finds the package on PATH."""
+    program = generator.make_typescript(tmp_path / "source", typescript, "program.ts")
+    answer = generator.ask(program)
+    assert answer["mistakes"] == {}
+    deployment = Deployed(tmp_path / "deployment", tools, plane, program=program.parent)
+    settings = "name: teams\nruntime: {name: nodejs, options: {typescript: false}}\n"
+    (deployment.project / "Pulumi.yaml").write_text(settings)
+    (deployment.project / "Pulumi.dev.yaml").write_text("config: {}\n")
+    (deployment.project / "node_modules").symlink_to(program.parent / "node_modules")
+    (deployment.project / "index.js").write_text(answer["javascript"])
+    deployment.engine.ensure_stack()
+    binaries = Path(deployment.engine.directory) / "bin"
+    for path in (node.NODE, tools["pulumi-language-nodejs"].path, ROOT / "pulumi-resource-inference-stacks"):
+        (binaries / path.name).symlink_to(path)
+    yield deployment
+    deployment.discard()
+
+
+def objects(plane):
+    """Return kind and name of what the program made."""
+    kinds = "deployments,services,inferencepools,httproutes,configmaps"
+    items = read(plane, kinds, "models")
+    marked = [item for item in items if item["metadata"].get("labels", {}).get("inference-stacks.io/stack")]
+    return sorted((item["kind"], item["metadata"]["name"]) for item in marked)
+
+
+def test_a_program_in_typescript_deploys_the_stack_of_the_readme(deployment, plane):
+    program = deployment.project / "index.js"
+    right = program.read_text()
+    program.write_text(right.replace("accelerator:", "acelerator:"))
+    done = deployment.engine.run("up", "--yes", "--skip-preview", check=False)
+    assert done.returncode != 0
+    assert "prod.services.qwen.acelerator: unknown key (acelerator); did you mean accelerator?" in told(done)
+    assert "Traceback" not in told(done)
+    assert objects(plane) == []
+    program.write_text(right)
+    deployment.up()
+    assert ("Deployment", "qwen-decode") in objects(plane)
+    outputs = deployment.outputs()
+    assert outputs["ready"] is False or outputs["ready"] is True
+    assert outputs["pool"] == "qwen"
+    deployment.assert_unchanged()
+    deployment.destroy()
+    assert objects(plane) == []

@@ -44,7 +44,10 @@ def make_typescript(folder: Path, sdk: Path, program: str) -> Path:
 
 
 def ask(program: Path) -> Any:
-    """Return what an editor knows of a program in TypeScript: `mistakes` by line, and `completions` by mark."""
+    """Return what an editor knows of a program in TypeScript: `mistakes` by line, and `completions` by mark.
+
+    `javascript` is the compiled program.
+    """
     script = str(node.FOLDER / "language.cjs")
     return json.loads(node.run(script, str(program), folder=program.parent, modules=node.packages()))
 

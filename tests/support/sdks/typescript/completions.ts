@@ -8,14 +8,17 @@ const stack = new InferenceStack("prod", {
     services: {
         qwen: {
             model: { source: "hf://Qwen/Qwen3-0.6B", /* ▮ services.*.model */ },
-            kvCache: { tiers: [{ type: "file-system", volume: "blocks", /* ▮ services.*.kvCache.tiers[] */ }] },
             endpointPicker: { tls: { type: "certificate", /* ▮ services.*.endpointPicker.tls */ } },
             autoscaling: {
                 type: "keda",
                 maxReplicas: 4,
-                metrics: [{ type: "queue-size", target: 5, /* ▮ services.*.autoscaling.metrics[] */ }],
+                metrics: [{ type: "queue-size", target: 5 }],
+                /* ▮ services.*.autoscaling */
             },
-            pod: { tolerations: [{ operator: "Exists", /* ▮ services.*.pod.tolerations[] */ }] },
+            pod: {
+                tolerations: [{ operator: "Exists", /* ▮ services.*.pod.tolerations[] */ }],
+                volumes: { keys: { type: "secret", name: "keys", /* ▮ services.*.pod.volumes.* */ } },
+            },
         },
     },
     /* ▮ top */

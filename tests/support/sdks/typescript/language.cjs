@@ -1,7 +1,8 @@
 // Answers questions about a program in TypeScript as an editor does, by TypeScript's language service.
 //
-// Argument: the path of the program. Standard output: JSON with `mistakes`, the messages of the compiler by line, and
-// `completions`, the names that the language service offers at each comment `/* ▮ name */`, by the name in the comment.
+// Argument: the path of the program. Standard output: JSON with `mistakes`, the messages of the compiler by line,
+// `completions`, the names that the language service offers at each comment `/* ▮ name */`, by the name in the comment,
+// and `javascript`, the compiled program.
 const fs = require("node:fs");
 const path = require("node:path");
 const ts = require("typescript");
@@ -23,6 +24,7 @@ const host = {
     getScriptFileNames: () => [program],
     getScriptSnapshot: (name) => ts.ScriptSnapshot.fromString(fs.readFileSync(name, "utf8")),
     getScriptVersion: () => "1",
+    useCaseSensitiveFileNames: () => true,
 };
 const service = ts.createLanguageService(host);
 const text = fs.readFileSync(program, "utf8");
@@ -37,4 +39,5 @@ for (const mark of text.matchAll(/\/\* ▮ (\S+) \*\//g)) {
     const offered = service.getCompletionsAtPosition(program, mark.index, {});
     completions[mark[1]] = (offered?.entries ?? []).map((entry) => entry.name).sort();
 }
-process.stdout.write(JSON.stringify({ mistakes, completions }));
+const javascript = service.getEmitOutput(program).outputFiles[0].text;
+process.stdout.write(JSON.stringify({ mistakes, completions, javascript }));
