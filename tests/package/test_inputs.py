@@ -1,5 +1,8 @@
 """Settings of the component in the package stand beside the keys of a stack."""
 
+import inspect
+
+from components import InferenceStack
 from models.stack import Stack
 from package.inputs import SETTINGS
 
@@ -19,3 +22,14 @@ def test_no_setting_has_the_name_of_a_key_or_of_pulumi():
 
 def test_only_the_kubeconfig_is_a_secret_in_every_language():
     assert [setting.name for setting in SETTINGS if setting.secret] == ["kubeconfig"]
+
+
+def test_every_setting_is_an_argument_of_the_component_in_python():
+    arguments = inspect.signature(InferenceStack.__init__).parameters.keys() - {
+        "self",
+        "name",
+        "tree",
+        "opts",
+        "problems",
+    }
+    assert arguments == {setting.argument or setting.name for setting in SETTINGS}
