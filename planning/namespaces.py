@@ -6,7 +6,7 @@ from models.paths import Path
 from models.stack import Stack
 
 
-def created(stack: Stack, used: Iterable[str]) -> tuple[str, ...]:
+def to_create(stack: Stack, used: Iterable[str]) -> tuple[str, ...]:
     """Return the namespaces that a stack creates: those of all of its objects, which are `used`, or none."""
     if not stack.namespace_options.create:
         return ()

@@ -353,7 +353,7 @@ def decide(
         release=stack.release,
         classes=resolved.classes,
         labels=stack.labels,
-        namespaces=namespaces.created(stack, _used_namespaces(services, caches, metering)),
+        namespaces=namespaces.to_create(stack, _used_namespaces(services, caches, metering)),
         namespace_origins=namespaces.origins(stack),
         sections=_sections(services, caches, grants),
         retain_namespaces=stack.namespace_options.retain,

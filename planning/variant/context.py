@@ -467,7 +467,7 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
         environment={
-            **engine_environment.known(
+            **engine_environment.of_version(
                 {**_environment(context, role, layout, accelerator), **cache.environment}, version
             ),
             **engine_environment.encoder_outputs(role),

@@ -97,7 +97,7 @@ def cpu_memory(spec: Variant, role: RoleSpecAt, layout: Layout) -> dict[str, Env
     return {"VLLM_CPU_KVCACHE_SPACE": str(max(1, int(free / (2 * workers * _GI))))}
 
 
-def known(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:
+def of_version(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:
     """Return the generated variables. Variables of vLLM that `version` does not know are left out."""
     return {
         name: value

@@ -18,9 +18,9 @@ def test_a_canary_of_other_pods_gets_its_share():
 
 
 def test_a_canary_of_pods_of_its_own_is_refused():
-    own = {**SERVICE, "weight": 10, "existingPods": None}
+    running = {**SERVICE, "weight": 10, "existingPods": None}
     what = "is removed, but a canary of pods that somebody else runs has such pods, too"
-    assert mistakes_of_rules(existing(canary=own)) == [
+    assert mistakes_of_rules(existing(canary=running)) == [
         f"services.qwen.canary.existingPods: {what}; write the labels of the canary's pods"
     ]
 

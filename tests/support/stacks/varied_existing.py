@@ -11,8 +11,8 @@ def _of_others() -> dict[str, Any]:
     """Return pods of two ports each, whose picker counts blocks, and a canary of other pods."""
     picker = {"preset": "precise-prefix-cache", "replicas": 2, "replication": "active-active"}
     canary = {"weight": 10, "existingPods": {"matchLabels": {"track": "next"}}}
-    kept = {"kvCache": {"blockSize": 64}, "endpointPicker": picker, "objectives": {"batch": {"priority": -1}}}
-    return existing(existingPods=LABELED, canary=canary, **kept) | {"networkPolicies": {}}
+    further = {"kvCache": {"blockSize": 64}, "endpointPicker": picker, "objectives": {"batch": {"priority": -1}}}
+    return existing(existingPods=LABELED, canary=canary, **further) | {"networkPolicies": {}}
 
 
 OF_OTHERS = {"pods-of-others": _of_others()}
