@@ -25,7 +25,7 @@ SOURCES = (
         "migration",
         "models",
     ),
-    *("migration", "models", "package", "planning", "publishing", "reader", "upstream"),
+    *("migration", "models", "package", "planning", "policy", "publishing", "reader", "upstream"),
 )
 TESTS = "tests"
 """Folder in which functions may be participles: in a comparison of a test, a helper reads like an adjective."""
