@@ -86,7 +86,8 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> LockedStack:
             pins[lockable.at] = pin
         elif mode != "skip":
             problems.append(_problem(lockable, pin, lock, stack_name))
-    stack, answers = _with_pins(loaded.stack, pins)
+    moved = {reference: pin.digest for reference, pin in lock.images.items() if pin.moved}
+    stack, answers = _with_pins(loaded.stack.with_moved_images(moved), pins)
     located = loaded.locate(problems)
     if mode == "strict":
         return LockedStack(replace(loaded, stack=stack, problems=(*loaded.problems, *located)), answers, ())

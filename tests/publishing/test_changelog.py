@@ -7,6 +7,7 @@ import pytest
 from models import version
 from publishing import changelog
 from publishing.errors import PublishingError
+from tests.support.cluster.upgrades import PUBLISHED
 
 TEXT = Path(changelog.FILE).read_text(encoding="utf-8")
 SMALL = """# Changelog
@@ -37,6 +38,11 @@ SMALL = """# Changelog
 
 def test_the_changelog_of_the_project_has_its_version_at_the_top():
     assert changelog.newest(TEXT).version == version.read()
+
+
+def test_state_and_lock_of_every_version_are_recorded():
+    versions = {section.version for section in changelog.read(TEXT)} - {changelog.UNRELEASED}
+    assert versions == {*PUBLISHED}
 
 
 def test_sections_are_read_from_the_newest_to_the_oldest():
