@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import judging
 import planning
-from composition import locking, selecting, sources, surroundings
+from composition import image_locking, locking, selecting, sources, surroundings
 from composition.locking import LockReading, SizedStack
 from composition.results import Composition, Refusal
 from composition.sources import Configuration, Sources
@@ -92,7 +92,10 @@ def _interpret_release(loaded: Loaded, state: State, instance: Instance) -> tupl
 
 def _render(sized: SizedStack, plan: StackPlan, target: Target, given: LockReading, instance: Instance) -> Rendering:
     """Render a plan and order its objects, read the facts that they need, decide waits, set marks, check schemas."""
-    rendered = render(plan)
+    rendered, missing = image_locking.apply(render(plan), sized.loaded.stack, given.lock, plan.identity.name.stack)
+    if errors(missing):
+        raise ConfigError(errors(missing))
+    sized = replace(sized, warnings=(*sized.warnings, *missing))
     needed = needs.of(objects(rendered), plan)
     facts = target.facts(sized.loaded.stack.cluster, needed)
     waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)

@@ -1,8 +1,9 @@
 """Spec of one stack: the value of the configuration key `inference-stacks:stack`."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, PrivateAttr, model_validator
 
 from models.accelerators import UserClass
 from models.base import Spec
@@ -121,7 +122,8 @@ class Checks(Spec):
     is checked. If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
     lock: Mode = "warn"
     """Check that no source is missing or outdated in the lock (inference.STACK.lock.yaml), and that values of the
-    platform are not, as far as its outputs are read. Such sources and values are errors (strict) or warnings (warn);
+    platform are not, as far as its outputs are read. If the lock pins images of containers, none of these is missing,
+    and none has another tag. Such sources, values and images are errors (strict) or warnings (warn);
     with skip, nothing is checked. If there is no lock, only strict reports that. A lock that pins a source to another
     one is always an error."""
     advisories: Mode = "warn"
@@ -280,6 +282,19 @@ class Stack(Spec):
     """Keys of a service that every service inherits."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
     """The services by key. The key is the identity of a service: renaming the key replaces the service."""
+
+    _moved_images: Mapping[str, str] = PrivateAttr(default={})
+
+    def with_moved_images(self, digests: Mapping[str, str]) -> Self:
+        """Return the stack with the digests of images that have moved since their references were first locked."""
+        copy = self.model_copy()
+        copy._moved_images = digests  # noqa: SLF001, the same class
+        return copy
+
+    def identity_of(self, image: str) -> str:
+        """Return the text of an image from which names are derived: with its digest if the digest has moved."""
+        digest = self._moved_images.get(image)
+        return image if digest is None else f"{image}@{digest}"
 
     @model_validator(mode="before")
     @classmethod
