@@ -134,11 +134,12 @@ class Types:
         return f"{self.package}:index:{name}"
 
 
-def closure(definitions: Mapping[str, Node], start: str) -> frozenset[str]:
+def closure(definitions: Mapping[str, Node], start: str, without: Collection[str] = ()) -> frozenset[str]:
     """Return the names of the definition `start`, and of those that it refers to, directly or through others.
 
-    References from items of lists do not count.
+    References from items of lists, and from properties in `without`, do not count.
     """
+    skipped = {"items", "default", "examples", *without}
     names = {start}
     waiting: list[object] = [definitions[start]]
     while waiting:
@@ -147,7 +148,7 @@ def closure(definitions: Mapping[str, Node], start: str) -> frozenset[str]:
             waiting += cast("list[object]", node)
         if isinstance(node, dict):
             mapping = cast("Node", node)
-            waiting += [inner for key, inner in mapping.items() if key not in {"items", "default", "examples"}]
+            waiting += [inner for key, inner in mapping.items() if key not in skipped]
             name = str(mapping.get("$ref", "")).removeprefix(_DEFINITIONS)
             if name in definitions.keys() - names:
                 names.add(name)

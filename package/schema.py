@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.layers import REPLACED_WHOLE
 from models.service import Canary, Service
 from models.stack import Stack
 from package import descriptions
@@ -27,7 +28,12 @@ _DEPLOYED = "Deployed"
 """Begin of the names of types of outputs, some of which are called like types of inputs."""
 _LANGUAGE: Mapping[str, Node] = {
     "csharp": {"respectSchemaVersion": True},
-    "go": {"respectSchemaVersion": True},
+    # Without extra types, the generator leaves out types of plain inputs (pulumi 3.230, codegen/go/gen.go).
+    "go": {
+        "generateExtraInputTypes": True,
+        "importBasePath": "inference-stacks.io/sdk/go/inferencestacks",
+        "respectSchemaVersion": True,
+    },
     "java": {"respectSchemaVersion": True},
     "nodejs": {"packageName": "@inference-stacks/pulumi", "respectSchemaVersion": True},
     "python": {"packageName": "pulumi_inference_stacks", "pyproject": {"enabled": True}, "respectSchemaVersion": True},
@@ -97,9 +103,10 @@ def _required_keys(definitions: Mapping[str, Node]) -> Mapping[str, Collection[s
     """Return the required keys of the definitions in a service, as far as they differ from those of the JSON schema.
 
     `defaults`, a profile and the service itself can set the keys of a service, so each of them may leave out any key.
-    Only a service can have a canary, so each canary has its weight.
+    Keys of values that a layer replaces whole stay required. Only a service can have a canary, so each canary has its
+    weight.
     """
-    layered = closure(definitions, Service.__name__)
+    layered = closure(definitions, Service.__name__, without=REPLACED_WHOLE)
     return {**dict.fromkeys(layered, ()), Canary.__name__: ("weight",)}
 
 

@@ -103,7 +103,8 @@ def test_a_schema_that_no_type_fits_is_an_error():
         property_of({"type": "null"})
 
 
-def test_definitions_in_items_of_lists_are_not_reached():
+def test_definitions_in_lists_and_skipped_properties_are_not_reached():
     assert closure(DEFINITIONS, "Tree") == {"Tree"}
     linked = {**DEFINITIONS, "Map": {"properties": {"m": {"patternProperties": {"": {"$ref": "#/$defs/Metric"}}}}}}
     assert closure(linked, "Map") == {"Map", "Metric"}
+    assert closure(linked, "Map", without={"m"}) == {"Map"}

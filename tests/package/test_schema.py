@@ -157,7 +157,7 @@ def test_the_types_take_a_valid_stack(stack):
         ({"services": {"qwen": {"model": {"sorce": "hf://a/b"}}}}, ["services", "qwen", "model"]),
         ({"services": {"qwen": {"replicas": "two"}}}, ["services", "qwen", "replicas"]),
         ({"checks": {"fit": "loud"}}, ["checks", "fit"]),
-        ({"gateway": {"provider": "istio", "nmae": "g"}}, ["gateway"]),
+        ({"gateway": {"name": "g", "provider": "istio", "nmespace": "g"}}, ["gateway"]),
     ],
 )
 def test_the_types_refuse_a_mistake(change, path):
@@ -172,6 +172,8 @@ def test_a_key_is_required_unless_another_layer_of_a_service_can_have_it():
     assert "required" not in types["Service"]
     assert "required" not in types["Model"]
     assert types["Canary"]["required"] == ["weight"]
+    assert types["Gateway"]["required"] == ["name", "provider"]
+    assert types["KeyVerification"]["required"] == ["secret", "type"]
     assert types["Cache"]["required"] == ["source"]
     assert types["RequestMetric"]["required"] == ["target", "type"]
 
