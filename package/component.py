@@ -1,5 +1,6 @@
 """The component of the package: `InferenceStack`, from the inputs of a program in any language."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -19,6 +20,7 @@ from planning.ground.instances import Instance
 
 _NOUNS = {"string": (str, "text", "write text"), "object": (dict, "a mapping", "write keys with values below it")}
 """Type of a setting in Python, its noun, and the remedy for a value of another type."""
+_KUBECONFIG = "kubeconfig"
 _PLATFORM_OUTPUTS = "platformOutputs"
 
 
@@ -42,6 +44,9 @@ class ComponentInputs:
         tree = reader.mapping({name: value for name, value in values.items() if name not in names}, Path())
         of_settings = {name: value for name, value in values.items() if name in names}
         settings = reader.mapping(of_settings, Path(), secrets=True)
+        if isinstance(settings.get(_KUBECONFIG), dict):
+            # Programs in YAML pass a text of JSON from the configuration as the object in it.
+            settings[_KUBECONFIG] = json.dumps(settings[_KUBECONFIG])
         mistakes = [*reader.problems]
         for setting in SETTINGS:
             kind, noun, remedy = _NOUNS[setting.type]

@@ -88,8 +88,10 @@ async def _serve(engine: str) -> None:
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     print(port, flush=True)
-    await _end_of(engine)
-    await server.stop(None)
+    try:
+        await _end_of(engine)
+    finally:
+        await server.stop(None)
 
 
 async def _end_of(engine: str) -> None:
