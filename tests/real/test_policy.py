@@ -137,6 +137,8 @@ def test_objects_of_another_program_are_judged_and_unknown_values_are_questions(
     done = engine.run("preview", "--suppress-progress", *pack(tmp_path), check=False)
     assert done.returncode != 0
     verdicts = [verdict for verdict in said(done) if "network-policies" not in verdict]
+    advice = "Pod default/app has pods that no NetworkPolicy selects; add a NetworkPolicy that selects its pods"
+    assert ("network-policies", "advisory", advice) in said(done)
     question = "can't tell: Pod default/app has a value that is unknown; the run that deploys it knows it"
     refusal = "Role default/reader rules[0] permits everything (apiGroups: '*'); list what the account needs"
     assert ("no-wildcards", "mandatory", refusal) in verdicts
