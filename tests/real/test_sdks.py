@@ -40,7 +40,7 @@ MISTAKES = {
     "misspelt": "'sorce' does not exist in type 'ModelArgs'",
     "number": "Type 'string' is not assignable to type 'number'",
     "word": '"ReadWriteSome"',
-    "late": "Type 'Output<string>' is not assignable to type 'string'",
+    "late": "Type 'Output<string>' is not assignable to type 'string",
     "typed": "Property 'target' is missing",
 }
 """A part of the compiler's message, by a word on the line of `mistakes.ts` that has the mistake."""
@@ -62,15 +62,18 @@ def typescript(sdks):
     return sdks / "nodejs"
 
 
-def test_pulumi_refuses_a_schema_with_a_mistake(tools, tmp_path):
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        pytest.param({"$ref": "#/types/inference-stacks:index:Sauce"}, "properties/source/$ref", id="no such type"),
+        pytest.param({"type": "text"}, "inference-stacks:index:Model: doesn't validate", id="not in the metaschema"),
+    ],
+)
+def test_pulumi_refuses_a_schema_with_a_mistake(tools, tmp_path, source, part):
     broken = copy.deepcopy(SCHEMA)
-    model = broken["types"]["inference-stacks:index:Model"]["properties"]
-    model["source"] = {"$ref": "#/types/inference-stacks:index:Sauce"}
-    model["name"]["type"] = "text"
+    broken["types"]["inference-stacks:index:Model"]["properties"]["source"] = source
     done = generator.generate(tools["pulumi-sdk-generator"], broken, tmp_path)
-    assert done.returncode == 1
-    assert "Sauce" in done.stderr
-    assert "text" in done.stderr
+    assert (done.returncode, part in done.stderr) == (1, True), done.stderr
     assert [*tmp_path.iterdir()] == [tmp_path / "schema.json"]
 
 
@@ -88,6 +91,14 @@ def test_the_compiler_of_typescript_refuses_a_mistake_in_a_nested_key(typescript
     for (line, text), (word, part) in zip(mistakes.items(), MISTAKES.items(), strict=True):
         assert word in line.lower()
         assert part in text
+
+
+def test_a_program_in_go_compiles_unless_it_misspells_a_nested_key(sdks, tmp_path):
+    program = generator.make_go(tmp_path, sdks / "go")
+    assert generator.compile_go(program) == ""
+    right = program.read_text(encoding="utf-8")
+    program.write_text(right.replace("Source:", "Sauce:"), encoding="utf-8")
+    assert "unknown field Sauce in struct literal of type inferencestacks.ModelArgs" in generator.compile_go(program)
 
 
 @pytest.fixture
@@ -131,8 +142,8 @@ def test_a_program_in_typescript_deploys_the_stack_of_the_readme(deployment, pla
     deployment.up()
     assert ("Deployment", "qwen-decode") in objects(plane)
     outputs = deployment.outputs()
-    assert outputs["ready"] is False or outputs["ready"] is True
     assert outputs["pool"] == "qwen"
+    assert outputs["message"].startswith("the route was not awaited")
     deployment.assert_unchanged()
     deployment.destroy()
     assert objects(plane) == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from tests.support.sdks import node
 
 GO_PROGRAM = Path(__file__).parent / "go"
 """Folder with a program in Go, and the modules with their checksums."""
+GO_SDK = "inference-stacks.io/sdk/go/inferencestacks"
+"""Path of the SDK's package in Go."""
 
 
 def generate(tool: Tool, schema: Mapping[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -52,16 +55,30 @@ def ask(program: Path) -> Any:
     return json.loads(node.run(script, str(program), folder=program.parent, modules=node.packages()))
 
 
-def go(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Go in a folder: the one on PATH, or the one of the tools' cache."""
+def make_go(folder: Path, sdk: Path) -> Path:
+    """Make a folder with the program in Go and the SDK beside it. Return the path of the program."""
+    for path in GO_PROGRAM.iterdir():
+        shutil.copy(path, folder)
+    (folder / "sdk").symlink_to(sdk)
+    return folder / "main.go"
+
+
+def compile_go(program: Path) -> str:
+    """Compile and vet a program and the SDK. Return the messages of the compiler; none if it finds no mistake.
+
+    Go is the one on PATH, or that of the tools' cache. It downloads modules once on a machine.
+    """
     toolchain, _ = table.read()
-    cache = cache_directory()
-    builder = build.Builder(cache, toolchain, Report())
-    command, variables = builder._go_toolchain()
-    settings = {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=mod -modcacherw"}
+    builder = build.Builder(cache_directory(), toolchain, Report())
+    go, variables = builder._go_toolchain()
+    settings = {"CGO_ENABLED": "0", "GOWORK": "off"}
     if variables:
         settings["GOCACHE"] = str(builder._compiler_cache("sdk"))
     environment = {**os.environ, **variables, **settings}
-    return subprocess.run(
-        [str(command), *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    messages = ""
+    for command in (("build", "-trimpath", "-o", os.devnull, "."), ("vet", "-trimpath", ".", GO_SDK)):
+        done = subprocess.run(
+            [str(go), *command], cwd=program.parent, env=environment, capture_output=True, text=True, check=False
+        )
+        messages += done.stdout + done.stderr
+    return messages

@@ -13,6 +13,5 @@ const stack = new InferenceStack("prod", {
     },
 });
 
-export const urls = stack.services.apply((services) => services.qwen.urls);
-export const ready = stack.services.apply((services) => services.qwen.ready);
+export const message = stack.services.apply((services) => services.qwen.message);
 export const pool = stack.services.apply((services) => services.qwen.primary.pool?.name);
