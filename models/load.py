@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from models import cleartext, config_keys, fields
+from models import cleartext, config_keys, effective_keys, fields
 from models.base import Spec
 from models.layers import Layer, Place, Source
 from models.paths import Path
@@ -182,8 +182,9 @@ def load(
     of_defaults = tuple(_problems_of_defaults(merged))
     # The values of `defaults` are validated again in the services that inherit them, together with other values.
     defaults = merged.tree.pop("defaults", {})
+    without_effect = tuple(effective_keys.take_others(merged))
     unread = [path for problem in earlier if problem.kind == "unread" for path in _heirs(problem.path, merged.tree)]
-    problems = [*earlier, *merged.problems, *_of_complete_services(profiles.problems, unread)]
+    problems = [*earlier, *merged.problems, *_of_complete_services(profiles.problems, unread), *without_effect]
     repaired = [*unread, *(problem.path for problem in merged.problems), *profiles.repaired]
     while True:
         try:

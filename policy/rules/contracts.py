@@ -38,7 +38,7 @@ def of_services(view: View, judge: Callable[[str, Tree], Iterator[PolicyFinding]
 def _of_contract(
     contract: ReadContract, judge: Callable[[str, Tree], Iterator[PolicyFinding]]
 ) -> Iterator[PolicyFinding]:
-    for key in contract.services:
+    for key in sorted(contract.services):
         at = f"services.{key}"
         try:
             for finding in judge(at, trees.mapping(contract.services, key)):

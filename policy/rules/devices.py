@@ -107,7 +107,8 @@ def device_budget(view: View, settings: Settings) -> Iterator[PolicyFinding]:
         numbers = {workload.item.subject: sum(workload.devices().values()) for workload in members}
         total = sum(numbers.values())
         if total > budget:
-            largest = max(members, key=lambda workload: numbers[workload.item.subject])
+            # The engine sends resources in another order than they are rendered.
+            largest = max(members, key=lambda workload: (numbers[workload.item.subject], workload.item.subject))
             what = f"takes most of {total} devices of {scope.name}, which has {budget:g}"
             remedy = f"lower {_replicas_key(largest)} until at most {budget:g} remain"
             yield of_object(largest.item, "", what, remedy)
@@ -179,7 +180,7 @@ def _bill(
             amounts[at] = amounts.get(at, 0) + trees.number(gpus, "max", default=0) * float(price) * HOURS
     total = sum(amounts.values())
     if total > budget:
-        dearest = max(amounts, key=lambda at: amounts[at])
+        dearest = max(sorted(amounts), key=lambda at: amounts[at])
         what = f"costs most of {total:.0f} in a month for devices of {scope.name}, which has {budget:.0f}"
         remedy = f"lower {dearest}.replicas, or choose another {dearest}.accelerator"
         yield PolicyFinding(dearest, what, remedy, urn=contract.urn)

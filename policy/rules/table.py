@@ -106,6 +106,13 @@ RULES: tuple[PolicyRule, ...] = (
         parameters=(Parameter("namespaces", "namespaces in which the rule does not hold", _TEXTS, []),),
     ),
     PolicyRule(
+        name="no-patch",
+        refuses="patches of rendered objects, which no key of the configuration checks",
+        reads="`patched` of every variant in the contract",
+        of_view=security.no_patch,
+        level="advisory",
+    ),
+    PolicyRule(
         name="no-trust-remote-code",
         refuses="engines that run code of model repositories",
         reads="arguments and variables of containers",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models import version
-from package.schema import committed_schema
+from package.committed import committed_schema
 from tests.support.cluster.deployments import ROOT, Deployed, told
 from tests.support.cluster.server import read
 from tests.support.sdks import generator, node

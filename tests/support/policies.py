@@ -121,6 +121,7 @@ REPAIRS = (
         rf"write (?P<key>labels|networkPolicies): (?P<value>\{{.*\}}) {INTO}",
         _merge,
     ),
+    (r"remove (?P<key>services\S+)(?P<service>)", lambda stack, match: put(stack, match, {})),
     (rf"remove (?P<value>--\S+) from {KEY}", _remove_flag),
     (rf"run python -m cli lock STACK, or pin {KEY} to a digest or a commit", _pin),
     (r"write (?P<key>release)(?P<service>): (?P<value>\S+).*", _write),
