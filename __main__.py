@@ -4,10 +4,18 @@ The engine runs the same file for the component package, whose process belongs t
 """
 
 import sys
+
+from pulumi.runtime import config, settings
+
+if settings.get_monitor() is None and sys.argv[1:]:
+    # Every program has a monitor, at which it registers its resources. A plugin has the engine's address instead.
+    from package import server
+
+    sys.exit(server.main(sys.argv[1:]))
+
 from functools import partial
 
 import pulumi
-from pulumi.runtime import config, settings
 
 from components import InferenceStack, program, read_platform
 from composition.sources import Configuration
@@ -86,10 +94,4 @@ def _tree() -> object:
     return tree
 
 
-if settings.get_monitor() is None and sys.argv[1:]:
-    # Every program has a monitor, at which it registers its resources. A plugin has the engine's address instead.
-    from package import server
-
-    server.main(sys.argv[1:])
-else:
-    main()
+main()

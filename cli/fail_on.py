@@ -23,11 +23,12 @@ def add_option(parser: ArgumentParser) -> None:
 
 
 def parse(values: Sequence[str], *, is_drift_alone: bool) -> tuple[ReportFinding, ...]:
-    """Return the findings that the values of the option name, each once.
+    """Return the findings that the values of the option name, each once; none for an empty value.
 
     Raises `ConfigError` with each unknown word, and if the report is to have nothing but drift.
     """
-    names = dict.fromkeys(name.strip() for value in values for name in value.split(","))
+    words = (word.strip() for value in values for word in value.split(","))
+    names = dict.fromkeys(filter(None, words))
     problems = [
         Problem(Path(_OPTION), f"has an unknown word ({name})", _remedy(name)) for name in names if name not in _WORDS
     ]

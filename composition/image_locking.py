@@ -141,10 +141,19 @@ def _repository(reference: str) -> str:
 
 def _ask(images: Mapping[str, bool]) -> dict[str, Answered]:
     questions = {
-        reference: _WantedDigest(f"image://{reference}", private=private) for reference, private in images.items()
+        reference: _WantedDigest(_with_tag(f"image://{reference}"), private=private)
+        for reference, private in images.items()
     }
     answers = source_sizes.contents(questions.values())
     return {reference: answers[question] for reference, question in questions.items()}
+
+
+def _with_tag(image: str) -> str:
+    """Return the source of an image with a tag: without one, a container has the tag `latest`."""
+    has_tag = ":" in image.rpartition("/")[2]
+    if has_tag:
+        return image
+    return f"{image}:latest"
 
 
 def _pin(reference: str, earlier: ImagePin | None, content: Content, time: str) -> ImagePin:

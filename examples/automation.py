@@ -9,7 +9,7 @@ import sys
 
 from pulumi import automation
 
-LOSSES = ("delete", "replace")
+LOSSES = (automation.OpType.DELETE, automation.OpType.REPLACE)
 """Steps that a deployment without a person must not do."""
 
 
@@ -21,7 +21,7 @@ def preview(stack: automation.Stack) -> None:
 def deploy(stack: automation.Stack) -> None:
     """Deploy, unless a preview would delete or replace something."""
     steps = stack.preview().change_summary
-    losses = {step: steps[step] for step in LOSSES if step in steps}
+    losses = {step.value: steps[step] for step in LOSSES if step in steps}
     if losses:
         sys.exit(f"{stack.name}: the run would lose objects {losses}; look at `pulumi preview`, and run `pulumi up`")
     print(stack.up(show_secrets=False).summary.result)

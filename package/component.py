@@ -1,7 +1,10 @@
 """The component of the package: `InferenceStack`, from the inputs of a program in any language."""
 
-from collections.abc import Mapping
+import contextlib
+import json
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import cast
 
 import pulumi
@@ -15,10 +18,11 @@ from models.problems import ConfigError, Problem
 from package import platform
 from package.inputs import SETTINGS, ComponentSetting
 from package.values import ValueReader
-from planning.ground.instances import Instance
+from planning.ground.instances import TYPE, Instance
 
 _NOUNS = {"string": (str, "text", "write text"), "object": (dict, "a mapping", "write keys with values below it")}
 """Type of a setting in Python, its noun, and the remedy for a value of another type."""
+_KUBECONFIG = "kubeconfig"
 _PLATFORM_OUTPUTS = "platformOutputs"
 
 
@@ -42,6 +46,9 @@ class ComponentInputs:
         tree = reader.mapping({name: value for name, value in values.items() if name not in names}, Path())
         of_settings = {name: value for name, value in values.items() if name in names}
         settings = reader.mapping(of_settings, Path(), secrets=True)
+        if isinstance(settings.get(_KUBECONFIG), dict):
+            # Programs in YAML pass a text of JSON from the configuration as the object in it.
+            settings[_KUBECONFIG] = json.dumps(settings[_KUBECONFIG])
         mistakes = [*reader.problems]
         for setting in SETTINGS:
             kind, noun, remedy = _NOUNS[setting.type]
@@ -65,11 +72,14 @@ class ComponentInputs:
         except ConfigError as error:
             return replace(self, problems=(*self.problems, *error.problems))
 
-    def make(self, name: str, opts: pulumi.ResourceOptions) -> InferenceStack:
+    def make(self, name: str, resource_type: str, opts: pulumi.ResourceOptions) -> InferenceStack:
         """Return the component, which is being registered.
 
-        Raises `RunError` if the outputs of the platform have a mistake, because nothing can be decided without them.
+        Raises `RunError` if the package has no component of this type, or if the outputs of the platform have a
+        mistake, because nothing can be decided without them.
         """
+        if resource_type != TYPE:
+            raise pulumi.RunError(f"{resource_type} is unknown to this package; it has {TYPE}")
         prefixes = (text for setting, text in self.texts.items() if setting.name == "prefix")
         instance = Instance(name, next(prefixes, f"{name}-"))
         if self._is_refused:
@@ -89,6 +99,22 @@ class ComponentInputs:
         return any(
             problem.path[:1] == (_PLATFORM_OUTPUTS,) or problem.path == platform.STACK for problem in self.problems
         )
+
+
+@contextlib.contextmanager
+def begin(monitor: str) -> Generator[None]:
+    """Begin to make a component for the program whose resources are registered at an address.
+
+    Every exception becomes a `RunError` without a traceback.
+    """
+    program.begin_part(_run(monitor))
+    with program.without_traceback():
+        yield
+
+
+@lru_cache(maxsize=2)
+def _run(_monitor: str) -> program.ProgramRun:
+    return program.ProgramRun()
 
 
 def _platform(settings: Mapping[str, object], secrets: set[Path]) -> PlatformOutputs | None:

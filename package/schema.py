@@ -4,10 +4,8 @@ The inputs are made from the specs, like the schema of stack files, and the outp
 plain, because everything is decided before the run: a program cannot give an Output where a value must be known.
 """
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from models.layers import REPLACED_WHOLE
@@ -20,8 +18,6 @@ from planning.ground import contract
 
 NAME = "inference-stacks"
 """Name of the package."""
-_COMMITTED = Path(__file__).resolve().parents[1] / "schemas" / "package.schema.json"
-"""The schema of the package, as `python -m cli schema package` writes it."""
 _INPUTS = "Stack"
 """Begin of the names of enums for keys of a stack."""
 _DEPLOYED = "Deployed"
@@ -71,11 +67,6 @@ def package_schema(version: str | None = None) -> dict[str, Any]:
     if version is not None:
         schema["version"] = version
     return schema
-
-
-def committed_schema(version: str) -> dict[str, Any]:
-    """Return the committed schema with a version. To read it takes a hundredth of the second that making it takes."""
-    return {**json.loads(_COMMITTED.read_text(encoding="utf-8")), "version": version}
 
 
 def _inference_stack(types: dict[str, Node]) -> Resource:

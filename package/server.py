@@ -1,10 +1,13 @@
-"""The process of the package, which the engine starts as a plugin: it makes components until the engine ends."""
+"""The process of the package, which the engine starts as a plugin: it makes components until the engine ends.
+
+Engines and language hosts start several processes of a package in each run, all but one for the schema alone. So
+modules that make components are imported with the first component: they take three quarters of a start.
+"""
 
 import asyncio
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, cast
 
 import grpc
@@ -14,11 +17,8 @@ from pulumi.provider.provider import ConstructResult, Provider
 from pulumi.provider.server import ProviderServicer
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from components import program
 from models import version
-from package.component import ComponentInputs
-from package.schema import committed_schema
-from planning.ground.instances import TYPE
+from package.committed import committed_schema
 
 _MOST_BYTES = 400 << 20
 """Maximum size of a message, which is also that of the engine (sdk/go/common/util/rpcutil)."""
@@ -39,11 +39,8 @@ class PackageProvider(Provider):
         inputs: Mapping[str, Any],
         options: pulumi.ResourceOptions | None = None,
     ) -> ConstructResult:
-        """Make a component. `inputs` has nothing but a `ComponentInputs`."""
-        if resource_type != TYPE:
-            raise pulumi.RunError(f"{resource_type} is unknown to this package; it has {TYPE}")
-        component_inputs: ComponentInputs = inputs[_INPUTS]
-        component = component_inputs.make(name, options or pulumi.ResourceOptions())
+        """Make a component. `inputs` has nothing but a `package.component.ComponentInputs`."""
+        component = inputs[_INPUTS].make(name, resource_type, options or pulumi.ResourceOptions())
         return ConstructResult(component.urn, component.outputs)
 
 
@@ -56,9 +53,10 @@ class PackageServicer(ProviderServicer):
 
     async def Construct(self, request: provider_pb2.ConstructRequest, context: Any) -> provider_pb2.ConstructResponse:  # noqa: ANN401, N802, names and types of the SDK
         """Make a component, and return its outputs. An error is sent as its text, which the engine prints."""
-        program.begin_part(_run(request.monitorEndpoint))
+        from package import component  # noqa: PLC0415, see above
+
         try:
-            with program.without_traceback():
+            with component.begin(request.monitorEndpoint):
                 return await cast("Any", super())._construct(request, context)  # noqa: SLF001, the SDK has no other name
         except pulumi.RunError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
@@ -67,13 +65,9 @@ class PackageServicer(ProviderServicer):
     @staticmethod
     async def _construct_inputs(inputs: struct_pb2.Struct, input_dependencies: object) -> dict[str, Any]:  # noqa: ARG004, the SDK's signature
         """Return the inputs of a component; the resources on which they depend are among its dependencies."""
+        from package.component import ComponentInputs  # noqa: PLC0415, see above
+
         return {_INPUTS: await ComponentInputs.read(inputs.fields).with_platform()}
-
-
-@lru_cache(maxsize=2)
-def _run(_monitor: str) -> program.ProgramRun:
-    """Return the run of the program that registers its resources at an address."""
-    return program.ProgramRun()
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -88,8 +82,10 @@ async def _serve(engine: str) -> None:
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     print(port, flush=True)
-    await _end_of(engine)
-    await server.stop(None)
+    try:
+        await _end_of(engine)
+    finally:
+        await server.stop(None)
 
 
 async def _end_of(engine: str) -> None:

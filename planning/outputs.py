@@ -176,7 +176,15 @@ def _variant(variant: VariantPlan) -> contract.Variant:
             workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.workloads
         },
         "profiles": _profiles(variant),
+        "patched": sorted(_patched_parts(variant)),
     }
+
+
+def _patched_parts(variant: VariantPlan) -> Iterator[str]:
+    """Yield the parts of a variant whose objects a patch of the user changes."""
+    yield from (workload.role for workload in variant.workloads if workload.patch)
+    if variant.endpoint_picker is not None and variant.endpoint_picker.patch:
+        yield "endpointPicker"
 
 
 def _proxy_host(variant: VariantPlan) -> str | None:

@@ -19,9 +19,26 @@ a preview, on the state of a stack, and without an engine. The pack imports noth
 ## Run it
 
 ```sh
-python -m cli policy prod --config policy/strict.json       # without an engine
-python -m cli policy --rendered objects.yaml                # objects of any program
+make policy                                                 # the embedded stack: a preview, and its state
+.venv/bin/python -m cli policy prod --config policy/strict.json   # a stack, without an engine
+.venv/bin/python -m cli policy --rendered objects.yaml            # objects of any program
 ```
+
+`make policy` deploys [Pulumi.dev.yaml](../Pulumi.dev.yaml) on the embedded control plane if it is not deployed, and
+installs the packages of `policy/requirements.txt` into an environment of the pack, in the cache; it asks no account and
+no service of Pulumi. For another engine, such as that of a pipeline with a backend of its own:
+
+```sh
+python3 -m venv /opt/inference-policy
+/opt/inference-policy/bin/pip install --require-hashes -r policy/requirements.txt
+export INFERENCE_POLICY_PYTHON=/opt/inference-policy/bin/python PATH="$PATH:$PWD/policy"
+pulumi preview --policy-pack policy --policy-pack-config policy/strict.json
+pulumi policy analyze --stack prod --policy-pack policy     # what is deployed, without program and cluster
+```
+
+`PulumiPolicy.yaml` names no language, so the engine starts `pulumi-analyzer-policy-inference-policy` from `PATH`. The
+environment is its own, because `pulumi-policy` needs an older protobuf than the program. The pack ends with its engine,
+even if the engine is killed.
 
 The exit code is 1 if a mandatory rule is violated. A value that a preview does not know gives a question, which begins
 with `can't tell`; a question is never a pass, and ends no run.
@@ -30,9 +47,9 @@ _LEVELS = """\
 ## Configure it
 
 A JSON file, which `--policy-pack-config` and `cli policy --config` take, has a level or an object for each rule. Levels
-are `mandatory`, `advisory` and `disabled`; `all` is the level of the rules that the file does not name, for
-`cli policy` and `make policy` alone. [strict.json](strict.json) is an example; a comment `# policy:` in our
-[examples](../examples) names the rules of it that an example does not keep.
+are `mandatory`, `advisory` and `disabled`; `all` is the level of the rules that the file does not name.
+[strict.json](strict.json) is an example; a comment `# policy:` in our [examples](../examples) names the rules of it
+that an example does not keep.
 
 ```json
 {"image-digests": "mandatory", "device-budget": {"devices": 64, "scopes": [{"label": "team=search", "devices": 8}]}}

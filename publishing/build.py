@@ -26,10 +26,10 @@ _REQUIREMENTS = "requirements-build.txt"
 def build(project: Path, target: Path, version: str) -> list[Path]:
     """Write source archive, wheel, schemas and checksums into a new folder. Return the files, sorted by name.
 
-    `target` and all its files are removed first. Raises `PublishingError` if the wheel cannot be built.
+    The files of an earlier build in `target` are removed first. Raises `PublishingError` if the folder has other files,
+    or if the wheel cannot be built.
     """
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
+    _renew(target)
     root = f"{NAME}-{version}"
     content = repository.archive(project, root)
     # A name or a time in the header of gzip would differ from run to run.
@@ -59,6 +59,16 @@ def unpack(content: bytes, folder: Path) -> Path:
 def digest(file: Path) -> str:
     """Return the SHA-256 of a file as hex digits."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _renew(target: Path) -> None:
+    """Make a folder with nothing but an empty file `SUMS`, which marks the folder as one of a build."""
+    is_folder = target.is_dir()
+    if (target.exists() and not is_folder) or (is_folder and any(target.iterdir()) and not (target / SUMS).exists()):
+        raise PublishingError(f"{target}: has files of others; remove them, or name a new folder")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    (target / SUMS).touch()
 
 
 def _build_wheel(reader: Path, target: Path, seconds: int) -> None:

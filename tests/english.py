@@ -18,6 +18,7 @@ SOURCES = (
         "components",
         "composition",
         "facts",
+        "inference_stacks",
         "judging",
         "local",
         "manifests",

@@ -1,4 +1,4 @@
-"""Rules on pods: `restricted-pods`, `no-trust-remote-code`, `no-credentials-in-args`, and `no-wildcards` on Roles."""
+"""Rules on pods: `restricted-pods`, `no-patch`, `no-trust-remote-code`, `no-credentials-in-args`, `no-wildcards`."""
 
 import json
 import re
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, cast
 
-from policy.rules import pod_security, pods, tables, trees
+from policy.rules import contracts, pod_security, pods, tables, trees
 from policy.rules.pods import JudgedContainer
-from policy.rules.records import DeployedObject, PolicyFinding, Settings, of_object
+from policy.rules.records import DeployedObject, PolicyFinding, Settings, View, of_object
+from policy.rules.trees import Tree
 
 _TRUST = re.compile(r"(?<![\w-])--?trust[-_]remote[-_]code(?![\w-])(?:[=\s]+(?P<value>\w+))?", re.IGNORECASE)
 _TRUST_VARIABLE = re.compile(r"(?:^|_)TRUST_REMOTE_CODE$")
@@ -22,7 +23,7 @@ _STAR = "*"
 
 def restricted_pods(item: DeployedObject, settings: Settings) -> Iterator[PolicyFinding]:
     """Yield the settings of pods that the newest rules of the Pod Security level `restricted` do not admit."""
-    if item.namespace in settings["namespaces"]:
+    if item.namespace in settings["exempt"]:
         return
     for template in pods.templates(item):
         for unmet in pod_security.violations(template):
@@ -152,6 +153,22 @@ def _variables(container: JudgedContainer) -> Iterator[tuple[str, str]]:
     """Yield name and value of each variable whose value is a text of the object."""
     for variable in trees.mappings(container.tree, "env"):
         yield trees.text(variable, "name"), trees.text(variable, "value")
+
+
+def no_patch(view: View, _: Settings) -> Iterator[PolicyFinding]:
+    """Yield the parts of inference stacks that a patch of the configuration changes."""
+
+    def judge(at: str, variant: Tree, _: Tree) -> Iterator[PolicyFinding]:
+        if "patched" not in variant:
+            what = "has outputs that do not tell about patches"
+            yield PolicyFinding(at, what, "deploy it with a newer program", is_known=False)
+        for part in trees.texts(variant, "patched"):
+            key = f"{at}.patch"
+            if part != "decode":
+                key = f"{at}.{part.replace('-', '.sets.', 1)}.patch"
+            yield PolicyFinding(at, f"changes rendered objects by a patch ({part})", f"remove {key}")
+
+    yield from contracts.of_variants(view, judge)
 
 
 def no_wildcards(item: DeployedObject, _: Settings) -> Iterator[PolicyFinding]:

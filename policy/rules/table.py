@@ -103,7 +103,14 @@ RULES: tuple[PolicyRule, ...] = (
         refuses="pods that the Pod Security level restricted does not admit",
         reads="pod templates",
         of_object=security.restricted_pods,
-        parameters=(Parameter("namespaces", "namespaces in which the rule does not hold", _TEXTS, []),),
+        parameters=(Parameter("exempt", "namespaces in which the rule does not hold", _TEXTS, []),),
+    ),
+    PolicyRule(
+        name="no-patch",
+        refuses="patches of rendered objects, which no key of the configuration checks",
+        reads="`patched` of every variant in the contract",
+        of_view=security.no_patch,
+        level="advisory",
     ),
     PolicyRule(
         name="no-trust-remote-code",

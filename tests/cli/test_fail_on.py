@@ -55,6 +55,6 @@ def test_words_are_separated_by_commas_and_count_once():
         ReportFinding.OUTAGE,
         ReportFinding.DRIFT,
     )
-    assert fail_on.parse([], is_drift_alone=True) == ()
+    assert fail_on.parse([], is_drift_alone=True) == fail_on.parse(["", ","], is_drift_alone=False) == ()
     with pytest.raises(ConfigError, match="cannot go with --drift, which ends with 7 by itself; leave out one"):
         fail_on.parse(["drift"], is_drift_alone=True)

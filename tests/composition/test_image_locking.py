@@ -103,6 +103,15 @@ def test_every_image_is_pinned_and_rendered_with_its_digest(lock, tmp_path, regi
     assert texts == [repr(item.manifest) for item in before.objects]
 
 
+def test_an_image_without_a_tag_is_asked_for_the_latest(lock, tmp_path, registries):
+    container = {"name": "more", "image": "registry.example:5000/more"}
+    patched = stack(patch={"spec": {"template": {"spec": {"containers": [container]}}}})
+    assert lock(patched, images=True)[0] == []
+    assert "registry.example:5000/more:latest" in registries.asked
+    rendered = [repr(item.manifest) for item in composed(patched, tmp_path).objects]
+    assert any(f"'registry.example:5000/more@{FIRST}'" in manifest for manifest in rendered)
+
+
 def test_a_lock_without_images_asks_no_registry_and_renders_as_before(lock, tmp_path, registries):
     before = composed(stack(), tmp_path)
     assert lock(stack()) == ([], [])

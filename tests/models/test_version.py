@@ -6,17 +6,22 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli import commands
 from models import version
+from package.server import PackageProvider
 
 
 def declared(path):
     return tomllib.loads(Path(path).read_text(encoding="utf-8"))["project"]["version"]
 
 
-def test_program_reader_and_command_have_the_version_of_the_project(capsys):
+def test_all_that_is_published_has_the_version_of_the_project(capsys):
     assert version.read() == declared("pyproject.toml") == declared("reader/pyproject.toml")
+    assert PackageProvider().version == version.read()
+    pack = yaml.safe_load(Path("policy/PulumiPolicy.yaml").read_text(encoding="utf-8"))
+    assert pack["version"] == version.read()
     with pytest.raises(SystemExit) as end:
         commands.main(["--version"])
     assert (end.value.code, capsys.readouterr().out) == (0, f"inference-stacks {version.read()}\n")

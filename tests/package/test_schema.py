@@ -10,8 +10,9 @@ import pytest
 from cli import schema, stackfile
 from models.config_keys import ROOT
 from package import descriptions
+from package.committed import committed_schema
 from package.inputs import SETTINGS
-from package.schema import committed_schema, package_schema
+from package.schema import package_schema
 from tests.support.stacks import SHIPPED
 from tests.support.stacks.varied import VARIED
 from tests.support.stacks.varied_outputs import varied

@@ -99,6 +99,12 @@ def test_a_value_that_all_services_inherit_is_reported_once(package, run):
     assert package.refusal(run.address, "chat", inputs).splitlines()[1:] == [f"  - chat.defaults.model.source: {LATE}"]
 
 
+def test_a_kubeconfig_in_json_may_be_an_object(package, run):
+    package.construct(run.address, "chat", {**stack(), "kubeconfig": secret({"kind": "Config"})})
+    (provider,) = [request for request in run.requests.values() if request.name == "chat-cluster"]
+    assert json_format.MessageToDict(provider.object)["kubeconfig"] == secret('{"kind": "Config"}')
+
+
 @pytest.mark.parametrize("wrap", [secret, lambda text: output(value=text, secret=True), str])
 def test_a_kubeconfig_may_be_a_secret_and_outputs_may_be_known(package, run, wrap):
     known = output(value=2.0, dependencies=["urn:pulumi:dev::teams::random:index:Number::size"])

@@ -160,6 +160,15 @@ def test_files_that_were_altered_after_the_build_are_noticed(clone):
     assert "PublishingError: dist/stack.schema.json: is not that of the archive; build it again" in done.stderr
 
 
+def test_files_of_others_are_not_removed(clone):
+    folder = clone("others")
+    for target in ("models", "pyproject.toml"):
+        message = f"{folder / target}: has files of others; remove them, or name a new folder\n"
+        assert publish(folder, "--into", target) == (2, message)
+    assert (folder / "models/version.py").exists()
+    assert (folder / "pyproject.toml").exists()
+
+
 def test_a_folder_that_is_no_clone_is_refused(clone):
     folder = clone("plain")
     shutil.rmtree(folder / ".git")

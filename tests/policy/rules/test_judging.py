@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
 
 from models.problems import ConfigError
+from planning.ground.instances import TYPE
+from policy import properties
 from policy.rules import judging, settings
 from policy.rules.records import DeployedObject, View
 from policy.rules.table import RULES
@@ -47,6 +51,21 @@ def test_every_rule_with_parameters_is_at_its_strictest():
     }
 
 
+def through_engine(judged_view):
+    """Return a view as the engine sends it: values of protobuf, which has no whole numbers, by type token."""
+    resources = []
+    for item in judged_view.objects:
+        manifest = item.manifest
+        resources.append((f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}", manifest))
+    resources += [(TYPE, dict(contract.outputs)) for contract in judged_view.contracts]
+    sent = []
+    for kind, tree_of_resource in resources:
+        struct = Struct()
+        struct.update(tree_of_resource)
+        sent.append((kind, "", properties.plain(json_format.MessageToDict(struct))))
+    return properties.view(sent)
+
+
 @pytest.mark.exhaustive
 def test_hostile_stacks_are_judged_without_an_exception():
     count = 0
@@ -56,7 +75,10 @@ def test_hostile_stacks_are_judged_without_an_exception():
         except ConfigError:
             continue
         count += 1
-        for verdict in judging.judge(judged_view, settings.rules_of(PARAMETERS)):
+        verdicts_of_stack = list(judging.judge(judged_view, settings.rules_of(PARAMETERS)))
+        of_engine = judging.judge(through_engine(judged_view), settings.rules_of(PARAMETERS))
+        assert [*map(str, of_engine)] == [*map(str, verdicts_of_stack)], hostile.name
+        for verdict in verdicts_of_stack:
             line = str(verdict)
             assert "\n" not in line
             assert verdict.finding.is_known or "can't tell" in line
@@ -121,6 +143,12 @@ def test_an_unknown_image_is_a_question():
     assert not verdict.is_refusal
 
 
+def test_no_name_of_an_object_reaches_a_terminal_with_colours_or_line_breaks():
+    manifest = {"kind": "Role", "metadata": {"name": "a\x1b[31m\u202eb\nc"}, "rules": [{"verbs": ["*"]}]}
+    (verdict,) = verdicts(raw(manifest), "no-wildcards")
+    assert str(verdict).startswith("no-wildcards: Role a?[31m?b c rules[0] permits")
+
+
 def test_rendered_objects_alone_leave_questions_about_the_contract():
     (verdict,) = verdicts(raw(*rendered(tree())), "release-allowed")
     assert not verdict.is_refusal
@@ -142,6 +170,7 @@ def test_a_shipped_stack_passes_the_strictest_pack_but_for_the_rules_that_it_nam
     strict = yaml.safe_load(Path("policy/strict.json").read_text(encoding="utf-8"))
     document = strict | exceptions(path)
     verdicts_of_stack = list(judging.judge(view(shipped(path)), settings.rules_of(document)))
-    assert [str(verdict) for verdict in verdicts_of_stack if verdict.is_refusal] == []
+    refused = [str(verdict) for verdict in verdicts_of_stack if verdict.is_refusal]
+    assert refused == [], f"{path} keeps these rules, or names them in a comment `# policy: RULE, RULE (why)`"
     reported = {verdict.rule for verdict in verdicts_of_stack if verdict.level == "advisory"}
     assert {*exceptions(path)} == reported, "names rules that it keeps"

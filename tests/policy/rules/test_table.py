@@ -32,6 +32,11 @@ REFUSED: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
     "canary-share": [(tree(qwen={"canary": {"weight": 21}}), {"percent": 20})],
     "public-routes": [(tree(), {"gateways": [f"{GATEWAY['namespace']}/{GATEWAY['name']}"]})],
     "restricted-pods": [(tree(qwen={"pod": {"privileges": {"reason": "a test", "root": True}}}), {})],
+    "no-patch": [
+        (tree(qwen={"patch": {"spec": {"minReadySeconds": 5}}}), {}),
+        (tree(qwen={"prefill": {"patch": {"spec": {"minReadySeconds": 5}}}}), {}),
+        (tree(qwen={"endpointPicker": {"patch": {"spec": {"minReadySeconds": 5}}}}), {}),
+    ],
     "no-trust-remote-code": [(tree(qwen={"engine": {"args": ["--trust-remote-code"]}}), {})],
     "network-policies": [(tree(), {})],
     "disruption-budgets": [(tree(qwen={"replicas": 2, "disruptionBudget": {"enabled": False}}), {})],
