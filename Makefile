@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up try down setup tools test test-fast prove prove-engine coverage mutants bench check format pins engine-pins facts
+.PHONY: help up try policy down setup tools test test-fast prove prove-engine coverage mutants bench check format pins engine-pins facts release
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -13,6 +13,9 @@ up: ## Set up what is missing, start the embedded control plane and deploy Pulum
 # ENGINE counts on the command line only: a variable of the shell with this name belongs to other programs.
 try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers, or with ENGINE=vllm to real ones (9.2 GB of disk while one is installed, 5.3 GB afterwards; `python3 -m local engine` installs them)
 	@$(PYTHON) -m local try $(if $(filter command,$(origin ENGINE)),$(addprefix --engine=,$(ENGINE)))
+
+policy: ## Judge Pulumi.dev.yaml by the policy pack, in a preview and on the state of the embedded stack, which is deployed if it is not (`python3 -m local policy --config FILE` sets levels and parameters)
+	@$(PYTHON) -m local policy
 
 down: ## Stop gateway and control plane, and remove their state; no process and no file stays behind
 	@$(PYTHON) -m local down
@@ -67,7 +70,7 @@ mutants: setup ## Change each line of the modules that differ from origin/main, 
 	@$(VENV)/python -m tests.mutants $(MODULES)
 
 bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr
-	@for module in deciding preview checking deploying status; do $(VENV)/python -m benchmarks.$$module || exit 1; done
+	@for module in deciding preview checking deploying policy status; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
 check: setup ## Lint, types, import contracts, names, docstrings and documents
 	@$(CHECK)
@@ -86,9 +89,14 @@ pins: setup ## Pin every dependency, transitive ones included, with hashes
 	@$(COMPILE) pyproject.toml --extra dev --extra mutants --constraint requirements-dev.txt --output-file requirements-mutants.txt \
 		$$(cat requirements.txt requirements-dev.txt | sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p')
 	@sed -i -e '1i -r requirements-dev.txt' -e '/^# The following packages were excluded/,$$d' requirements-mutants.txt
+	@echo setuptools | $(COMPILE) - --no-annotate --output-file reader/requirements-build.txt
+	@$(COMPILE) policy/requirements.in --output-file policy/requirements.txt
 
 engine-pins: setup ## Pin every package of the versions of vLLM in local/vllm/versions.toml, with hashes
 	@$(VENV)/python -m local.vllm.pins
 
 facts: setup ## Write the tables of planning/releases/engines from the wheels of vLLM, and print which pins are behind
 	@$(VENV)/python -m upstream
+
+release: setup ## Build what is published of a version into dist/, with checksums, and check it (docs/versioning.md)
+	@$(VENV)/python -m publishing

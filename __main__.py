@@ -1,9 +1,21 @@
-"""The Pulumi program: deploys the configuration of the stack, and exports its outputs."""
+"""The Pulumi program: deploys the configuration of the stack, and exports its outputs.
+
+The engine runs the same file for the component package, whose process belongs to programs of other projects.
+"""
+
+import sys
+
+from pulumi.runtime import config, settings
+
+if settings.get_monitor() is None and sys.argv[1:]:
+    # Every program has a monitor, at which it registers its resources. A plugin has the engine's address instead.
+    from package import server
+
+    sys.exit(server.main(sys.argv[1:]))
 
 from functools import partial
 
 import pulumi
-from pulumi.runtime import config
 
 from components import InferenceStack, program, read_platform
 from composition.sources import Configuration
@@ -33,9 +45,9 @@ async def _deploy_on_platform(configuration: Configuration) -> None:
 
 def _deploy(configuration: Configuration, platform: PlatformOutputs | None = None) -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource is registered."""
-    settings = pulumi.Config()
+    values = pulumi.Config()
     project = pulumi.get_project()
-    kubeconfig = settings.get("kubeconfig")
+    kubeconfig = values.get("kubeconfig")
     problems = list(config_keys.problems(_config_keys(), project))
     if kubeconfig is not None and not pulumi.runtime.is_config_secret(of_project(KUBECONFIG, project)):
         problems.append(config_keys.kubeconfig_problem(project))
@@ -45,7 +57,8 @@ def _deploy(configuration: Configuration, platform: PlatformOutputs | None = Non
         kubeconfig=kubeconfig,
         platform=platform,
         prefix=MAIN.prefix,
-        previewed=settings.get("previewed"),
+        previewed=values.get("previewed"),
+        outside_windows=values.get("outsideWindows"),
         problems=problems,
     )
     for name, value in stack.outputs.items():

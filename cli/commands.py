@@ -2,8 +2,9 @@
 
 Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
 exit code is 1 if a cluster cannot be read, if a forge refuses a comment, if `lint` has findings, if `lock` finds
-sources that have moved or do not answer, and if `fit` finds roles that do not fit their devices. The exit code is 7 if
-`summarize --drift` finds changed objects, and 130 after Ctrl-C. `status` has exit codes of its own.
+sources that have moved or do not answer, if `fit` finds roles that do not fit their devices, and if `policy` finds
+violations of mandatory rules. The exit code is 7 if `summarize --drift` finds changed objects, 8 if a report has a
+finding that `summarize --fail-on` names, and 130 after Ctrl-C. `status` has exit codes of its own.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from cli import (
     fit,
     lint,
     lock,
+    policy,
     reference,
     render,
     rights,
@@ -32,6 +34,7 @@ from cli import (
 )
 from composition import defects
 from facts import hosts
+from models import version
 from models.problems import ConfigError
 
 
@@ -62,6 +65,7 @@ _COMMANDS: Mapping[str, Command] = {
     "rights": rights,
     "upgrade": upgrade,
     "lint": lint,
+    "policy": policy,
     "schema": schema,
     "affected": affected,
     "summarize": summarize,
@@ -103,6 +107,7 @@ def parse(*arguments: str) -> argparse.Namespace:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     whole = argparse.ArgumentParser(prog="python -m cli", description="The plan of a stack, without the engine.")
+    whole.add_argument("--version", action="version", version=f"inference-stacks {version.read()}")
     commands = whole.add_subparsers(dest="command", required=True)
     for name, command in _COMMANDS.items():
         command.add_options(commands.add_parser(name, help=command.HELP))

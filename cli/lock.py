@@ -26,6 +26,8 @@ def add_options(parser: ArgumentParser) -> None:
     named_stack.add_name(parser)
     block = "a block of the lock to make anew: key of a service, caches.NAME or cluster"
     parser.add_argument("--update", metavar="SERVICE", action="append", default=[], help=block)
+    images = "pin the images of all containers by digest, too; without it, pins of images stay that pods still have"
+    parser.add_argument("--images", action="store_true", help=images)
     check = "write nothing; list sources that have moved, and end with 1 if there are any"
     parser.add_argument("--check", action="store_true", help=check)
     path = "the lock that a program passes to InferenceStack; absent: the lock of the stack"
@@ -42,7 +44,9 @@ def run(options: Namespace) -> int:
     file = LockFile(Path.cwd(), options.file, must_exist=options.check)
 
     def work(tree: object) -> LockReport:
-        request = LockOrder(Configuration(tree), stack.name, stack.target, file, stack.outputs, tuple(options.update))
+        updated = tuple(options.update)
+        configuration = Configuration(tree)
+        request = LockOrder(configuration, stack.name, stack.target, file, stack.outputs, updated, options.images)
         if options.check:
             return locking.check(request)
         return locking.make(request)
@@ -55,7 +59,8 @@ def run(options: Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(lock.text(result.lock), encoding="utf-8")
         profiles = f", {len(result.lock.profiles)} profiles" if result.lock.profiles else ""
-        print(f"{path.name}: {len(result.lock.pins)} sources{profiles}")
+        images = f", {len(result.lock.images)} images" if result.lock.images else ""
+        print(f"{path.name}: {len(result.lock.pins)} sources{profiles}{images}")
     if result.problems:
         return 1
     return 0

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from cli import profiles, schema
+from cli import profiles
 from models import vocabulary
 from models.config_keys import ROOT
 from models.vocabulary import Shape
+from package import descriptions
 
 HELP = "print a generated page of the documents"
 _DEFINITIONS = "#/$defs/"
@@ -69,7 +70,7 @@ def run(options: Namespace) -> int:
 
 def text() -> str:
     """Return the page as it is committed."""
-    tree = schema.with_descriptions()
+    tree = descriptions.of_stack()
     sections = _sections(tree)
     return "\n".join([_HEAD, *(line for section in sections.values() for line in _lines(section, sections))])
 

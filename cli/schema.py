@@ -6,15 +6,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from cli.descriptions import describe, describe_type
 from judging.status import contract as status_contract
 from models import platform
 from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
-from models.stack import Stack
+from package import descriptions
+from package.descriptions import DEFINITIONS
+from package.schema import package_schema
 from planning.ground import contract
 
 HELP = "print the JSON schema of a kind of file"
-_DEFINITIONS = "#/$defs/"
 _PARTIAL = "Partial"
 _BASE = "BaseFile"
 """Name of the definition of a base file."""
@@ -35,7 +35,7 @@ _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 
 def schema() -> dict[str, Any]:
     """Return the schema of a stack file. Keys other than `config` are allowed, because Pulumi writes some of them."""
-    tree = with_descriptions()
+    tree = descriptions.of_stack()
     definitions = tree.pop("$defs")
     definitions |= _partials(tree, definitions)
     partial = _partial(tree)["properties"]
@@ -57,7 +57,7 @@ def of_base_files() -> dict[str, Any]:
     return {
         "$schema": _DIALECT,
         "title": "Inference Stacks base file",
-        "$ref": f"stack.schema.json{_DEFINITIONS}{_BASE}",
+        "$ref": f"stack.schema.json{DEFINITIONS}{_BASE}",
     }
 
 
@@ -78,7 +78,7 @@ def _config(tree: dict[str, Any]) -> dict[str, Any]:
 
 def of_platforms() -> dict[str, Any]:
     """Return the schema of the outputs of a platform."""
-    base = f"stack.schema.json{_DEFINITIONS}{_BASE}/properties"
+    base = f"stack.schema.json{DEFINITIONS}{_BASE}/properties"
     version = {"const": platform.CONTRACT_VERSION, "description": "Version of this contract."}
     return {
         "$schema": _DIALECT,
@@ -101,24 +101,10 @@ def of_status() -> dict[str, Any]:
 
 
 def _of_types(kind: type, title: str) -> dict[str, Any]:
-    """Return the schema of a TypedDict of a contract, whose module has all types in it.
-
-    The schema allows unknown keys, because keys are added without a new version of the contract.
-    """
-    from pydantic import TypeAdapter  # noqa: PLC0415, other schemas do not need it
-
-    module = sys.modules[kind.__module__]
-    tree = TypeAdapter(kind).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
-    definitions = {name: describe_type(getattr(module, name), node) for name, node in tree.pop("$defs").items()}
-    described = describe_type(kind, tree)
-    return {"$schema": _DIALECT, **described, "title": title, "$defs": dict(sorted(definitions.items()))}
-
-
-def with_descriptions() -> dict[str, Any]:
-    """Return the schema of the specs, with a description of every property."""
-    tree = describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}"))
-    named = {name: node for name, node in tree["$defs"].items() if "properties" in node}
-    return {**tree, "$defs": {**tree["$defs"], **{name: describe(name, node) for name, node in named.items()}}}
+    """Return the schema of a TypedDict of a contract, whose module has all types in it."""
+    tree = descriptions.of_type(kind)
+    definitions = tree.pop("$defs")
+    return {"$schema": _DIALECT, **tree, "title": title, "$defs": definitions}
 
 
 KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
@@ -127,6 +113,7 @@ KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "platform": of_platforms,
     "outputs": of_outputs,
     "status": of_status,
+    "package": package_schema,
 }
 """Schemas by kind of file."""
 
@@ -169,7 +156,7 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
     if "accelerator" in definitions.get("Service", {}).get("required", ()):
         definitions["Service"]["required"].remove("accelerator")
     annotations = {key: properties["defaults"][key] for key in _VERBATIM & properties["defaults"].keys()}
-    properties["defaults"] = {"$ref": f"{_DEFINITIONS}{_PARTIAL}Service"} | dict(sorted(annotations.items()))
+    properties["defaults"] = {"$ref": f"{DEFINITIONS}{_PARTIAL}Service"} | dict(sorted(annotations.items()))
     services = properties["services"]
     properties["services"] = _partial(services)
     tree["if"] = {"required": ["defaults"]}
@@ -245,7 +232,7 @@ def _references(node: object) -> Iterator[str]:
     if isinstance(node, dict):
         for key, value in cast("dict[str, Any]", node).items():
             if key == "$ref":
-                yield value.removeprefix(_DEFINITIONS)
+                yield value.removeprefix(DEFINITIONS)
             else:
                 yield from _references(value)
     elif isinstance(node, list):
@@ -265,7 +252,7 @@ def _partial(node: dict[str, Any]) -> dict[str, Any]:
             case "required" | "discriminator":
                 continue
             case "$ref":
-                twin[key] = f"{_DEFINITIONS}{_PARTIAL}{value.removeprefix(_DEFINITIONS)}"
+                twin[key] = f"{DEFINITIONS}{_PARTIAL}{value.removeprefix(DEFINITIONS)}"
             case "oneOf" | "anyOf":
                 twin["anyOf"] = [_partial(alternative) for alternative in value]
             case "properties" | "patternProperties":

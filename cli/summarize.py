@@ -8,11 +8,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from cli import documents, named_stack, summary_blocks
+from cli import documents, fail_on, named_stack, summary_blocks
 from cli.documents import Block, Heading, Items
 from judging.report import drift, events, summary
 from judging.report.drift import Drift
 from judging.report.events import EventError, Events
+from judging.report.findings import JudgedReport
 from judging.report.summary import ComposedStack
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
@@ -35,14 +36,17 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="markdown", help="absent: markdown")
     changes = "report changes that a refresh found; the exit code is 7 if there are any"
     parser.add_argument("--drift", action="store_true", help=changes)
+    fail_on.add_option(parser)
 
 
 def run(options: Namespace) -> int:
-    """Print a report on a run, and return the exit code: `DRIFTED` if `--drift` finds changed objects, else 0.
+    """Print a report on a run, and return the exit code.
 
-    Raises `ConfigError` if the log or a file that an option names cannot be read, if the log has neither a step nor an
-    error, or if the stack has mistakes and the log has no errors.
+    It is `DRIFTED` if `--drift` finds changed objects, `fail_on.FOUND` if the report has a finding that `--fail-on`
+    names, else 0. Raises `ConfigError` if the log or a file that an option names cannot be read, if the log has neither
+    a step nor an error, or if the stack has mistakes and the log has no errors.
     """
+    chosen = fail_on.parse(options.fail_on, is_drift_alone=options.drift)
     log = _events(options.log)
     if options.drift:
         return _print_drift(log, options.format)
@@ -63,7 +67,7 @@ def run(options: Namespace) -> int:
     else:
         report = summary.summarize(log, composed)
     sys.stdout.write(summary_blocks.fitting(report, _WRITERS[options.format], summary_blocks.LONGEST))
-    return 0
+    return fail_on.exit_code(chosen, JudgedReport(report, log, facts))
 
 
 def _print_drift(log: Events, form: str) -> int:

@@ -244,7 +244,8 @@ def _first(lines: Sequence[str], length: int, noun: str) -> Iterator[Line]:
 def _diagnostic(diagnostic: Diagnostic) -> str:
     if not diagnostic.policy:
         return diagnostic.message
-    text = f"policy {diagnostic.policy}: {diagnostic.message}"
+    # The message of a policy has its description in a line of its own.
+    text = f"policy {diagnostic.policy}: {' '.join(diagnostic.message.split())}"
     if diagnostic.resource:
         text += f" ({diagnostic.resource})"
     return text

@@ -143,7 +143,12 @@ def _service_words(
 
 
 def _with_engine(words: Mapping[str, Any], variant: VariantPlan, name: str, version: str) -> dict[str, Any]:
-    """Return the words of a service with the images of a version of vLLM: its own, and those of its sets of pods."""
+    """Return the words of a service with the images of a version of vLLM: its own, and those of its sets of pods.
+
+    Those of a service whose pods somebody else runs stay as they are.
+    """
+    if variant.existing_pods is not None:
+        return dict(words)
     image = _engine_image(variant.destinations[0], name, version)
     with_image = {**words, "engine": {**trees.mapping(words.get("engine")), "image": image}}
     if not variant.is_divided:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
@@ -14,6 +15,8 @@ from composition.instances import Sibling
 from composition.sources import Configuration
 from composition.surroundings import cluster_name
 from facts.cluster import KubeAccess
+from judging import windows
+from judging.windows import DeploymentRun
 from models.paths import Path as ConfigPath
 from models.platform import PlatformOutputs
 from models.problems import ConfigError, LogLine, Problem, errors, warnings
@@ -36,6 +39,9 @@ class StackSettings:
     lock: str | None = None
     """Path of the lock. If it is None, an inference stack without a prefix uses the lock of the Pulumi stack, and an
     inference stack with a prefix has no lock."""
+
+    outside_windows: str | None = None
+    """Day on which a run may deploy outside of the windows of the stack."""
 
     def lock_file(self, instance: Instance) -> LockFile | None:
         """Return the place of the lock; None if the inference stack has no lock."""
@@ -102,14 +108,23 @@ def _draft(instance: Instance, configuration: Configuration, settings: StackSett
     _warn(composition.preflight, instance)
     spec = composition.stack.cluster
     cluster = cluster_name(composition.stack, target)
+    closed = tuple(windows.judge(composition.stack.windows, _run(settings, deploys=deploys)))
+    _warn(closed, instance)
+    if refused := errors(closed):
+        run.refuse(program.WINDOWS, _lines(refused, instance))
     if mistakes := errors(composition.preflight):
         run.refuse(program.CLUSTER, _lines(mistakes, instance))
     if taken := run.add(Sibling(instance, composition, cluster)):
         raise ConfigError(taken)
-    if mistakes:
+    if mistakes or refused:
         return None
     _warn((*composition.waits.warnings, *composition.announcements, *composition.plan_warnings), instance)
     return Draft(composition, target.access(spec), cluster)
+
+
+def _run(settings: StackSettings, *, deploys: bool) -> DeploymentRun:
+    """Return the run that happens now."""
+    return DeploymentRun(datetime.now(UTC), deploys, settings.outside_windows)
 
 
 def _kubeconfig(configuration: Configuration, settings: StackSettings) -> str | None:

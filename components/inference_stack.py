@@ -47,6 +47,7 @@ class InferenceStack(pulumi.ComponentResource):
         platform: PlatformOutputs | Mapping[str, object] | None = None,
         prefix: str | None = None,
         previewed: str | None = None,
+        outside_windows: str | None = None,
         problems: Sequence[Problem] = (),
         lock: str | None = None,
     ) -> None:
@@ -57,6 +58,7 @@ class InferenceStack(pulumi.ComponentResource):
         that the tree names, as `read_platform` returns them, or their values by name. All logical names begin with
         `prefix`; the default prefix is the name and a hyphen. With an empty prefix, each child has an alias: the URN
         that it would have without a parent. `previewed` is the path of a file with the facts of an approved preview.
+        `outside_windows` is the day, as year-month-day, on which a run may deploy outside of the windows of the tree.
         `problems` are mistakes that the caller found; they are reported together with those of the tree. `lock` is the
         path of the lock, relative to the program's folder. Without `lock`, an inference stack with an empty prefix uses
         the lock inference.<Pulumi stack>.lock.yaml, if that file exists. An inference stack with another prefix then
@@ -66,17 +68,14 @@ class InferenceStack(pulumi.ComponentResource):
             prefix = f"{name}-"
         self._instance = Instance(name, prefix)
         run = program.of_run()
-        settings = StackSettings(kubeconfig, _platform_outputs(platform), previewed, tuple(problems), lock)
+        outputs = _platform_outputs(platform)
+        settings = StackSettings(kubeconfig, outputs, previewed, tuple(problems), lock, outside_windows)
         drafted = draft(self._instance, Configuration.of(tree), settings, opts, run)
-        inputs = dict[str, str]()
-        continuity = Continuity()
-        if drafted is not None:
-            inputs = {"release": drafted.composition.plan.release}
-            continuity = drafted.composition.continuity
+        continuity = _continuity(drafted)
         former = filter(None, (continuity.instance_alias,))
         ours = pulumi.ResourceOptions(depends_on=run.sound(), aliases=list(former))
         with program.without_positions():
-            super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, ours))
+            super().__init__(TYPE, name, _inputs(drafted), pulumi.ResourceOptions.merge(opts, ours))
         with program.without_traceback(), program.without_positions():
             self.outputs = {}
             if drafted is not None:
@@ -144,6 +143,20 @@ def _outputs(composition: Composition, registered: ResourcesById) -> dict[str, A
 
 def _constant(value: object, _: object) -> object:
     return value
+
+
+def _inputs(drafted: Draft | None) -> dict[str, str]:
+    """Return the inputs of the component in the state; empty after a mistake."""
+    if drafted is None:
+        return {}
+    return {"release": drafted.composition.plan.release}
+
+
+def _continuity(drafted: Draft | None) -> Continuity:
+    """Return the relation to the state; after a mistake, none."""
+    if drafted is None:
+        return Continuity()
+    return drafted.composition.continuity
 
 
 def _platform_outputs(platform: PlatformOutputs | Mapping[str, object] | None) -> PlatformOutputs | None:

@@ -31,16 +31,16 @@ async def read(reference: Reference) -> PlatformOutputs:
             secrets.add(name)
             value = details.secret_value
         if value is not None:
-            values[name] = _plain(value)
+            values[name] = with_whole_numbers(value)
     return PlatformOutputs(values, frozenset(secrets))
 
 
-def _plain(value: object) -> object:
+def with_whole_numbers(value: object) -> object:
     """Return a value with whole numbers as `int`, because the engine passes all numbers as `float`."""
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in cast("dict[str, object]", value).items()}
+        return {key: with_whole_numbers(inner) for key, inner in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [_plain(inner) for inner in cast("list[object]", value)]
+        return [with_whole_numbers(inner) for inner in cast("list[object]", value)]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

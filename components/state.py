@@ -74,6 +74,7 @@ def parse(resources: _Fields) -> Recorded:
     clusters = dict[str, ClusterRecord]()
     providers = dict[str, str]()
     services = dict[WorkloadName, ServiceRecord]()
+    exported = dict[WorkloadName, ServiceRecord]()
     urns = dict[str, str]()
     releases = dict[str, str]()
     for urn, resource in resources.items():
@@ -84,16 +85,19 @@ def parse(resources: _Fields) -> Recorded:
         elif type_token == instances.PROVIDER_TYPE:
             providers[urn] = _text(outputs, "clusterIdentifier")
         elif type_token in {_STACK, instances.TYPE}:
-            services.update(_services(outputs))
+            is_stack = type_token == _STACK
+            name = instances.MAIN.name if is_stack else identity(urn).name
+            (exported if is_stack else services).update(_services(outputs, name))
             release = _stack_release(outputs)
             if release:
-                releases[instances.MAIN.name if type_token == _STACK else identity(urn).name] = release
-            if type_token == instances.TYPE:
-                urns[identity(urn).name] = urn
+                releases[name] = release
+            if not is_stack:
+                urns[name] = urn
             uid = _text(outputs, _CLUSTER_OUTPUT, "uid")
             if uid:
                 clusters[identity(urn).name] = ClusterRecord(uid, _text(outputs, _CLUSTER_OUTPUT, "name"))
-    return Recorded(tuple(objects), urns, clusters, providers, services, releases)
+    # A program may export the outputs of an inference stack with any name.
+    return Recorded(tuple(objects), urns, clusters, providers, {**exported, **services}, releases)
 
 
 def _object(urn: str, outputs: struct_pb2.Value) -> RecordedObject:
@@ -123,8 +127,10 @@ def _stack_release(outputs: struct_pb2.Value) -> str:
     return present_name(release)
 
 
-def _services(outputs: struct_pb2.Value) -> Iterator[tuple[WorkloadName, ServiceRecord]]:
-    """Yield the workloads in the outputs of a stack, each with its service. Outputs of other programs have none.
+def _services(outputs: struct_pb2.Value, instance: str) -> Iterator[tuple[WorkloadName, ServiceRecord]]:
+    """Yield the workloads in the outputs of an inference stack, each with its service.
+
+    Outputs of other programs have none.
 
     In outputs without the channels of services, all services have the stack's channel.
     """
@@ -135,7 +141,7 @@ def _services(outputs: struct_pb2.Value) -> Iterator[tuple[WorkloadName, Service
         for variant in ("primary", "canary"):
             for role in _mapping(service, variant, "roles").values():
                 workload = WorkloadName(namespace, _text(role, "workload", "kind"), _text(role, "workload", "name"))
-                yield workload, ServiceRecord(key, release)
+                yield workload, ServiceRecord(key, release, instance)
 
 
 def _mapping(value: struct_pb2.Value, *path: str) -> _Fields:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 import planning
-from composition import selecting, sources
+from composition import image_locking, selecting, sources
 from composition.sources import Configuration
 from composition.target import Target
 from facts import source_sizes
@@ -18,6 +18,7 @@ from models import trees
 from models.load import Loaded, load
 from models.lock import Lock, LockedCluster, block_of
 from models.paths import Path
+from models.pins import ImagePin
 from models.problems import ConfigError, Problem, echo, warning
 from models.selection import LockedProfile
 from planning.ground.cluster_facts import Unknown
@@ -255,6 +256,8 @@ class LockOrder:
     platform: "PlatformOutputs | None" = None
     updated: tuple[str, ...] = ()
     """Names of the blocks whose sources are asked again."""
+    images: bool = False
+    """Whether the registries of all images of containers are asked for digests."""
 
     @property
     def command(self) -> str:
@@ -270,7 +273,16 @@ def check(request: LockOrder) -> LockReport:
     lockables = tuple(locks.lockables(loaded.stack))
     answers = _ask(lockables)
     differences = contents.differences(lockables, reading.lock, answers, request.command)
-    return LockReport(reading.lock, (*reading.outdated, *differences))
+    images = _image_differences(request, loaded, reading.lock)
+    return LockReport(reading.lock, (*reading.outdated, *differences, *images))
+
+
+def _image_differences(request: LockOrder, loaded: Loaded, lock: Lock) -> Iterator[Problem]:
+    """Yield the differences of images from a lock. A stack whose lock pins no image is not planned."""
+    if lock.images:
+        locked = locks.apply(loaded, lock, request.name.stack).loaded
+        rendered = objects(render(planning.plan(_with_stand_ins(locked), request.name)))
+        yield from image_locking.differences(rendered, loaded.stack, lock, request.command)
 
 
 def make(request: LockOrder) -> LockReport:
@@ -288,7 +300,8 @@ def make(request: LockOrder) -> LockReport:
     pins = contents.pins(lockables, earlier, answers, (), now)
     failures = tuple(contents.failures(answers))
     if failures:
-        return LockReport(Lock(stack, pins, earlier and earlier.cluster, profiles=profiles), failures)
+        images = _images(earlier)
+        return LockReport(Lock(stack, pins, earlier and earlier.cluster, profiles=profiles, images=images), failures)
     locked = locks.apply(loaded, Lock(stack, pins), request.name.stack).loaded
     plan = planning.plan(locked, request.name)
     fresh = [lockable for lockable in lockables if contents.current_pin(lockable, earlier) is None]
@@ -297,7 +310,19 @@ def make(request: LockOrder) -> LockReport:
     cluster = _cluster(request, locked, plan, earlier, now)
     if CLUSTER not in request.updated:
         warnings = (*_as_warnings(reading.outdated), *warnings)
-    return LockReport(Lock(stack, pins, cluster, profiles=profiles), (), warnings)
+    references = image_locking.references(objects(render(plan)), locked.stack)
+    images = image_locking.keep(references, _images(earlier), request.command)
+    if request.images:
+        images = image_locking.ask(references, _images(earlier), now)
+    lock = Lock(stack, pins, cluster, profiles=profiles, images=images.pins)
+    return LockReport(lock, images.problems, (*warnings, *images.warnings))
+
+
+def _images(lock: Lock | None) -> Mapping[str, ImagePin]:
+    """Return the pins of images of a lock; empty without a lock."""
+    if lock is None:
+        return {}
+    return lock.images
 
 
 def _load(request: LockOrder) -> tuple[Loaded, LockReading, Mapping[Path, LockedProfile]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import judging
 import planning
-from composition import locking, selecting, sources, surroundings
+from composition import image_locking, locking, selecting, sources, surroundings
 from composition.locking import LockReading, SizedStack
 from composition.results import Composition, Refusal
 from composition.sources import Configuration, Sources
@@ -25,6 +25,7 @@ from manifests.assembly import Component, await_routes, objects, render
 from models import yaml_limits
 from models.load import Loaded, load
 from models.problems import ConfigError, Problem, errors, warnings
+from planning.ground.cluster_facts import Unknown
 from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
 from planning.plans import StackPlan
@@ -91,7 +92,10 @@ def _interpret_release(loaded: Loaded, state: State, instance: Instance) -> tupl
 
 def _render(sized: SizedStack, plan: StackPlan, target: Target, given: LockReading, instance: Instance) -> Rendering:
     """Render a plan and order its objects, read the facts that they need, decide waits, set marks, check schemas."""
-    rendered = render(plan)
+    rendered, missing = image_locking.apply(render(plan), sized.loaded.stack, given.lock, plan.identity.name.stack)
+    if errors(missing):
+        raise ConfigError(errors(missing))
+    sized = replace(sized, warnings=(*sized.warnings, *missing))
     needed = needs.of(objects(rendered), plan)
     facts = target.facts(sized.loaded.stack.cluster, needed)
     waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
@@ -127,6 +131,7 @@ def _judge(
         preflight=problems,
         continuity=situation.continuity,
         announcements=announcements,
+        has_outages=not isinstance(situation.outages, Unknown) and bool(situation.outages),
         stand_ins=rendering.stand_ins,
     )
 

@@ -52,6 +52,8 @@ class Composition:
     """Relation of the objects to Pulumi's state."""
     announcements: tuple[Problem, ...]
     """Warnings about effects of a deployment that its preview does not show; empty if `preflight` has errors."""
+    has_outages: bool = False
+    """Whether the run leaves a workload without a ready replica, and `checks.outage` is not `skip`."""
     stand_ins: frozenset[Path] = frozenset()
     """Paths of the models in `stack` whose size is a stand-in, because no source was asked."""
 

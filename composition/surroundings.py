@@ -1,7 +1,7 @@
 """Reads of the cluster and of Pulumi's state that judging compares a rendered stack with."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import judging
@@ -56,7 +56,7 @@ def read(
     continuity = compare(components, state(), live, facts.routes, instance, plan.identity, name, loaded.stack.allow)
     upgrades = loaded.stack.upgrades
     components = postponement.postpone(components, continuity, live, upgrades)
-    return Situation(
+    situation = Situation(
         loaded=loaded,
         plan=plan,
         components=components,
@@ -71,6 +71,7 @@ def read(
         selection=selection,
         turns=restarts.order(components, plan, continuity, live, upgrades),
     )
+    return replace(situation, outages=judging.outages_of(situation))
 
 
 def announce(situation: Situation, target: Target) -> Iterator[Problem]:

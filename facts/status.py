@@ -12,7 +12,7 @@ from facts import live_objects
 from facts.connection import Connection, RefusedError
 from facts.kubeconfig import KubeAccess
 from facts.reading import Reader, item, items, read_within
-from models.trees import at, mapping, sequence
+from models.trees import at, mapping, sequence, texts
 from planning.ground import labels, listeners, names
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import Unknown
@@ -42,10 +42,8 @@ _PAGE = "5000"
 _CERTIFICATES = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
-_OF_ROUTES = frozenset({GATEWAY, SERVICE})
-"""Kinds of which only the objects are read that routes or proxies need. They are read after the other kinds."""
-_OF_INTERCEPTORS = (DEPLOYMENT, POD)
-"""Kinds from which an interceptor is judged."""
+_AFTER_OTHERS = frozenset({GATEWAY, POD, SERVICE})
+"""Kinds of which objects are read that routes, pools or proxies name. They are read after the other kinds."""
 _OPTIONS = {EVENT: {"fieldSelector": "type=Warning"}}
 """Parameters of lists, by kind."""
 
@@ -69,10 +67,10 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
     lists = dict[str, Sequence[Manifest]]()
     refused = set[str]()
     readers: dict[str, Reader] = {
-        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _OF_ROUTES
+        kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _AFTER_OTHERS
     }
-    for kind in _OF_INTERCEPTORS:
-        readers[kind] = partial(_with_interceptors, kind=kind, scope=scope, lists=lists, refused=refused)
+    readers[DEPLOYMENT] = partial(_with_interceptors, kind=DEPLOYMENT, scope=scope, lists=lists, refused=refused)
+    readers[POD] = partial(_pods, scope=scope, lists=lists, refused=refused)
     readers[GATEWAY] = partial(_gateways, lists=lists)
     readers[SERVICE] = partial(_services, scope=scope, lists=lists)
     if scope.certificates:
@@ -131,6 +129,23 @@ def _with_interceptors(
                 raise
             refused.add(namespace)
     return [*objects, *further]
+
+
+def _pods(
+    api: Connection, scope: ReadScope, lists: dict[str, Sequence[Manifest]], refused: set[str]
+) -> Sequence[Manifest] | Unknown:
+    """List the pods of stacks and of interceptors, and those that somebody else runs for a pool of a stack."""
+    pods = _with_interceptors(api, POD, scope, lists, refused)
+    if isinstance(pods, Unknown):
+        return pods
+    by_place = {_place(pod): pod for pod in pods}
+    for pool in lists.get(POOL, ()):
+        selector = texts(at(pool, "spec", "selector", "matchLabels"))
+        if selector and labels.SERVICE not in selector:
+            path = live_objects.path(POD, _place(pool)[0])
+            existing = map(_manifest, items(api, path, selector=selector, options={"limit": _PAGE}))
+            by_place |= {_place(pod): pod for pod in existing}
+    return list(by_place.values())
 
 
 def _gateways(api: Connection, lists: dict[str, Sequence[Manifest]]) -> Sequence[Manifest]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from judging.losses.continuity import Continuity
+from judging.report.outages import Outage
 from manifests.assembly import Component
 from models.load import Loaded
 from models.problems import Problem
@@ -42,6 +43,8 @@ class Situation:
     """Warnings about profiles that were selected for other nodes than those of the cluster."""
     turns: Turns = SIDE_BY_SIDE
     """Turns of the services that the run restarts."""
+    outages: tuple[Outage, ...] | Unknown = ()
+    """Workloads that the run leaves without a ready replica; none if `checks.outage` is `skip`."""
 
     @property
     def stack(self) -> Stack:

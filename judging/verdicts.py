@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from judging import additions, ownership, preflight, rights, transition
-from judging.report import checks, running
+from judging.report import checks, outages, running
+from judging.report.checks import ClusterBefore
+from judging.report.outages import Outage
 from judging.rights import Options, Purpose
 from judging.situation import Situation
 from manifests.assembly import objects
@@ -24,7 +26,20 @@ def judge(situation: Situation) -> Iterator[Problem]:
     yield from situation.selection
     named = ownership.of_components(situation.components)
     yield from ownership.judge(named, situation.live, situation.plan.identity, situation.mode, situation.instance)
-    yield from _capacity(situation)
+    stack = situation.stack
+    yield from checks.judge(situation.plan, _before(situation), stack.checks.capacity)
+    yield from outages.judge(situation.outages, stack.checks.outage, stack.allow)
+
+
+def outages_of(situation: Situation) -> tuple[Outage, ...] | Unknown:
+    """Return the workloads that a run leaves without a ready replica; none if `checks.outage` is `skip`.
+
+    If the kinds of the cluster are unknown, too, preflight reports the failed read.
+    """
+    is_unread = isinstance(situation.facts.apis, Unknown)
+    if situation.stack.checks.outage == "skip" or is_unread:
+        return ()
+    return outages.of_run(situation.plan, _before(situation), situation.stack)
 
 
 def announce(
@@ -47,12 +62,11 @@ def announce(
         yield gap(Path(), "changes by others to objects", situation.live.reason)
 
 
-def _capacity(situation: Situation) -> Iterator[Problem]:
-    """Yield the problems of nodes and quotas that have too few devices for the deployment."""
+def _before(situation: Situation) -> ClusterBefore:
+    """Return the cluster before a run, with the pod templates that the workloads have after it."""
     templates = {
         rendered.place: running.template(rendered.place[1], rendered.manifest)
         for rendered in objects(situation.components)
         if rendered.place[1] in running.WORKLOADS
     }
-    before = checks.ClusterBefore(situation.facts, situation.live, situation.plan.classes, templates, situation.turns)
-    yield from checks.judge(situation.plan, before, situation.stack.checks.capacity)
+    return ClusterBefore(situation.facts, situation.live, situation.plan.classes, templates, situation.turns)

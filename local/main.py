@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from local import host, processes, trial, up, venv
+from local import host, policy, processes, trial, up, venv
 from local.errors import LocalError
 from local.report import Report
 from local.tools import ensure, listing
@@ -80,6 +80,11 @@ def _add_try_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", choices=[trial.VLLM], help=text)
 
 
+def _add_policy_options(parser: argparse.ArgumentParser) -> None:
+    text = "levels and parameters of rules in JSON; absent: those of the rules themselves"
+    parser.add_argument("--config", metavar="FILE", help=text)
+
+
 def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     text = f"{', '.join(installation.versions())}; absent: the version that Pulumi.{up.STACK}.yaml runs"
     parser.add_argument("versions", nargs="*", metavar="VERSION", help=text)
@@ -89,6 +94,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
 OPTIONS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "try": _add_try_options,
     "engine": _add_engine_options,
+    "policy": _add_policy_options,
 }
 COMMANDS: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("up", up.up, "set up what is missing, start the control plane and deploy"),
@@ -97,6 +103,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("setup", _setup, "make or update the virtual environment"),
     ("tools", _tools, "find or build the tools, and list them with their checksums"),
     ("engine", _engine, "install vLLM for CPUs, which judges what engines get"),
+    ("policy", policy.run, "judge the stack by the policy pack, in a preview and on its state"),
     ("status", up.status, "list the processes that run"),
     ("env", up.environment, "print shell variables for using pulumi and kubectl by hand"),
 )

@@ -142,9 +142,22 @@ def stack_engine(  # noqa: PLR0913 - an engine consists of these arguments
     report: Report,
     *,
     settings: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> PulumiEngine:
-    """Return the engine of this checkout's stack. Keys in `settings` override those of the stack file."""
-    return PulumiEngine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report, settings=settings)
+    """Return the engine of this checkout's stack. Keys in `settings` override those of the stack file.
+
+    `environment` are variables of its runs, which override those of the engine itself.
+    """
+    return PulumiEngine(
+        state / "engine",
+        tools,
+        plane.kubeconfig,
+        project,
+        STACK,
+        report=report,
+        environment=environment,
+        settings=settings,
+    )
 
 
 def _end_everything(state: Path) -> None:

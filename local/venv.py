@@ -13,7 +13,7 @@ from local.errors import LocalError
 from local.tools import cache_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from local.report import Report
@@ -38,28 +38,44 @@ def setup(project: Path, report: Report, *, development: bool) -> None:
     with files.lock(project):
         environment = project / ".venv"
         everything = _digest(project, DEVELOPMENT, REQUIREMENTS)
-        requirements = DEVELOPMENT
-        required = everything
-        if not development:
-            requirements = REQUIREMENTS
+        if development:
+            _install(environment, project / DEVELOPMENT, everything, {everything}, report)
+        else:
             required = _digest(project, REQUIREMENTS)
-        usable = _runs(environment) and not (environment / UNFINISHED).exists()
-        if usable and files.text(environment / STAMP) in {everything, required}:
-            return
-        if not usable or not _runs(environment, "-m", "pip", "--version"):
-            with report.step("virtual environment", CREATE_SECONDS):
-                shutil.rmtree(environment, ignore_errors=True)
-                _run([sys.executable, "-m", "venv", str(environment)], project)
-        with report.step("Python packages", INSTALL_SECONDS):
-            # A killed pip may leave half a package that looks installed. If the next run finds this file, it makes a
-            # new environment.
-            (environment / UNFINISHED).touch()
-            # Python compiles what it imports. Pip would take twenty seconds to compile every module of the Kubernetes
-            # clients, which are a hundred megabytes.
-            install = ["-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "-r", requirements]
-            _run([str(environment / "bin" / "python"), *install], project)
-            files.write(environment / STAMP, required)
-            (environment / UNFINISHED).unlink()
+            _install(environment, project / REQUIREMENTS, required, {everything, required}, report)
+
+
+def setup_apart(environment: Path, requirements: Path, report: Report) -> Path:
+    """Make or update a virtual environment for one file of requirements, and return its Python.
+
+    Raises LocalError if pip fails.
+    """
+    with files.lock(environment.with_name(f"{environment.name}.lock")):
+        required = _digest(requirements.parent, requirements.name)
+        _install(environment, requirements, required, {required}, report)
+    return environment / "bin" / "python"
+
+
+def _install(environment: Path, requirements: Path, required: str, enough: Collection[str], report: Report) -> None:
+    """Install requirements, unless the environment has the stamp of installations that are `enough`."""
+    project = requirements.parent
+    usable = _runs(environment) and not (environment / UNFINISHED).exists()
+    if usable and files.text(environment / STAMP) in enough:
+        return
+    if not usable or not _runs(environment, "-m", "pip", "--version"):
+        with report.step("virtual environment", CREATE_SECONDS):
+            shutil.rmtree(environment, ignore_errors=True)
+            _run([sys.executable, "-m", "venv", str(environment)], project)
+    with report.step("Python packages", INSTALL_SECONDS):
+        # A killed pip may leave half a package that looks installed. If the next run finds this file, it makes a new
+        # environment.
+        (environment / UNFINISHED).touch()
+        # Python compiles what it imports. Pip would take twenty seconds to compile every module of the Kubernetes
+        # clients, which are a hundred megabytes.
+        install = ["-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "-r", requirements.name]
+        _run([str(environment / "bin" / "python"), *install], project)
+        files.write(environment / STAMP, required)
+        (environment / UNFINISHED).unlink()
 
 
 def _digest(project: Path, *names: str) -> str:

@@ -154,7 +154,7 @@ def _pool(variant: VariantPlan) -> Rendered:
         "metadata": about.metadata(variant, about.PICKER, variant.names.pool, annotations=annotations),
         "spec": compact(
             {
-                "selector": {"matchLabels": labels.pool_selector(variant.names)},
+                "selector": {"matchLabels": dict(variant.pool_selector)},
                 "targetPorts": [{"number": port} for port in variant.target_ports],
                 "appProtocol": variant.picker.pool_app_protocol,
                 "endpointPickerRef": {

@@ -35,12 +35,11 @@ def routed_service(variant: VariantPlan) -> Rendered:
         "protocol": "TCP",
         "appProtocol": "http",
     }
-    selector = labels.routed_selector(variant.names, is_divided=variant.is_divided)
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract, annotations),
-        "spec": {"type": "ClusterIP", "selector": selector, "ports": [port]},
+        "spec": {"type": "ClusterIP", "selector": dict(variant.routed_selector), "ports": [port]},
     }
     rendered = about.part_object(variant, parts.SERVICE, manifest)
     rendered = replace(rendered, delete_first=variant.search_id is not None)

@@ -17,7 +17,7 @@ from planning.serving.workload import Workload
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the serving objects of a variant, role by role."""
-    sidecar = variant.destinations[0].sidecar
+    sidecar = next((workload.sidecar for workload in variant.destinations), None)
     if sidecar is not None:
         yield from _pool_reader(variant, sidecar)
     for workload in variant.workloads:

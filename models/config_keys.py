@@ -15,7 +15,9 @@ KUBECONFIG = f"{NAMESPACE}:kubeconfig"
 PREVIEWED = f"{NAMESPACE}:previewed"
 """Key with the path of a facts file, such as the file of an earlier preview. A run lists what has changed in the
 cluster since that file was written."""
-KEYS = (ROOT, KUBECONFIG, PREVIEWED)
+OUTSIDE_WINDOWS = f"{NAMESPACE}:outsideWindows"
+"""Key with a day, as year-month-day. On that day, a run may deploy outside of the stack's windows."""
+KEYS = (ROOT, KUBECONFIG, PREVIEWED, OUTSIDE_WINDOWS)
 
 
 def of_project(key: str, project: str) -> str:

@@ -46,7 +46,7 @@ INHERITED_BY_CANARY = tuple(
 )
 """Keys that a canary inherits from its service. Replicas and autoscaling are not inherited; the further roles are
 merged separately."""
-_REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
+REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
 """Keys whose value a higher layer replaces whole."""
 _REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
 """Parent and key, for keys whose value is replaced whole only below this parent. `*` stands for names that the user
@@ -218,7 +218,7 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
     """Return whether two values are mappings that merge by key. If not, the higher value replaces the lower one."""
     if not isinstance(low, dict) or not isinstance(high, dict) or not path:
         return isinstance(low, dict) and isinstance(high, dict)
-    if path[-1] in _REPLACED_WHOLE or path[-2:] in _REPLACED_WHOLE_BELOW:
+    if path[-1] in REPLACED_WHOLE or path[-2:] in _REPLACED_WHOLE_BELOW:
         return False
     low_type = cast("dict[str, Any]", low).get("type")
     high_type = cast("dict[str, Any]", high).get("type")
@@ -236,7 +236,7 @@ def _is_inside_whole(path: Path) -> bool:
     ancestors = path[:-1]
     if path[:1] == ("services",):
         ancestors = path[2:-1]
-    return any(isinstance(part, int) or part in _REPLACED_WHOLE for part in ancestors) or any(
+    return any(isinstance(part, int) or part in REPLACED_WHOLE for part in ancestors) or any(
         (outer, inner) in _REPLACED_WHOLE_BELOW or (outer, "*") in _REPLACED_WHOLE_BELOW
         for outer, inner in pairwise(ancestors)
     )

@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from models import cleartext, config_keys, fields
+from models import cleartext, config_keys, effective_keys, fields
 from models.base import Spec
 from models.layers import Layer, Place, Source
 from models.paths import Path
@@ -171,6 +171,7 @@ def load(
 ) -> Loaded:
     """Read a configuration tree of plain values. `earlier` are problems that are reported as well.
 
+    The tree lacks the values of `earlier` problems of the kind `unread`; nothing else is reported about them.
     `sources` are the files below the stack file, the lowest first; `profiles` has the profiles, which are layers below
     the services. Raises `ConfigError` if the tree cannot be repaired, for example because it has no services.
     """
@@ -181,8 +182,10 @@ def load(
     of_defaults = tuple(_problems_of_defaults(merged))
     # The values of `defaults` are validated again in the services that inherit them, together with other values.
     defaults = merged.tree.pop("defaults", {})
-    problems = [*earlier, *merged.problems, *profiles.problems]
-    repaired = [*(problem.path for problem in merged.problems), *profiles.repaired]
+    without_effect = tuple(effective_keys.take_others(merged))
+    unread = [path for problem in earlier if problem.kind == "unread" for path in _heirs(problem.path, merged.tree)]
+    problems = [*earlier, *merged.problems, *_of_complete_services(profiles.problems, unread), *without_effect]
+    repaired = [*unread, *(problem.path for problem in merged.problems), *profiles.repaired]
     while True:
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
@@ -202,6 +205,21 @@ def load(
             repaired += [problem.path, path, _repair(merged.tree, path)]
         if merged.tree == before or not merged.tree.get("services"):
             raise ConfigError(_distinct([*problems, *in_clear.values()]))
+
+
+def _heirs(path: Path, tree: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield a path, and the paths of the services that inherit the value if the path is in `defaults`."""
+    yield path
+    if path[:1] == ("defaults",):
+        yield from (Path("services", key, *path[1:]) for key in mapping(tree.get("services")))
+
+
+def _of_complete_services(problems: Iterable[Problem], unread: Sequence[Path]) -> Iterator[Problem]:
+    """Yield the problems of selections, without those of services that lack a value: a selection reads all values."""
+    for problem in problems:
+        service = Path(*problem.path[:2])
+        if not any(path.is_within(service) for path in unread):
+            yield problem
 
 
 def _misspelt_keys(merged: Layer, errors: Sequence[ErrorDetails]) -> set[Path]:

@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue, ValidationError
 from models import engine_yaml
 from models.base import Spec
 from models.paths import Path
-from models.pins import Pin, Time, plain
+from models.pins import ImagePin, Pin, Time, plain
 from models.problems import ConfigError, Problem
 from models.profile import ProfileService
 from models.selection import LockedProfile
@@ -29,7 +29,8 @@ _END = "..."
 _HEADER = "# Written by `python -m cli lock`, which alone changes this file.\n"
 _MARKERS = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
 _BLOCKS = ("services", "caches")
-_KEYS = frozenset({"lockVersion", "stack", "cluster", *_BLOCKS})
+_IMAGES = "images"
+_KEYS = frozenset({"lockVersion", "stack", "cluster", _IMAGES, *_BLOCKS})
 _CHECK = "check"
 _CHECK_LENGTH = 12
 _PROFILE = "profile"
@@ -90,6 +91,8 @@ class Lock:
     """Name of the file, for messages; empty for a lock that is in no file."""
     profiles: Mapping[Path, LockedProfile] = field(default_factory=dict[Path, LockedProfile])
     """Profiles by the path of the service, canary or prefill in the configuration."""
+    images: Mapping[str, ImagePin] = field(default_factory=dict[str, ImagePin])
+    """Pins of the images of containers, by reference; empty if the lock pins no images."""
 
     @property
     def blocks(self) -> tuple[str, ...]:
@@ -127,6 +130,8 @@ def text(lock: Lock) -> str:
                 _add_profile(blocks.setdefault(str(path[1]), {}), path, profile)
         if blocks:
             document[group] = {key: _with_check(block) for key, block in sorted(blocks.items())}
+    if lock.images:
+        document[_IMAGES] = {reference: _with_check(plain(pin)) for reference, pin in sorted(lock.images.items())}
     parts = (
         yaml.dump({key: value}, Dumper=_Dumper, allow_unicode=True, sort_keys=True, width=1000)
         for key, value in document.items()
@@ -185,10 +190,11 @@ def read(content: str, file: str, stack: str, formerly: Collection[str] = ()) ->
     for at, block in _blocks(document):
         problems += _block_problems(at, block, file, pins, profiles)
     cluster, cluster_problems = _cluster(document.get("cluster"), file)
-    problems += cluster_problems
+    images, image_problems = _images(document.get(_IMAGES), file)
+    problems += [*cluster_problems, *image_problems]
     if problems:
         raise ConfigError(sorted(problems))
-    return Lock(str(document["stack"]), pins, cluster, file, profiles)
+    return Lock(str(document["stack"]), pins, cluster, file, profiles, images)
 
 
 def _refuse_version(version: object, file: str) -> None:
@@ -345,6 +351,31 @@ def _unwritten(at: Path, keys: Iterable[str], file: str) -> Problem:
     """Return the problem of keys or values that no version of the program up to this one writes."""
     what = f"has keys or values that this version of the program never writes ({', '.join(keys)})"
     return Problem(at, what, "upgrade this program, or restore the file from git", file=file)
+
+
+def _images(blocks: object, file: str) -> tuple[dict[str, ImagePin], list[Problem]]:
+    """Return the pins of images in a lock, or the problems of their blocks."""
+    pins = dict[str, ImagePin]()
+    problems = list[Problem]()
+    if blocks is None:
+        return pins, problems
+    if not isinstance(blocks, dict):
+        return pins, [_unwritten(Path(_IMAGES), ["values"], file)]
+    for key, block in cast("dict[object, object]", blocks).items():
+        at = Path(_IMAGES, str(key))
+        edited = _edit_problem(at, block, file)
+        if edited is not None:
+            problems.append(edited)
+            continue
+        content = {name: value for name, value in cast("dict[str, Any]", block).items() if name != _CHECK}
+        try:
+            pins[str(key)] = pin = ImagePin.model_validate(content)
+        except ValidationError as error:
+            problems += _shape_problems(at, error, file)
+        else:
+            if pin.was != key:
+                problems.append(_unwritten(at, ["was"], file))
+    return pins, problems
 
 
 def _cluster(block: object, file: str) -> tuple[LockedCluster | None, list[Problem]]:

@@ -64,6 +64,8 @@ class PartialVariant(PartialRole):
     """Keys of a service or a canary that a selection reads."""
 
     model: PartialModel | None = None
+    existing_pods: dict[str, Any] | None = None
+    """Pods that somebody else runs. They need no profile."""
     storage: PartialStorage = PartialStorage.default()
     prefill: PartialRole | None = None
 

@@ -9,6 +9,8 @@ from models.base import Spec
 from models.source import ModelSource, place, scheme
 from models.vocabulary import LARGEST_BYTES, Shape
 
+LONGEST_IMAGE = 1024
+"""Maximum length of a reference of an image in characters."""
 Digest = Annotated[
     str, Shape("is no digest", r"sha256:[0-9a-f]{64}", "write the digest that `python -m cli lock` wrote", 71)
 ]
@@ -74,6 +76,21 @@ class Pin(Spec):
     def is_of(self, source: str, settings: Settings) -> bool:
         """Return whether the pin belongs to a source of the configuration that has these settings."""
         return self.was == source and self.settings == settings
+
+
+class ImagePin(Spec):
+    """The content of the image of a container at one time."""
+
+    was: Annotated[str, Field(max_length=LONGEST_IMAGE)]
+    """The image as a container has it without a lock."""
+    digest: Digest
+    """Digest of the image's manifest or index."""
+    asked: Time
+    """Time at which the registry first answered with this digest."""
+    origin: Annotated[str, Field(alias="from", max_length=512)]
+    """Address of the registry."""
+    moved: bool = False
+    """Whether the digest has moved since `was` was first locked."""
 
 
 class PinnedSource(Spec):

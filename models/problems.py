@@ -57,8 +57,9 @@ class Problem:
     """Whether `what` names the service that has the problem."""
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""
-    kind: Literal["mistake", "unchecked"] = "mistake"
-    """Whether something is wrong, or a check did not run."""
+    kind: Literal["mistake", "unchecked", "unread"] = "mistake"
+    """Whether something is wrong, a check did not run, or the configuration lacks the value, because it has no value
+    yet or may not be read."""
     file: str = ""
     """Name of the file that the value is from; empty for the stack file."""
 

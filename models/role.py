@@ -26,6 +26,7 @@ from models.vocabulary import (
     KubernetesObject,
     LabelKey,
     LabelValue,
+    OrStandIn,
     Port,
     Share,
     Text,
@@ -235,7 +236,7 @@ class Role(Spec):
 
     engine: Engine = Engine.default()
     """The inference server."""
-    accelerator: Annotated[Text, Field(examples=["nvidia"])]
+    accelerator: Annotated[Text, OrStandIn(), Field(examples=["nvidia"])]
     """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
     accelerator_memory: Bytes | None = Field(default=None, examples=["160Gi"])
     """Device memory that one copy of the model needs. If parallelism.tensor is absent, the number of devices follows

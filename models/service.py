@@ -8,6 +8,7 @@ from models.architecture import Architecture
 from models.base import Spec
 from models.containers import Resources
 from models.env import EnvName, EnvValue
+from models.existing import ExistingPods
 from models.kv_cache import KvCache
 from models.monitoring import Metrics
 from models.picker import EndpointPicker, FlagName
@@ -33,6 +34,7 @@ from models.vocabulary import (
     LabelKey,
     LabelValue,
     ModelName,
+    OrStandIn,
     Port,
     ResourceId,
     SetName,
@@ -133,7 +135,7 @@ class Model(PinnedSource):
 
     name: ModelName | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
     """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
-    source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
+    source: Annotated[ModelSource, OrStandIn(), Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim with the
     weights, mounted read-only), oci:// (an image or artifact with the weights, which the node pulls and Kubernetes
     mounts read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of the
@@ -326,6 +328,10 @@ class Variant(Role):
     `<service>-canary-<name>` for a canary, because an objective belongs to one pool."""
     metrics: Metrics = Metrics.default()
     """Endpoints that are scraped."""
+    existing_pods: ExistingPods | None = Field(default=None, examples=[{"matchLabels": {"app": "vllm-qwen3"}}])
+    """Serving pods that somebody else runs. The service then has no pods and no weights of its own, but a Service, a
+    pool, an endpoint picker and a route that lead to these pods. Keys about pods of its own are refused, and are not
+    inherited from defaults. Absent: the service runs its pods itself."""
 
 
 class Canary(Variant):

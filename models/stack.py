@@ -1,8 +1,9 @@
 """Spec of one stack: the value of the configuration key `inference-stacks:stack`."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, PrivateAttr, model_validator
 
 from models.accelerators import UserClass
 from models.base import Spec
@@ -30,6 +31,7 @@ from models.vocabulary import (
     Text,
     Url,
 )
+from models.windows import DeploymentWindow
 
 
 class NamespaceOptions(Spec):
@@ -110,13 +112,18 @@ class Checks(Spec):
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,
     nothing is checked. An autoscaled role counts with its smallest number of replicas; a lack of devices for its
     largest number is a warning."""
+    outage: Mode = "skip"
+    """Check that a run leaves no workload of a service without a ready replica, as the live objects say: a restart of
+    the only replica, or of all at once, or replicas: 0. Such a run is an error (strict), unless allow has the word
+    outage, or a warning (warn); with skip, nothing is checked. The report on a preview has outages in any case."""
     fit: Mode = "warn"
     """Check that the memory of the devices holds the weights, the KV cache of one sequence of the longest context, and
     the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); with skip, nothing
     is checked. If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
     lock: Mode = "warn"
     """Check that no source is missing or outdated in the lock (inference.STACK.lock.yaml), and that values of the
-    platform are not, as far as its outputs are read. Such sources and values are errors (strict) or warnings (warn);
+    platform are not, as far as its outputs are read. If the lock pins images of containers, none of these is missing,
+    and none has another tag. Such sources, values and images are errors (strict) or warnings (warn);
     with skip, nothing is checked. If there is no lock, only strict reports that. A lock that pins a source to another
     one is always an error."""
     advisories: Mode = "warn"
@@ -234,19 +241,27 @@ class Stack(Spec):
     """Earlier names of this stack, as project/stack or organization/project/stack. Objects that are marked with an
     earlier name belong to this stack: add the old name here after `pulumi stack rename`. The name of a stack that lives
     on is refused."""
-    allow: Items[Literal["cluster", "meaning", "name", "namespace", "release", "removal", "takeover"]] = Field(
-        default=(), examples=[["removal"]]
+    allow: Items[Literal["cluster", "meaning", "name", "namespace", "outage", "release", "removal", "takeover"]] = (
+        Field(default=(), examples=[["removal"]])
     )
-    """Causes for which the next run may end running services as a whole. Without the word, such a run is refused.
+    """Causes for which the next run may end running services as a whole, or for a while. Without the word, such a run
+    is refused.
     cluster: the stack moves to another cluster. meaning: the stack takes its release as upstream means the name, and
     not as earlier versions of this program did. name: a service gets another name. namespace: a service gets another
-    namespace, or its namespace is deleted. release: another release channel replaces all pods of a service. removal: a
+    namespace, or its namespace is deleted. outage: no replica stays ready for a while, although checks.outage is
+    strict. release: another release channel replaces all pods of a service. removal: a
     service is removed. takeover: the objects are in the state of a stack in formerly. Take the words out after the
     run."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
     upgrades: Upgrades | None = Field(default=None, examples=[{"atOnce": 1, "order": ["internal", "search"]}])
     """Limit on the services that a run restarts at the same time. Absent: a run restarts all services side by side."""
+    windows: Items[DeploymentWindow] = Field(
+        default=(), examples=[[{"days": ["Mon", "Tue"], "end": "17:00", "start": "09:00", "timezone": "Europe/Berlin"}]]
+    )
+    """Days and hours in which `pulumi up` may deploy this stack. In all other hours it is refused, unless the key
+    inference-stacks:outsideWindows of Pulumi's configuration has the day of the run. Previews only warn. Absent: at any
+    time."""
     prices: Prices = Prices.default()
     """Prices of devices."""
     budgets: Budgets | None = Field(default=None, examples=[{"by": "team", "limits": {"search": {"perMonth": 40000}}}])
@@ -267,6 +282,19 @@ class Stack(Spec):
     """Keys of a service that every service inherits."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
     """The services by key. The key is the identity of a service: renaming the key replaces the service."""
+
+    _moved_images: Mapping[str, str] = PrivateAttr(default={})
+
+    def with_moved_images(self, digests: Mapping[str, str]) -> Self:
+        """Return the stack with the digests of images that have moved since their references were first locked."""
+        copy = self.model_copy()
+        copy._moved_images = digests  # noqa: SLF001, the same class
+        return copy
+
+    def identity_of(self, image: str) -> str:
+        """Return the text of an image from which names are derived: with its digest if the digest has moved."""
+        digest = self._moved_images.get(image)
+        return image if digest is None else f"{image}@{digest}"
 
     @model_validator(mode="before")
     @classmethod

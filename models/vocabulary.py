@@ -26,6 +26,24 @@ def refuse(what: str, remedy: str, *, echoed: bool = True) -> PydanticCustomErro
     return PydanticCustomError("problem", "{what}; {remedy}", {"what": what, "remedy": remedy, "echoed": echoed})
 
 
+class StandIn(str):
+    """Text in place of a required value that nobody wrote, because the value would have no effect."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OrStandIn:
+    """A text that may be a `StandIn`, which is read as "" without further checks."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_wrap_validator_function(_check_unless_stand_in, handler(source))
+
+
+def _check_unless_stand_in(value: object, check: Callable[[object], str]) -> str:
+    return "" if isinstance(value, StandIn) else check(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A string that matches `pattern` from beginning to end, and has at most `longest` characters."""

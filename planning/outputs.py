@@ -53,7 +53,7 @@ def _service(service: ServicePlan, plan: StackPlan, *, with_route: bool) -> cont
         "weight": service.share.primary,
         "primary": _variant(primary),
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
-        "profile": _profiles(primary).get(primary.destinations[0].role),
+        "profile": next((_profiles(primary).get(workload.role) for workload in primary.destinations), None),
         "interceptor": _interceptor(primary, plan.interceptor),
         "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
         "ready": not unseen,
@@ -70,10 +70,11 @@ def _awaited_kinds(service: ServicePlan, *, with_route: bool) -> Iterator[contra
     The pool is awaited with the picker, because a picker is ready only after its pool exists. If a workload has an
     autoscaler, `replicas` is left out, because the autoscaler may change the number of replicas later.
     """
-    yield "workload"
+    if service.workloads:
+        yield "workload"
     if any(variant.endpoint_picker is not None for variant in service.variants):
         yield from ("endpointPicker", "pool")
-    if all(workload.autoscaler is None for workload in service.workloads):
+    if service.workloads and all(workload.autoscaler is None for workload in service.workloads):
         yield "replicas"
     if with_route:
         yield "route"
@@ -101,6 +102,10 @@ def _missing_pods(variant: VariantPlan) -> Iterator[str]:
 
     If some of several sets surely have pods, nothing is missing.
     """
+    if variant.existing_pods is not None:
+        text = ", ".join(f"{key}={value}" for key, value in sorted(variant.existing_pods.match_labels.items()))
+        yield f"somebody else runs the pods, which were not awaited ({text})"
+        return
     reasons = list[str]()
     for workload in variant.destinations:
         autoscaler = workload.autoscaler
@@ -168,7 +173,15 @@ def _variant(variant: VariantPlan) -> contract.Variant:
             workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.workloads
         },
         "profiles": _profiles(variant),
+        "patched": sorted(_patched_parts(variant)),
     }
+
+
+def _patched_parts(variant: VariantPlan) -> Iterator[str]:
+    """Yield the parts of a variant whose objects a patch of the user changes."""
+    yield from (workload.role for workload in variant.workloads if workload.patch)
+    if variant.endpoint_picker is not None and variant.endpoint_picker.patch:
+        yield "endpointPicker"
 
 
 def _proxy_host(variant: VariantPlan) -> str | None:

@@ -1,18 +1,17 @@
 """Plans of variants, services and the whole stack."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from models.existing import ExistingPods
 from models.paths import Path
 from models.pins import Pin
 from models.problems import Problem
 from models.profile import NO_PROFILES, ChosenProfile
-from models.service import Variant
 from models.source import served_name
-from models.stack import Stack
-from planning import interceptor, network, picker, routes, serving
-from planning.ground import parts
+from planning import interceptor, namespaces, network, picker, routes, serving
+from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
 from planning.ground.names import PRIMARY, Names, address
@@ -31,7 +30,7 @@ from planning.routes.records import PoolRequests
 from planning.serving import Workload, cold_start
 from planning.variant import VariantContext
 from planning.variant.canary import Share
-from planning.weights import claims
+from planning.weights import claims, pins
 from planning.weights.claims import StoragePlan
 
 
@@ -66,13 +65,17 @@ class VariantPlan:
     profiles: Mapping[str, ChosenProfile]
     """Serving profiles by role. Roles for which no profile was selected are left out."""
     roles: Mapping[str, Workload]
-    """Workloads by name of the role, those that get the requests of clients first."""
+    """Workloads by name of the role, those that get the requests of clients first. Empty if somebody else runs the
+    pods."""
     storage: StoragePlan | None
     """The Job that fetches the weights into a claim, and the claim if the stack creates it. None if the variant has no
     such Job, or shares the Job of a cache or of the primary."""
     weights_of: str
     """Owner of the weights' claim and of the Job that fills the claim: this variant, the primary, or a cache. If there
     is no claim, the owner is this variant."""
+    existing_pods: ExistingPods | None
+    """Serving pods that somebody else runs. `roles` is then empty, and so are `source`, `pins` and `accelerators`. None
+    if the roles run the pods."""
     port: int
     """Port on which the serving pods receive requests from the Service. It is the first port of the pool."""
     ports_annotation: str | None
@@ -139,27 +142,31 @@ class VariantPlan:
     @property
     def target_ports(self) -> tuple[int, ...]:
         """Return the ports of the pool: every port on which pods of at least one role get requests."""
+        if self.existing_pods is not None:
+            return self.existing_pods.ports
         return max((workload.target_ports for workload in self.workloads), key=len)
+
+    @property
+    def pool_selector(self) -> Mapping[str, str]:
+        """Return the labels of the pods of the pool: all roles, one generation."""
+        if self.existing_pods is not None:
+            return self.existing_pods.match_labels
+        return labels.pool_selector(self.names)
+
+    @property
+    def routed_selector(self) -> Mapping[str, str]:
+        """Return the labels of the pods behind the Service: those that get requests of clients, of all generations."""
+        if self.existing_pods is not None:
+            return self.existing_pods.match_labels
+        return labels.routed_selector(self.names, is_divided=self.is_divided)
 
     def preview_inputs(self) -> dict[str, Any]:
         """Return the variant's inputs as previews show them: model, source, accelerators and the size of each role.
 
-        The release channel is left out if the variant follows the stack, because the stack's inputs have it then.
+        Of pods that somebody else runs, they are the model and the labels. The release channel is left out if the
+        variant follows the stack, because the stack's inputs have it then.
         """
-        classes = dict.fromkeys(self.accelerators[workload.role] for workload in self.destinations)
-        inputs: dict[str, Any] = {
-            "model": self.model,
-            "source": self.source,
-            "accelerator": ", ".join(classes),
-            "roles": {
-                workload.role: {
-                    "replicas": workload.replicas,
-                    "podsPerReplica": workload.layout.pods_per_replica,
-                    "devicesPerPod": workload.layout.devices_per_pod,
-                }
-                for workload in self.workloads
-            },
-        }
+        inputs: dict[str, Any] = {"model": self.model, **self._pods_inputs()}
         if self.has_own_release:
             inputs["release"] = self.release
         if self.profiles:
@@ -167,6 +174,20 @@ class VariantPlan:
         if self.names.generation is not None:
             inputs["generation"] = self.names.generation
         return inputs
+
+    def _pods_inputs(self) -> dict[str, Any]:
+        if self.existing_pods is not None:
+            return {"existingPods": dict(self.existing_pods.match_labels)}
+        classes = dict.fromkeys(self.accelerators[workload.role] for workload in self.destinations)
+        roles = {
+            workload.role: {
+                "replicas": workload.replicas,
+                "podsPerReplica": workload.layout.pods_per_replica,
+                "devicesPerPod": workload.layout.devices_per_pod,
+            }
+            for workload in self.workloads
+        }
+        return {"source": self.source, "accelerator": ", ".join(classes), "roles": roles}
 
     def host(self, name: str) -> str:
         """Return the DNS name of a Service in the variant's namespace."""
@@ -324,14 +345,16 @@ def decide(
     services = tuple(_service(key, resolved, mirroring.get(key, set()), profiles) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release, resolved.fill_requests) for key in sorted(stack.caches))
     metering = interceptor.plan(stack, resolved.contexts.of(PRIMARY), name)
-    grants = tuple(_grants(stack, services, name))
+    primaries = (service.primary for service in services)
+    searched = {primary.names.namespace for primary in primaries if primary.search_id is not None}
+    grants = tuple(interceptor.grants.plan(stack.interceptor, searched, name))
     return StackPlan(
         identity=Identity(name, tuple(stack.formerly)),
         release=stack.release,
         classes=resolved.classes,
         labels=stack.labels,
-        namespaces=_created_namespaces(stack, services, caches, metering),
-        namespace_origins=_namespace_origins(stack),
+        namespaces=namespaces.to_create(stack, _used_namespaces(services, caches, metering)),
+        namespace_origins=namespaces.origins(stack),
         sections=_sections(services, caches, grants),
         retain_namespaces=stack.namespace_options.retain,
         protect_namespaces=stack.namespace_options.protect,
@@ -352,28 +375,14 @@ def _sections(
     return {**variants, **{cache.owner: cache.fill.path for cache in caches}, **metering}
 
 
-def _namespace_origins(stack: Stack) -> dict[str, Path]:
-    """Return the path of the name of each namespace: of the first service that has it, else of the stack's key."""
-    origins = dict[str, Path]()
-    for key, service in stack.services.items():
-        if service.namespace is not None:
-            origins.setdefault(service.namespace, Path("services", key, "namespace"))
-    origins.setdefault(stack.namespace, Path("namespace"))
-    if stack.interceptor is not None:
-        origins.setdefault(stack.interceptor.namespace, Path("interceptor", "namespace"))
-    return origins
-
-
-def _created_namespaces(
-    stack: Stack, services: Iterable[ServicePlan], caches: Iterable[StoragePlan], metering: InterceptorPlan | None
-) -> tuple[str, ...]:
-    """Return the namespaces that the stack creates: those of all of its objects, or none."""
-    if not stack.namespace_options.create:
-        return ()
-    namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
+def _used_namespaces(
+    services: Iterable[ServicePlan], caches: Iterable[StoragePlan], metering: InterceptorPlan | None
+) -> Iterator[str]:
+    """Yield the namespaces of all objects of a stack."""
+    yield from (service.primary.names.namespace for service in services)
+    yield from (cache.namespace for cache in caches)
     if metering is not None and metering.deployment is not None:
-        namespaces.add(metering.namespace)
-    return tuple(sorted(namespaces))
+        yield metering.namespace
 
 
 def _service(
@@ -417,16 +426,17 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
         user_annotations=spec.annotations,
         model=served_name(spec.model.name, spec.model.source) or context.key,
         source=spec.model.source,
-        pins=_pins(spec, context.key),
+        pins=pins.of_served(spec, context.key),
         accelerators={role.name: role.spec.accelerator for role in context.roles},
         profiles={role.name: profiles[role.profile_path] for role in context.roles if role.profile_path in profiles},
         roles=roles,
         storage=claims.of_variant(context, resolved.fill_requests),
         weights_of=_weights_owner(context),
-        port=spec.engine.port,
+        existing_pods=context.existing_pods,
+        port=context.port,
         ports_annotation=_ports_annotation(context, roles.values()),
         endpoint_picker=picker_plan,
-        gke=_load_balancing(context, next(iter(roles.values()))),
+        gke=_load_balancing(context, roles.values()),
         requests=requests.plan(context),
         monitoring=monitoring_plan,
         policies=network.plan(context, roles, picker_plan, monitoring_plan),
@@ -457,10 +467,10 @@ def _ports_annotation(context: VariantContext, workloads: Iterable[Workload]) ->
     return context.release.picker.ports.annotation
 
 
-def _load_balancing(context: VariantContext, decode: Workload) -> LoadBalancing | None:
+def _load_balancing(context: VariantContext, workloads: Iterable[Workload]) -> LoadBalancing | None:
     if context.gateway is None or context.gateway.provider != "gke":
         return None
-    return gke.plan(context.spec, decode)
+    return gke.plan(context.spec, context.port, next(iter(workloads), None))
 
 
 def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:
@@ -479,21 +489,3 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
     ):
         return canary
     return replace(canary, storage=None, weights_of=primary.owner)
-
-
-def _pins(spec: Variant, key: str) -> dict[str, Pin]:
-    """Return the pins of the sources that the pods fetch by digest, by the model names that clients send."""
-    name = served_name(spec.model.name, spec.model.source) or key
-    pins = {name: spec.model.pin}
-    if spec.model.lora is not None:
-        pins |= {adapter_name: adapter.pin for adapter_name, adapter in spec.model.lora.adapters.items()}
-    return {served: pin for served, pin in pins.items() if pin is not None and not pin.deployed}
-
-
-def _grants(stack: Stack, services: tuple[ServicePlan, ...], name: StackName) -> list[InterceptorGrant]:
-    if stack.interceptor is None:
-        return []
-    primaries = [service.primary for service in services]
-    namespaces = sorted({primary.names.namespace for primary in primaries if primary.search_id is not None})
-    spec = stack.interceptor
-    return [InterceptorGrant(namespace, spec.namespace, spec.service_account_name, name) for namespace in namespaces]

@@ -19,7 +19,7 @@ from planning.refusals import sizes
 from planning.releases import channel, channels, known_channels, offered_channels, tracing
 from planning.resolve import Judgement, Resolved, about
 from planning.routes import gateway_defects
-from planning.variant import ConfiguredVariant, VariantContext, roles
+from planning.variant import ConfiguredVariant, VariantContext, existing_rules, roles
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
@@ -40,8 +40,10 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
     yield from about("", _judge_stack(resolved, devices))
     for key, service in stack.services.items():
         yield from about(key, variant.judge(Path("services", key), service, stack))
+        yield from about(key, existing_rules.judge_service(Path("services", key), service))
     for configured in resolved.configured_variants:
-        yield from about(configured.key, weights.judge_variant(configured))
+        if configured.existing_pods is None:
+            yield from about(configured.key, weights.judge_variant(configured))
         yield from about(configured.key, network.judge_variant(configured))
         yield from about(configured.key, _variant_resource_problems(configured, devices))
     yield from about("", _duplicate_object_problems(resolved.contexts.variants.values()))
@@ -89,8 +91,10 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
 def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Problem]:
     if context.variant_name == PRIMARY:
         yield from interceptor.judge_service(context)
-    yield from pins.judge_variant(context)
-    yield from serving.judge(context, resolved.contexts, resolved.engines)
+    if context.existing_pods is None:
+        yield from pins.judge_variant(context)
+        yield from serving.judge(context, resolved.contexts, resolved.engines)
+    yield from existing_rules.judge(context, resolved.contexts)
     yield from picker.judge(context, resolved.pickers.get(context.id))
 
 

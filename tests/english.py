@@ -18,13 +18,14 @@ SOURCES = (
         "components",
         "composition",
         "facts",
+        "inference_stacks",
         "judging",
         "local",
         "manifests",
         "migration",
         "models",
     ),
-    *("migration", "models", "planning", "reader", "upstream"),
+    *("migration", "models", "package", "planning", "policy", "publishing", "reader", "upstream"),
 )
 TESTS = "tests"
 """Folder in which functions may be participles: in a comparison of a test, a helper reads like an adjective."""
@@ -32,7 +33,7 @@ WORDS = frozenset({"apart", "kept", "most", "one", "own", "said", "told", "tried
 """Names that say nothing about their values."""
 OPENINGS = ("Nothing ", "What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
 """First words of docstrings that describe a noun without naming it."""
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs", "catalogue/README.md")
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "catalogue/README.md")
 """Files and folders of documents."""
 GENERATED = ("catalogue.md", "configuration.md")
 """Pages of docs that are written by a command, from texts that are checked as docstrings or tables."""

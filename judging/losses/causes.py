@@ -12,6 +12,8 @@ class Cause(StrEnum):
     """A service gets another name, and therefore other objects."""
     NAMESPACE = "namespace"
     """A service gets another namespace, or the namespace of a service is deleted."""
+    OUTAGE = "outage"
+    """No replica of a workload stays ready for a while, and `checks.outage` is strict."""
     RELEASE = "release"
     """Another release channel replaces all serving pods of a service."""
     REMOVAL = "removal"

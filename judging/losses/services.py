@@ -69,11 +69,14 @@ class Loss:
         return Problem(self.path, what, f"{self.remedy}, or write allow: [{self.cause}] for one run")
 
 
-def losses(recorded: Recorded, matches: Matches, planned: Sequence[PlannedService]) -> list[Loss]:
+def losses(
+    recorded: Recorded, matches: Matches, planned: Sequence[PlannedService], judged: Collection[str] | None = None
+) -> list[Loss]:
     """Return the running services of Pulumi's state that a run would delete or replace as a whole.
 
     `matches` are the objects of the state that the inference stacks of the program plan, and `planned` are the services
-    of these inference stacks.
+    of these inference stacks. Only services of the inference stacks with a name in `judged` are returned; None stands
+    for all names.
     """
     staying = matches.staying
     deleted = frozenset(
@@ -86,6 +89,8 @@ def losses(recorded: Recorded, matches: Matches, planned: Sequence[PlannedServic
         _Fate(name, workloads, _record(workloads, recorded), staying, name.namespace in deleted)
         for name, workloads in sorted(running_services.items())
     ]
+    if judged is not None:
+        fates = [fate for fate in fates if fate.record.instance in judged]
     fronts = frozenset(state_object.place for state_object in recorded.objects if state_object.urn in staying)
     # A service that runs already is not a service into which another one changes, even if both have the same key.
     new = [service for service in planned if service.name not in running_services]

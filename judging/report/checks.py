@@ -55,10 +55,26 @@ def judge(plan: StackPlan, before: ClusterBefore, mode: Mode) -> tuple[Problem, 
     if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
         needed = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
         return tuple(_certain(needed, mode))
+    needed = capacity.of_changes(_changes(plan, before, live), (), facts)
+    return (*_certain(needed, mode), *_uncertain(needed))
+
+
+def changes_of(plan: StackPlan, before: ClusterBefore) -> list[Change] | Unknown:
+    """Return the changes of all workloads of a plan; `Unknown` if the running workloads could not be read."""
+    live = before.live
+    if isinstance(live, Unknown):
+        return live
+    refused = sorted(_REFUSABLE & {*live.refused})
+    if refused:
+        return Unknown(f"access was denied to {', '.join(refused)}")
+    return _changes(plan, before, live)
+
+
+def _changes(plan: StackPlan, before: ClusterBefore, live: LiveObjects) -> list[Change]:
+    """Return the changes of all workloads of a plan, beside the workloads in the cluster."""
     runs = of_cluster(plan, before.classes, live)
     restarted = {place: _restarts(place, before.templates.get(place), live.objects[place]) for place in runs}
-    needed = capacity.of_changes(growth.changes(plan, runs, restarted, before.turns), (), facts)
-    return (*_certain(needed, mode), *_uncertain(needed))
+    return growth.changes(plan, runs, restarted, before.turns)
 
 
 def _restarts(place: Place, template: object, old: LiveObject) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from models.existing import ExistingPods
 from models.printable import printable
 from planning.picker.proxy import ProxyPlan
 from planning.plans import ServicePlan, StackPlan, VariantPlan
@@ -132,12 +133,20 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
     for box, workload in zip(boxes, variant.destinations, strict=True):
         yield f'    {box}["{_pods(workload)}"]'
         yield f'    {name} -->|"{ports}"| {box}'
+    if variant.existing_pods is not None:
+        yield f'    {name}d["{_existing_pods(variant.existing_pods)}"]'
+        yield f'    {name} -->|"{ports}"| {name}d'
     others = [workload for workload in variant.workloads if not workload.stage.is_destination]
     for number, workload in enumerate(others):
         other = f"{name}p{number or ''}"
         engine = ", ".join(map(str, workload.engine.ports))
         yield f'    {other}["{_pods(workload)}"]'
         yield from (f'    {box} -->|"{workload.role} {engine}"| {other}' for box in boxes)
+
+
+def _existing_pods(pods: ExistingPods) -> str:
+    """Return the labels of pods that somebody else runs, as text."""
+    return "<br/>".join(("existing pods", *(_escape(f"{key}={value}") for key, value in pods.match_labels.items())))
 
 
 def _proxy(variant: VariantPlan, proxy: ProxyPlan | None, name: str) -> Iterator[str]:

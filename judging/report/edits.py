@@ -54,10 +54,20 @@ def engine(template: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _image_edits(old: str, new: str) -> Iterator[str]:
-    if old != new:
-        before, after = (_reference(image) for image in (old, new))
-        is_same = before[0] == after[0]
-        yield f"image {before[1]} → {after[1]}" if is_same else f"image {_short(old)} → {_short(new)}"
+    if old == new:
+        return
+    before, after = (_reference(image) for image in (old, new))
+    if before == after:
+        yield f"image {before[1]}{_digest(old)} → {after[1]}{_digest(new)}"
+        return
+    is_same = before[0] == after[0]
+    yield f"image {before[1]} → {after[1]}" if is_same else f"image {_short(old)} → {_short(new)}"
+
+
+def _digest(image: str) -> str:
+    """Return the beginning of the digest of an image, after an `@`; empty if it has none."""
+    _, at, digest = image.partition("@")
+    return f"{at}{digest[:19]}"
 
 
 def _reference(image: str) -> tuple[str, str]:

@@ -154,7 +154,8 @@ def _components(
 ) -> Iterator[ServiceLink]:
     """Yield a backend, and the workload that is missing behind it."""
     roles = [role for role in variant.roles if stages.of_role(role.role) == labels.DECODE]
-    endpoints = [pod for role in roles for pod in role.endpoints if pods.is_ready(pod) and _selects(backend, pod)]
+    serving = [pod for role in roles for pod in role.endpoints] or list(variant.existing_pods or ())
+    endpoints = [pod for pod in serving if pods.is_ready(pod) and _selects(backend, pod)]
     refusals = list[Finding | None]()
     if backend.pool is not None:
         refusals += _answers(view, backend.pool)
@@ -167,6 +168,8 @@ def _components(
             is_broken = None
         elif roles:
             states.append(_empty(variant, backend, roles))
+        elif variant.existing_pods is not None:
+            states.append(_without_existing_pods(variant, backend))
         else:
             states.append(_without_endpoints(variant, backend, ()))
             is_awaited = not view.routes and any(is_being_made(view, pool, reading) for pool in variant.pools)
@@ -211,6 +214,14 @@ def _without_endpoints(variant: VariantView, backend: PoolBackend, roles: Collec
     ]
     since = max((moment for moment in unready if moment is not None), default=None)
     return finding(state, backend.object, since, percent=backend.percent)
+
+
+def _without_existing_pods(variant: VariantView, backend: PoolBackend) -> Finding:
+    """Return why a backend has no ready endpoint although somebody else should run pods for it."""
+    if variant.existing_pods or backend.pool is None:
+        return _without_endpoints(variant, backend, ())
+    text = ", ".join(f"{key}={value}" for key, value in sorted(pool_selector(backend.pool).items()))
+    return finding("pods-missing", backend.object, change_time(backend.pool), selector=quote(text))
 
 
 def _missing_workload(variant: VariantView, backend: PoolBackend, *, is_awaited: bool) -> ServiceLink:

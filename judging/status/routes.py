@@ -166,7 +166,11 @@ def is_awaited(view: ServiceView, reading: Evidence) -> bool:
     ]
     pickers = [pod for variant in view.variants for picker in variant.pickers for pod in picker.pods]
     ready_pods = [pod for pod in (*workloads, *pickers) if pods.is_ready(pod)]
-    if not any(map(pods.is_ready, workloads)) or (pickers and not any(map(pods.is_ready, pickers))):
+    # A run does not wait for pods that somebody else runs.
+    waits_for_pods = not view.variants or any(variant.existing_pods is None for variant in view.variants)
+    if waits_for_pods and not any(map(pods.is_ready, workloads)):
+        return True
+    if pickers and not any(map(pods.is_ready, pickers)):
         return True
     moments = [time(condition(pod, "Ready").get("lastTransitionTime")) for pod in ready_pods]
     made = [creation_time(pool) for variant in view.variants for pool in variant.pools]

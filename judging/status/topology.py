@@ -105,6 +105,8 @@ class VariantView:
     """Endpoint pickers, of all generations that exist, by name."""
     proxy: Manifest | None = None
     """Service of the proxies beside the pickers."""
+    existing_pods: tuple[Manifest, ...] | None = None
+    """Pods that somebody else runs and that the pool selects, by name. None if workloads of the stack make the pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,8 @@ class _Parts:
         self._pickers = self._by_variant(item for item in deployments if _is(item, "endpoint-picker"))
         self._pools = self._by_variant(pool for pool in snapshot.of(POOL) if _is_generated(pool))
         self._routes = self._by_variant(route for route in snapshot.of(ROUTE) if _is_generated(route))
-        self._pods = _by_identity(snapshot.of(POD))
+        self._all_pods = _by_name(snapshot.of(POD))
+        self._pods = _by_identity(self._all_pods)
         self._claims = {name_of(claim): claim for claim in snapshot.of(CLAIM)}
         self._weights = self._by_variant(claim for claim in snapshot.of(CLAIM) if _is(claim, "weights"))
         self._proxies = {name_of(item): item for item in snapshot.of(SERVICE) if _is(item, "endpoint-picker")}
@@ -269,9 +272,11 @@ class _Parts:
         return place
 
     def _has_primary(self, place: _Place) -> bool:
-        """Tell whether a workload of a base says that it is one of a service's primary."""
-        roles = self._variant(PRIMARY, place).roles
-        return any(role.selector.get(labels.VARIANT) == PRIMARY for role in roles)
+        """Tell whether a workload or a picker of a base says that it is one of a service's primary."""
+        variant = self._variant(PRIMARY, place)
+        selectors = [role.selector for role in variant.roles]
+        selectors += (_pod_selector("Deployment", picker.deployment) for picker in variant.pickers)
+        return any(selector.get(labels.VARIANT) == PRIMARY for selector in selectors)
 
     def service(self, stack: str, namespace: str, name: str) -> ServiceView:
         """Return the service with this name."""
@@ -288,13 +293,28 @@ class _Parts:
 
     def _variant(self, name: str, place: _Place) -> VariantView:
         workloads = ((kind, item) for kind, items in self._workloads.items() for item in items.get(place, ()))
+        roles = tuple(self._role(kind, item) for kind, item in workloads)
+        pools = tuple(self._pools.get(place, ()))
         return VariantView(
             name,
             place[2],
-            tuple(self._role(kind, item) for kind, item in workloads),
-            tuple(self._pools.get(place, ())),
+            roles,
+            pools,
             tuple(self._picker(item) for item in self._pickers.get(place, ())),
             self._proxies.get((place[1], names.proxy_service(place[2]))),
+            None if roles else self._existing_pods(pools),
+        )
+
+    def _existing_pods(self, pools: Iterable[Manifest]) -> tuple[Manifest, ...] | None:
+        """Return the pods of the pools that select pods of somebody else; None if there is no such pool."""
+        places = [(name_of(pool)[0], pool_selector(pool)) for pool in pools]
+        foreign = [(namespace, selector) for namespace, selector in places if labels.SERVICE not in selector]
+        if not foreign:
+            return None
+        return tuple(
+            pod
+            for pod in self._all_pods
+            if any(name_of(pod)[0] == namespace and is_selected(selector, pod) for namespace, selector in foreign)
         )
 
     def _role(self, kind: str, workload: Manifest) -> RoleView:

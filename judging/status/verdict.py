@@ -168,6 +168,7 @@ def _of_variant(view: ServiceView, variant: VariantView, reading: Evidence) -> I
     for role in variant.roles:
         yield from scaling.components(variant, role, reading)
         yield workloads.component(variant, role, reading)
+    yield from workloads.existing_pods(variant, reading)
 
 
 def _is_needed(component: ServiceLink) -> bool:

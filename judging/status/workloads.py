@@ -8,6 +8,7 @@ from judging.status.evidence import Evidence
 from judging.status.records import Finding, Link, ObjectRef, ServiceLink, condition, finding, time
 from judging.status.topology import RoleView, VariantView
 from models.trees import at, mapping
+from planning.ground import labels
 from planning.ground.snapshot import POD, Manifest
 
 _CONTROLLER_GRACE = timedelta(seconds=60)
@@ -34,6 +35,16 @@ def component(variant: VariantView, role: RoleView, reading: Evidence) -> Servic
         ready=ready if are_read else None,
         desired=desired,
     )
+
+
+def existing_pods(variant: VariantView, reading: Evidence) -> Iterator[ServiceLink]:
+    """Yield the pods that somebody else runs for a variant, in place of a workload, if there are any."""
+    if not variant.existing_pods:
+        return
+    findings = pods.findings(variant.existing_pods, labels.DECODE, reading)
+    ready = sum(map(pods.is_ready, variant.existing_pods))
+    reference = ObjectRef.of(variant.existing_pods[0], "Pod")
+    yield ServiceLink(Link.WORKLOAD, reference, findings, ready == 0, variant.name, labels.DECODE, ready=ready)
 
 
 def _findings(role: RoleView, reading: Evidence, *, are_read: bool) -> Iterator[Finding]:

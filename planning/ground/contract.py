@@ -146,6 +146,8 @@ class Variant(TypedDict):
     """Roles by name: decode, and prefill if there are prefill pods."""
     profiles: dict[str, Profile]
     """Serving profiles by role; empty if none was selected."""
+    patched: list[str]
+    """Parts whose objects a patch of the configuration changes: roles, and `endpointPicker`."""
 
 
 class Canary(Variant):

@@ -57,6 +57,8 @@ class ServiceRecord(NamedTuple):
     key: str
     release: str
     """Release channel of the service's primary in the run that wrote the record."""
+    instance: str = ""
+    """Logical name of the inference stack that has the service; empty if unknown."""
 
 
 class WorkloadName(NamedTuple):

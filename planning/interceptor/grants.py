@@ -1,9 +1,10 @@
 """Grants for metering: the interceptor may read Services, and routes of other namespaces may lead to its Service."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from models.interceptor import Interceptor
 from planning.ground import marks
 from planning.ground.marks import StackName
 from planning.ground.names import LONGEST, shorten
@@ -61,3 +62,11 @@ class RouteGrant:
     def name(self) -> str:
         """Return the name of the ReferenceGrant."""
         return marks.per_stack(f"{self.service}-routes", self.stack, _LONGEST_ROLE)
+
+
+def plan(spec: Interceptor | None, namespaces: Iterable[str], stack: StackName) -> Iterator[InterceptorGrant]:
+    """Yield the permissions of an interceptor to read the Services of some namespaces. None without an interceptor."""
+    if spec is None:
+        return
+    for namespace in sorted(namespaces):
+        yield InterceptorGrant(namespace, spec.namespace, spec.service_account_name, stack)

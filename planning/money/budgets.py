@@ -14,7 +14,7 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.money import costs
 from planning.money.costs import DeviceRange
 from planning.variant import Contexts
-from planning.variant.context import max_replicas
+from planning.variant.roles import max_replicas
 
 _PRICES = Path("prices", "perDeviceHour")
 _LIMITS = Path("budgets", "limits")

@@ -28,13 +28,16 @@ class LoadBalancing:
     """Whether the load balancer logs requests."""
 
 
-def plan(spec: Variant, decode: Workload) -> LoadBalancing:
-    """Return the settings for a pool.
+def plan(spec: Variant, port: int, decode: Workload | None) -> LoadBalancing:
+    """Return the settings for a pool whose first port is `port`.
 
-    They follow from the decode workload, because the load balancer sends no requests to prefill pods.
+    They follow from the decode workload, because the load balancer sends no requests to prefill pods. `decode` is None
+    if somebody else runs the pods.
     """
-    path = decode.engine.probes.liveness.path or spec.health.liveness_path
-    return load_balancing(spec.engine.port, path, seconds(spec.drain_timeout))
+    path = spec.health.liveness_path
+    if decode is not None:
+        path = decode.engine.probes.liveness.path or path
+    return load_balancing(port, path, seconds(spec.drain_timeout))
 
 
 def load_balancing(port: int, path: str, longest: int) -> LoadBalancing:

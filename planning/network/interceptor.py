@@ -57,8 +57,10 @@ def _edges(
     for variant in metered:
         for source in gateway_ends(stack, spec, variant.service):
             yield Edge(source, pods, tcp(plan.port))
-        decode = Pods(variant.namespace, labels.destination_selector(variant.names, is_divided=variant.is_divided))
-        yield Edge(pods, decode, tcp(variant.spec.engine.port))
+        selector = labels.destination_selector(variant.names, is_divided=variant.is_divided)
+        if variant.existing_pods is not None:
+            selector = variant.existing_pods.match_labels
+        yield Edge(pods, Pods(variant.namespace, selector), tcp(variant.port))
     yield from dns(pods, spec)
     if deployment.mounts_token:
         yield api_server(pods, stack)

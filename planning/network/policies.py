@@ -156,6 +156,7 @@ def _proxy_edges(peers: _Peers) -> Iterator[Edge]:
     if peers.picker_plan is None or peers.picker_plan.proxy is None:
         return
     yield Edge(Addresses(()), peers.picker, tcp(peers.picker_plan.proxy.port))
+    yield from _edges_to_existing_pods(peers)
     for role in peers.destinations:
         yield Edge(peers.picker, role.serving, tcp(*role.workload.target_ports))
 
@@ -234,6 +235,7 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     """
     if peers.picker_plan is None:
         return
+    yield from _edges_to_existing_pods(peers)
     for role in peers.roles:
         ports = role.workload.target_ports
         events = role.workload.engine.events_ports
@@ -251,6 +253,17 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
             yield Edge(peers.picker, role.serving, tcp(*ports, *events))
             if is_destination and peers.variant.is_divided:
                 yield _any_set_edge(peers, tcp(*ports, *events))
+
+
+def _edges_to_existing_pods(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edge from the picker to pods that somebody else runs. Policies of these pods are not the stack's."""
+    variant = peers.variant
+    if variant.existing_pods is None:
+        return
+    ports = list(variant.existing_pods.ports)
+    if variant.kv_cache.has_reader:
+        ports += range(variant.kv_cache.events_port, variant.kv_cache.events_port + len(ports))
+    yield Edge(peers.picker, Pods(variant.namespace, variant.existing_pods.match_labels), tcp(*ports))
 
 
 def _any_set_edge(peers: _Peers, ports: tuple[Port, ...]) -> Edge:

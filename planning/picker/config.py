@@ -90,9 +90,8 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCacheSettings)
         config = encode.with_stage(config, facts.encode)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_sources(config, facts.tls_metrics.plugins, facts.tls_metrics.sources)
-    path = metrics_path(spec, facts)
-    if path != _METRICS_PATH and facts.config.adds is not None:
-        config = _with_metrics_path(config, path, facts.config.adds)
+    if facts.config.adds is not None:
+        config = _with_metrics(config, metrics_path(spec, facts), _default_engine(spec), facts.config.adds)
     return BuiltConfig(_with_flow_control(config, picker.flow_control, facts, declare=True), asks_service)
 
 
@@ -131,9 +130,30 @@ def metrics_path(spec: Variant, facts: PickerFacts) -> str:
     return engine_kinds.of(spec, spec).metrics_path
 
 
-def _with_metrics_path(config: dict[str, Any], path: str, adds: Additions) -> dict[str, Any]:
-    """Write down the source of metrics that the picker otherwise adds itself, with another path than the default."""
-    plugins = [{"type": adds.source, "parameters": {"path": path}}, {"type": adds.extractor}]
+def _default_engine(spec: Variant) -> str | None:
+    """Return the engine whose names of metrics count for pods that do not say their engine; None for the default.
+
+    Pods of the stack say it by a label. Pods that somebody else runs may lack the label.
+    """
+    if spec.existing_pods is None:
+        return None
+    return engine_kinds.of(spec, spec).label
+
+
+def _with_metrics(config: dict[str, Any], path: str, engine: str | None, adds: Additions) -> dict[str, Any]:
+    """Write down the source of metrics that the picker otherwise adds itself, if it reads them in another way.
+
+    `path` is the path of the metrics. `engine` is the engine of pods without a label; None for the picker's default.
+    """
+    if path == _METRICS_PATH and engine is None:
+        return config
+    source: dict[str, Any] = {"type": adds.source}
+    extractor: dict[str, Any] = {"type": adds.extractor}
+    if path != _METRICS_PATH:
+        source["parameters"] = {"path": path}
+    if engine is not None:
+        extractor["parameters"] = {"defaultEngine": engine}
+    plugins = [source, extractor]
     sources = [{"pluginRef": adds.source, "extractors": [{"pluginRef": adds.extractor}]}]
     return _with_sources(config, plugins, sources)
 

@@ -10,7 +10,7 @@ from models.service import Variant
 from planning.picker import config, graph, lint
 from planning.picker.config import CUSTOM, BuiltConfig
 from planning.picker.lint import VariantFacts
-from planning.releases import Release
+from planning.releases import Release, engine_kinds
 from planning.releases.picker_facts import PickerFacts, PredictorServers
 from planning.variant import roles
 from planning.variant.context import VariantContext, VariantId
@@ -124,6 +124,14 @@ def _verdict(spec: Variant, built: BuiltConfig, variant_facts: VariantFacts) -> 
 
 def facts_of(spec: Variant, release: Release, cache: KvCacheSettings) -> VariantFacts:
     """Return the facts of a variant with which the configuration of its picker must agree."""
-    is_vllm = all(role.kind.vllm_tables for role in roles.of(spec, Path()))
+    kinds = [role.kind for role in roles.of(spec, Path())] or [engine_kinds.of(spec, spec)]
+    is_vllm = all(kind.vllm_tables for kind in kinds)
     encodes = spec.encode is not None and release.picker.encode is not None
-    return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=is_vllm, encodes=encodes)
+    return VariantFacts(
+        release,
+        spec.prefill is not None,
+        cache.block_size,
+        vllm=is_vllm,
+        encodes=encodes,
+        knows_roles=spec.existing_pods is None,
+    )

@@ -32,6 +32,8 @@ class VariantFacts:
     """Whether every role runs vLLM, which serves HTTP/1.1 only."""
     encodes: bool = False
     """Whether the variant has separate encode pods."""
+    knows_roles: bool = True
+    """Whether the roles of the variant's pods are known. They are not if somebody else runs the pods."""
 
     @property
     def picker(self) -> PickerFacts:
@@ -232,6 +234,8 @@ def _unusable(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
 
 def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Check that profiles select prefill pods if and only if the variant has prefill pods."""
+    if not variant_facts.knows_roles:
+        return
     prefill = [profile for profile in graph.profiles if profile.is_for("prefill")]
     if not variant_facts.disaggregated:
         for profile in prefill:

@@ -9,7 +9,8 @@ from models.picker import FlowControl, Traffic
 from models.vocabulary import Quantity, amount
 from planning.ground import tables
 from planning.ground.tables import Sourced
-from planning.variant.context import VariantContext, max_replicas
+from planning.variant.context import VariantContext
+from planning.variant.roles import max_replicas
 
 _GI = 2**30
 _LIMIT_FACTOR = 2

@@ -87,6 +87,8 @@ def may_need_profiles(stack: PartialStack) -> bool:
 
 
 def _may_need_profile(variant: PartialVariant) -> bool:
+    if variant.existing_pods is not None:
+        return False
     model = variant.model or PartialModel.default()
     has_source = model.source is not None or variant.storage.is_shared
     is_named = model.name is not None or scheme(str(model.source)) != "image"
@@ -122,7 +124,7 @@ class _Collector:
         For a canary, `parent` is the path of its service. For a service, `parent` is None.
         """
         inherits = parent in self._seats
-        if variant.model is None or self._has_merge_problem(at):
+        if variant.model is None or variant.existing_pods is not None or self._has_merge_problem(at):
             return
         is_explicit = self._is_explicit(at, variant)
         try:

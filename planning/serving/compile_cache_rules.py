@@ -6,7 +6,8 @@ from models.problems import Problem, warning
 from models.volumes import ClaimVolume, EmptyDirVolume
 from planning.serving import mount_rules
 from planning.variant import compile_cache
-from planning.variant.context import RoleContext, max_replicas
+from planning.variant.context import RoleContext
+from planning.variant.roles import max_replicas
 
 
 def judge(context: RoleContext) -> Iterator[Problem]:

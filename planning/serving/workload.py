@@ -27,7 +27,8 @@ from planning.serving.context import EngineContext
 from planning.serving.engine import EnginePlan
 from planning.serving.pod_claims import PodClaims
 from planning.serving.sidecar import SidecarPlan
-from planning.variant.context import RoleContext, max_replicas
+from planning.variant.context import RoleContext
+from planning.variant.roles import max_replicas
 from planning.weights import sources
 from planning.weights.sources import Location, Weights
 

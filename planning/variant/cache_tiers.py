@@ -81,7 +81,7 @@ def namespace(spec: Variant, role: RoleSpecAt, stack: Stack, release: Release, i
     names = release.engine.cache_flags
     settings = {
         "model": generation.model_identity(spec, stack),
-        "image": images.identity(spec, image),
+        "image": images.identity(spec, image, stack),
         "flags": [flag.tokens for flag in flags.parse(role.spec.engine.args) if flag.switch in names],
     }
     text = json.dumps(settings, sort_keys=True)

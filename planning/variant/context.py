@@ -6,6 +6,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from models.existing import ExistingPods
 from models.paths import Path
 from models.problems import Problem
 from models.role import Role
@@ -22,7 +23,7 @@ from planning.ground.stages import RequestStage
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout, Spread
-from planning.releases import Release, channel
+from planning.releases import Release, channel, engine_kinds
 from planning.releases.engine_kinds import EngineKind
 from planning.releases.engine_versions import EngineVersion
 from planning.variant import (
@@ -76,7 +77,8 @@ class ConfiguredVariant:
     service: Service
     """The service that the variant belongs to."""
     roles: tuple[RoleSpecAt, ...]
-    """The decode role or its sets, then the roles of the stages that have pods of their own."""
+    """The decode role or its sets, then the roles of the stages that have pods of their own. Empty if somebody else
+    runs the pods."""
 
     @property
     def id(self) -> VariantId:
@@ -85,8 +87,22 @@ class ConfiguredVariant:
 
     @property
     def kind(self) -> EngineKind:
-        """Return the kind of engine of the decode role. All of its sets have the same."""
+        """Return the kind of engine of the decode role, all of whose sets have the same, or of the existing pods."""
+        if not self.roles:
+            return engine_kinds.of(self.spec, self.spec)
         return self.roles[0].kind
+
+    @property
+    def existing_pods(self) -> ExistingPods | None:
+        """Return the pods that somebody else runs; None if the variant has pods of its own, which its roles make."""
+        return self.spec.existing_pods
+
+    @property
+    def port(self) -> int:
+        """Return the port on which the serving pods get requests; the first one if they have several."""
+        if self.existing_pods is not None:
+            return self.existing_pods.ports[0]
+        return self.spec.engine.port
 
     @property
     def is_divided(self) -> bool:
@@ -356,13 +372,6 @@ def variants_of(key: str, service: Service, stack: Stack) -> Iterator[Configured
         yield ConfiguredVariant(key, CANARY, at, service.canary, stack, service, tuple(roles.of(service.canary, at)))
 
 
-def max_replicas(role: Role) -> int:
-    """Return the maximum number of replicas of a role."""
-    if role.autoscaling is None:
-        return role.replicas
-    return role.autoscaling.max_replicas
-
-
 def resource_id(service: Service, key: str, stack: Stack) -> str | None:
     """Return the id by which a service is billed; None if the service is not metered."""
     if stack.interceptor is None or not service.interceptor.enabled:
@@ -458,7 +467,9 @@ def _role(context: VariantContext, role: RoleSpecAt, spread: Spread) -> RoleCont
         engine_version=version,
         drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=engine_drains),
         environment={
-            **_known_variables({**_environment(context, role, layout, accelerator), **cache.environment}, version),
+            **engine_environment.of_version(
+                {**_environment(context, role, layout, accelerator), **cache.environment}, version
+            ),
             **engine_environment.encoder_outputs(role),
         },
         cache=cache,
@@ -485,12 +496,3 @@ def _provider(context: VariantContext) -> str | None:
     if context.gateway is None or not context.service.route.enabled:
         return None
     return context.gateway.provider
-
-
-def _known_variables(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:
-    """Return the generated variables. Variables of vLLM that `version` does not know are left out."""
-    return {
-        name: value
-        for name, value in generated.items()
-        if version is None or not name.startswith("VLLM_") or version.knows_variable(name)
-    }

@@ -1,5 +1,7 @@
 """Generated environment variables of engines."""
 
+from collections.abc import Mapping
+
 from models.role import Role
 from models.service import DynamicLora, Variant
 from models.vocabulary import amount
@@ -8,6 +10,7 @@ from planning.ground.environment import EnvValue
 from planning.hardware.devices import Layout
 from planning.releases import engine_kinds
 from planning.releases.engine_kinds import EngineKind
+from planning.releases.engine_versions import EngineVersion
 from planning.variant import cache_tiers, connections, roles
 from planning.variant.kv_cache import KvCacheSettings
 from planning.variant.roles import RoleSpecAt
@@ -92,3 +95,12 @@ def cpu_memory(spec: Variant, role: RoleSpecAt, layout: Layout) -> dict[str, Env
     free = amount(limits["memory"]) - amount(shared) - amount(offload or "0") - weights
     workers = layout.tensor * layout.stages_per_pod * layout.data_local
     return {"VLLM_CPU_KVCACHE_SPACE": str(max(1, int(free / (2 * workers * _GI))))}
+
+
+def of_version(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:
+    """Return the generated variables. Variables of vLLM that `version` does not know are left out."""
+    return {
+        name: value
+        for name, value in generated.items()
+        if version is None or not name.startswith("VLLM_") or version.knows_variable(name)
+    }

@@ -62,7 +62,8 @@ def identity(
         "connector": engine_kinds.connector(spec),
         **({} if spec.encode is None else {"encoderCache": spec.encode.encoder_cache.connector}),
         **{
-            role.name: _role_identity(spec, role.spec, release, images_of[role.name]) for role in roles.of(spec, Path())
+            role.name: _role_identity(role.spec, release, images.identity(spec, images_of[role.name], stack))
+            for role in roles.of(spec, Path())
         },
     }
 
@@ -108,11 +109,12 @@ def _lora_sources(spec: Variant) -> dict[str, str]:
     return {name: adapter.identity for name, adapter in lora.adapters.items()}
 
 
-def _role_identity(spec: Variant, role: Role, release: Release, image: str | None) -> dict[str, object]:
+def _role_identity(role: Role, release: Release, image: str | None) -> dict[str, object]:
+    """Return the settings of a role. `image` is the identity of its engine's image."""
     neutral = frozenset(release.engine.neutral_flags)
     args = [token for flag in flags.parse(role.engine.args) if flag.switch not in neutral for token in flag.tokens]
     return {
-        "image": images.identity(spec, image),
+        "image": image,
         "accelerator": role.accelerator,
         "parallelism": _parallelism(role),
         "acceleratorMemory": role.accelerator_memory,

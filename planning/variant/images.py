@@ -3,6 +3,7 @@
 from models.role import Role
 from models.service import Variant
 from models.source import place, scheme
+from models.stack import Stack
 from planning.releases import Release, engine_versions
 from planning.releases.engine_versions import EngineVersion
 
@@ -22,15 +23,15 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
     return default.ref
 
 
-def identity(spec: Variant, image: str | None) -> str | None:
+def identity(spec: Variant, image: str | None, stack: Stack) -> str | None:
     """Return the engine's image as it enters names and hashes of objects. `image` is the result of `engine`.
 
-    An image with weights counts as the user wrote it until the digest in the lock file changes, and then with the
-    changed digest. So the first lock file changes no name of an object.
+    An image counts as it is written until its digest in the lock file changes, and then with the changed digest. So the
+    first lock file changes no name of an object.
     """
     if scheme(spec.model.source) == "image":
         return place(spec.model.identity)
-    return image
+    return image and stack.identity_of(image)
 
 
 def version(image: str | None, vendor: str, release: Release) -> EngineVersion | None:

@@ -59,8 +59,11 @@ def _transfer(spec: Variant, release: Release) -> Mapping[str, str] | None:
 def _block_size(spec: Variant, *, has_reader: bool) -> int | None:
     """Return the number of tokens in a block: the user's number, else `BLOCK_SIZE` if several components must agree.
 
-    None if the user sets no number, and only the engine needs it. The engine then uses its default.
+    None if the user sets no number, and only the engine needs it, or somebody else chose it. The engine then uses its
+    default.
     """
+    if spec.existing_pods is not None:
+        return spec.kv_cache.tokens_per_block
     agrees = spec.prefill is not None and engine_kinds.of(spec, spec).vllm_tables
     if spec.kv_cache.block_size is None and (agrees or has_reader):
         return BLOCK_SIZE

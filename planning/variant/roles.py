@@ -67,7 +67,12 @@ def further(spec: Variant) -> dict[str, Role]:
 
 
 def of(spec: Variant, at: Path) -> Iterator[RoleSpecAt]:
-    """Yield the roles of a variant, the destination first. `at` is the path of the variant."""
+    """Yield the roles of a variant, the destination first. `at` is the path of the variant.
+
+    There are none if somebody else runs the pods.
+    """
+    if spec.existing_pods is not None:
+        return
     others = further(spec)
     for stage in STAGES.values():
         divided = sets(spec, stage)
@@ -81,3 +86,10 @@ def of(spec: Variant, at: Path) -> Iterator[RoleSpecAt]:
         elif stage.key in others:
             role = others[stage.key]
             yield RoleSpecAt("", stage, at / stage.key, role, engine_kinds.of(spec, role))
+
+
+def max_replicas(role: Role) -> int:
+    """Return the maximum number of replicas of a role."""
+    if role.autoscaling is None:
+        return role.replicas
+    return role.autoscaling.max_replicas

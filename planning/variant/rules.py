@@ -9,7 +9,7 @@ from models.source import served_name
 from models.stack import Stack
 from planning.variant import context, roles
 from planning.variant.canary import ALL
-from planning.variant.context import max_replicas
+from planning.variant.roles import max_replicas
 
 _SCALING: Mapping[str, object] = {"replicas": 1, "autoscaling": None}
 """Values that replace the numbers of replicas of roles that are compared."""

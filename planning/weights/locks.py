@@ -86,7 +86,8 @@ def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> LockedStack:
             pins[lockable.at] = pin
         elif mode != "skip":
             problems.append(_problem(lockable, pin, lock, stack_name))
-    stack, answers = _with_pins(loaded.stack, pins)
+    moved = {reference: pin.digest for reference, pin in lock.images.items() if pin.moved}
+    stack, answers = _with_pins(loaded.stack.with_moved_images(moved), pins)
     located = loaded.locate(problems)
     if mode == "strict":
         return LockedStack(replace(loaded, stack=stack, problems=(*loaded.problems, *located)), answers, ())
@@ -136,8 +137,10 @@ def _of_cache(at: Path, cache: Cache) -> Lockable:
 
 
 def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
-    """Yield the sources of one variant."""
+    """Yield the sources of one variant. Pods that somebody else runs have none that the stack knows."""
     spec = variant.spec
+    if variant.existing_pods is not None:
+        return
     at = variant.path / "model"
     if cache_of(spec) is None:
         yield _of_model(at, variant)

@@ -9,8 +9,8 @@ from models.lock import block_of
 from models.paths import Path
 from models.pins import Pin, PinnedSource
 from models.problems import Problem, warning
-from models.service import Model
-from models.source import hub, scheme, tag_of_files
+from models.service import Model, Variant
+from models.source import hub, scheme, served_name, tag_of_files
 from models.stack import Stack
 from models.storage import Dedicated, Existing
 from planning.ground.names import CANARY
@@ -131,3 +131,12 @@ def _by_name(at: Path, source: str) -> Iterator[Problem]:
     elif scheme(source) == "hf" and (revision == _DEFAULT_BRANCH or str(revision).startswith(_REFERENCES)):
         what = f"is a branch, so the files may change under it ({revision})"
         yield warning(at, what, f"write the commit: hf://{name}@<commit>")
+
+
+def of_served(spec: Variant, key: str) -> dict[str, Pin]:
+    """Return the pins of the sources that the pods fetch by digest, by the model names that clients send."""
+    name = served_name(spec.model.name, spec.model.source) or key
+    pins = {name: spec.model.pin}
+    if spec.model.lora is not None:
+        pins |= {adapter_name: adapter.pin for adapter_name, adapter in spec.model.lora.adapters.items()}
+    return {served: pin for served, pin in pins.items() if pin is not None and not pin.deployed}

@@ -20,7 +20,8 @@ from planning.ground import environment, flows, loading, names
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, DRAFT_MOUNT, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
-from planning.variant.context import ConfiguredVariant, Contexts, RoleContext, VariantContext, max_replicas
+from planning.variant.context import ConfiguredVariant, Contexts, RoleContext, VariantContext
+from planning.variant.roles import max_replicas
 from planning.weights import claims, pins, sources
 from planning.weights.claims import FillRequest, FillRequests
 
@@ -58,6 +59,8 @@ def judge(stack: Stack, contexts: Contexts, release: Release | None, requests: F
         users = [variant for variant in variants if claims.cache_of(variant.spec) == key]
         yield from _check_access_mode(Path("caches", key, "accessMode"), cache.access_mode, users, contexts)
     for variant in variants:
+        if variant.existing_pods is not None:
+            continue
         yield from _check_variant(variant)
         if not claims.is_used_in_place(variant.spec.model.source):
             yield from _check_storage(variant, requests.variants.get(variant.id))

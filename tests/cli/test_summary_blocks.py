@@ -124,6 +124,16 @@ def test_policies_and_diagnostics_are_said_once_and_without_colours():
     assert text.count("careful") == 1
 
 
+def test_a_violation_of_a_policy_is_one_line_though_its_message_has_two():
+    violation = {"message": "Refuses tags.\nDeployment a/b\n  has a tag", "policyName": "pinned", "policyPackName": "p"}
+    for level, sign in (("mandatory", "x"), ("advisory", "?")):
+        event = {**violation, "enforcementLevel": level, "resourceUrn": "urn:pulumi:prod::p::t::qwen-decode"}
+        lines = [*log(None, tree(qwen=SERVICE)), json.dumps({"policyEvent": event})]
+        text = documents.text(tuple(summary_blocks.blocks(summary.of_events(events.read(lines)), 10)))
+        (line,) = [line for line in text.splitlines() if "pinned" in line or "has a tag" in line]
+        assert line.strip() == f"{sign} policy pinned: Refuses tags. Deployment a/b has a tag (qwen-decode)"
+
+
 def test_a_run_without_an_end_is_said():
     lines = log(None, tree(qwen=SERVICE))[:-1]
     found = summary.of_events(events.read(lines))

@@ -15,11 +15,13 @@ from models import lock
 from tests.support.traffic.forge import forge
 from tests.support.traffic.hub import Hub
 from tests.support.traffic.weight_servers import serve
+from tests.support.workflows import linted
 
 ROOT = Path(__file__).parents[2]
 PIPELINE = yaml.load((ROOT / "examples/ci/gitlab.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 WORKFLOW = yaml.load((ROOT / "examples/ci/github.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 JOBS = WORKFLOW["jobs"]
+DEPLOY = yaml.load((ROOT / "examples/ci/github-deploy.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 PULUMI = """#!/bin/sh
 test "$PULUMI_CONFIG_PASSPHRASE" = words || exit 9
 test "$(cat "$KUBECONFIG")" = "apiVersion: v1" || exit 8
@@ -69,9 +71,9 @@ def project(tmp_path):
     return tmp_path, {**environment, **names, "RUNNER_TEMP": str(tmp_path), "LOGS": str(tmp_path), "STACK": "dev"}
 
 
-def run(project, job, name, **variables):
+def run(project, job, name, jobs=JOBS, **variables):
     """Run the lines of a step as a runner does, and return its exit code and what it wrote."""
-    (step,) = (step for step in JOBS[job]["steps"] if step.get("name") == name)
+    (step,) = (step for step in jobs[job]["steps"] if step.get("name") == name)
     pipefail = ["-o", "pipefail"] if step.get("shell") == "bash" else []
     return shell(project, step["run"], *pipefail, **variables)
 
@@ -115,12 +117,6 @@ def test_a_preview_that_fails_is_reported_and_fails_the_job_at_its_end(project):
     assert run(project, "preview", "verdict")[0] == 1
 
 
-def linted(tools, file):
-    """Return what actionlint says of a workflow. Linters of shells are no tools of this project."""
-    command = [str(tools["actionlint"].path), "-no-color", "-oneline", "-shellcheck=", "-pyflakes=", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
-
-
 @pytest.mark.real
 def test_actionlint_finds_nothing_in_the_workflow_and_each_of_some_mistakes(tools, tmp_path):
     file = ROOT / "examples/ci/github.yaml"
@@ -136,10 +132,48 @@ def test_actionlint_finds_nothing_in_the_workflow_and_each_of_some_mistakes(tool
         assert len(linted(tools, altered)) >= 1, wrong
 
 
+@pytest.mark.real
+def test_a_push_deploys_every_stack_and_fails_if_the_run_fails_or_a_service_does_not_serve(project):
+    folder, _ = project
+    jobs = DEPLOY["jobs"]
+    (folder / "Pulumi.prod.yaml").write_text("", encoding="utf-8")
+    assert run(project, "stacks", "stacks", jobs) == (0, "")
+    assert (folder / "GITHUB_OUTPUT").read_text(encoding="utf-8") == 'stacks=["dev","prod"]\n'
+    assert run(project, "deploy", "up", jobs, LOG=log("change"), **SECRETS) == (0, "")
+    assert (
+        (folder / "calls").read_text(encoding="utf-8").startswith("up --yes --non-interactive --stack dev --event-log")
+    )
+    assert not (folder / "kubeconfig").exists()
+    assert (folder / "unwell").read_text(encoding="utf-8") == "1\n", "the status of a cluster that nobody can read"
+    code, output = run(project, "deploy", "report", jobs)
+    assert code == 0
+    assert output.startswith("| ")
+    assert "### dev" in (folder / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
+    assert run(project, "deploy", "verdict", jobs)[0] == 0
+    (folder / "unwell").write_text("5\n", encoding="utf-8")
+    assert run(project, "deploy", "verdict", jobs)[0] == 1
+    (folder / "unwell").unlink()
+    assert run(project, "deploy", "up", jobs, LOG=log("mistake"), ENGINE_EXIT="1", **SECRETS)[0] == 0
+    assert run(project, "deploy", "verdict", jobs)[0] == 1
+
+
+@pytest.mark.real
+def test_gitlab_deploys_a_stack_in_its_environment(project):
+    folder, _ = project
+    job = PIPELINE["deploy"]
+    assert (job["environment"], job["resource_group"]) == ("$STACK", "deploy-$STACK")
+    (folder / "kubeconfig").write_text("apiVersion: v1", encoding="utf-8")
+    engine = {**SECRETS, "LOG": log("change"), "KUBECONFIG": str(folder / "kubeconfig")}
+    code, output = shell(project, "\n".join(job["script"]), **engine)
+    assert code == 0, output
+    assert shell(project, "\n".join(job["script"]), **{**engine, "LOG": log("mistake"), "ENGINE_EXIT": "1"})[0] == 1
+
+
 def test_the_pipelines_install_the_engine_that_tests_run():
     table = tomllib.loads((ROOT / "local/tools/tools.toml").read_text(encoding="utf-8"))
     (version,) = (tool["version"] for tool in table["tool"] if tool["name"] == "pulumi")
-    assert {WORKFLOW["env"]["PULUMI_VERSION"], PIPELINE["variables"]["PULUMI_VERSION"]} == {version}
+    places = (WORKFLOW["env"], DEPLOY["env"], PIPELINE["variables"])
+    assert {place["PULUMI_VERSION"] for place in places} == {version}
 
 
 def test_every_stack_is_looked_at_on_a_schedule(project):

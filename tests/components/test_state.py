@@ -88,7 +88,9 @@ def test_a_state_is_read_by_the_engine_under_the_full_name_of_the_stack(monkeypa
     assert recorded.instances == {"search": f"{URN}{STACK}::search"}
     assert recorded.clusters == {"search": ClusterRecord("4f3a", "edge")}
     assert [*recorded.providers.values()] == ["edge"]
-    assert recorded.services == {WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "gie-1.3")}
+    assert recorded.services == {
+        WorkloadName("models", "Deployment", "qwen-decode"): ServiceRecord("qwen", "gie-1.3", "search")
+    }
 
 
 def test_a_service_has_the_channel_of_its_primary_before_that_of_the_stack(monkeypatch):
@@ -97,7 +99,8 @@ def test_a_service_has_the_channel_of_its_primary_before_that_of_the_stack(monke
     services = {"qwen": {"namespace": "models", "primary": primary, "canary": canary}}
     recorded = read(monkeypatch, Monitor({f"{URN}{STACK}::search": (STACK, {**OUTPUTS, "services": services})}))
     assert recorded.services == {
-        WorkloadName("models", "Deployment", name): ServiceRecord("qwen", "gie-1.3") for name in ("qwen-decode", "new")
+        WorkloadName("models", "Deployment", name): ServiceRecord("qwen", "gie-1.3", "search")
+        for name in ("qwen-decode", "new")
     }
 
 

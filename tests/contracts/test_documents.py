@@ -10,7 +10,8 @@ DECISION = re.compile(
     r"## Context\n.+\n## Decision\n.+\n## Alternatives\n.+\n## Consequences\n.+",
     re.DOTALL,
 )
-DOCUMENTS = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").rglob("*.md"))]
+PAGES = sorted(Path("docs").rglob("*.md"))
+DOCUMENTS = [*map(Path, ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")), *PAGES]
 FOLDERS = sorted(path.name for path in Path().iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
@@ -55,7 +56,7 @@ def test_what_leads_nowhere_is_noticed(text):
 
 def test_every_document_is_in_the_index():
     index = Path("docs/README.md").read_text(encoding="utf-8")
-    assert [str(path) for path in DOCUMENTS[2:] if path.name != "README.md" and path.name not in index] == []
+    assert [str(path) for path in PAGES if path.name != "README.md" and path.name not in index] == []
 
 
 def test_every_decision_has_all_sections_and_is_in_the_index_with_its_title():

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ import planning
 from composition import Given, selecting, sources
 from composition.sources import Configuration
 from facts import cluster
-from judging import postponement
+from judging import postponement, windows
 from judging.losses import clusters
 from judging.losses.continuity import Continuity
 from judging.losses.matching import Matches
 from judging.preflight import kinds
-from judging.report import bill, checks
+from judging.report import bill, checks, outages
 from judging.report.memory_rows import cells, rows
+from judging.windows import DeploymentRun
 from manifests.assembly import objects, render
 from models.load import load
 from models.lock import Lock
@@ -77,7 +79,7 @@ TEXTS = [
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7", "oci://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
-    "float32", "qwen", "0 7 * * *", "Asia/Tokyo", "mooncake", 'exec vllm serve "$@"',
+    "float32", "qwen", "0 7 * * *", "07:07", "Asia/Tokyo", "mooncake", 'exec vllm serve "$@"',
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
@@ -128,7 +130,10 @@ PLATFORMS = {"edited/edited/edited": PlatformOutputs({"inferencePlatform": EDITE
 FACTS = {
     "platform": {"stack": "organization/platform/prod"},
     "cluster": {"facts": {"type": "file", "path": "tests/contracts/facts/no-pool.json"}},
+    "windows": [{"days": ["Mon"], "start": "09:00", "end": "17:00", "timezone": "Europe/Berlin"}],
 }
+RUNS = [DeploymentRun(datetime(2026, 11, day, 17, tzinfo=UTC), deploys=True) for day in (28, 30)]
+"""Runs on a Saturday, and on a Monday after the end of the window."""
 BASES = [stack | FACTS for stack in (*VARIED.values(), *SELECTED.values())]
 
 
@@ -169,6 +174,8 @@ def effect(text: str) -> str:
     money = [*map(str, bill.usages(loaded.stack, plan)), str(bill.cost(plan, prices)), prices.currency]
     present = checks.ClusterBefore(facts, LiveObjects({}), accelerators.classes(loaded.stack.accelerators), {})
     capacity = str(checks.judge(plan, present, loaded.stack.checks.capacity))
+    last = outages.Outage(Path("edited"), "is an outage", "")
+    capacity += str([*outages.judge((last,), loaded.stack.checks.outage, loaded.stack.allow)])
     contract = outputs.of_stack(plan, facts.digest(needed))
     fits = [row.fit.reason if isinstance(row.fit, Unknown) else cells(row.fit) for row in rows(plan)]
     fits += [str(problem) for problem in plan.warnings if "too small" in problem.what]
@@ -179,6 +186,7 @@ def effect(text: str) -> str:
     moved = clusters.problems(ELSEWHERE, Matches({}, {}, {}), LiveObjects({}, cluster="b"), "b", loaded.stack.allow)
     verdicts = [manifests, contract, provider, str(verdict), owner, money, capacity, unlocked, candidates, fits]
     verdicts.append([problem.severity for problem in moved])
+    verdicts += [[*map(str, windows.judge(loaded.stack.windows, run))] for run in RUNS]
     verdicts.append(str(turns.of([service.key for service in plan.services], loaded.stack.upgrades)))
     if loaded.stack.upgrades is not None:
         upgraded = Continuity(states.deployed(components, states.without_policy), owner=plan.identity)

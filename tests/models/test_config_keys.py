@@ -13,7 +13,10 @@ from models import config_keys
         ("inference-stacks:stacks", "did you mean inference-stacks:stack?"),
         (
             "inference-stacks:namespace",
-            "known here: inference-stacks:stack, inference-stacks:kubeconfig, inference-stacks:previewed",
+            (
+                "known here: inference-stacks:stack, inference-stacks:kubeconfig, inference-stacks:previewed, "
+                "inference-stacks:outsideWindows"
+            ),
         ),
     ],
 )

@@ -1,8 +1,13 @@
 """Problems of values that services inherit: which of them count, and whom the messages name."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
+from models.load import load
+from models.paths import Path
+from models.problems import ConfigError, Problem
 from tests.support.stacks import GATEWAY, find, plan, rendered, tree
 from tests.support.stacks.shapes import told
 
@@ -125,3 +130,19 @@ def test_a_message_about_an_access_mode_names_its_service_once():
     (line,) = told(stack | {"defaults": {"replicas": 2, "rollout": {"type": "Recreate"}, "storage": storage}})
     assert line.startswith("defaults.storage.accessMode: only one node can mount the claim, but up to 2 replicas of ")
     assert line.count("services.a") == 1
+
+
+def test_a_value_that_could_not_be_read_is_reported_once_for_all_that_inherit_it():
+    services = {key: {"accelerator": "nvidia"} for key in ("qwen", "llama")}
+    lacking = {"namespace": "models", "gateway": GATEWAY, "defaults": {"replicas": "x"}, "services": services}
+    late = Problem(Path("defaults", "model"), "is late", kind="unread")
+    assert refused(lacking, late) == ["defaults.model: is late", "defaults.replicas: is not a whole number (x)"]
+    ordinary = replace(late, kind="mistake")
+    assert any(line.startswith("services.qwen.model: is missing") for line in refused(lacking, ordinary))
+
+
+def refused(stack, earlier):
+    """Return path and mistake of each line with which a tree is refused, sorted."""
+    with pytest.raises(ConfigError) as raised:
+        load(stack, [earlier]).finish()
+    return sorted(line.partition(";")[0] for line in str(raised.value).splitlines())

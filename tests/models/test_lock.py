@@ -5,7 +5,7 @@ import yaml
 
 from models.lock import Lock, LockedCluster, _check, _Dumper, block_of, file_name, read, text
 from models.paths import Path
-from models.pins import Pin
+from models.pins import ImagePin, Pin
 from models.problems import ConfigError
 
 STACK = "organization/inference-stacks/prod"
@@ -32,7 +32,12 @@ PINS = {
 CLUSTER = LockedCluster(
     name="prod-eu", gateways=("gateways/inference",), platform={"gateway": {"name": "inference"}}, asked=TIME
 )
-LOCK = Lock(STACK, PINS, CLUSTER, FILE)
+ENGINE = "vllm/vllm-openai:v0.30.0"
+IMAGES = {
+    reference: ImagePin.model_validate({"was": reference, "digest": DIGEST, "asked": TIME, "from": "docker.io"} | more)
+    for reference, more in {ENGINE: {}, "registry.example:5000/more:v1": {"moved": True}}.items()
+}
+LOCK = Lock(STACK, PINS, CLUSTER, FILE, images=IMAGES)
 TEXT = text(LOCK)
 
 
@@ -58,12 +63,12 @@ def test_texts_that_look_like_numbers_are_texts(monkeypatch, value):
 
 def test_equal_locks_have_equal_bytes_in_sorted_blocks():
     reversed_pins = dict(reversed(PINS.items()))
-    assert text(Lock(STACK, reversed_pins, CLUSTER)) == TEXT
+    assert text(Lock(STACK, reversed_pins, CLUSTER, images=dict(reversed(IMAGES.items())))) == TEXT
     assert TEXT.index("  qwen:") < TEXT.index("  zeta:")
 
 
 def test_a_service_has_one_block_whose_change_touches_no_other_line():
-    changed = text(Lock(STACK, PINS | {MODEL: pin(bytes=8)}, CLUSTER)).splitlines()
+    changed = text(Lock(STACK, PINS | {MODEL: pin(bytes=8)}, CLUSTER, images=IMAGES)).splitlines()
     before = TEXT.splitlines()
     lines = {line for line in before if line not in changed}
     begin, end = before.index("  qwen:"), before.index("  zeta:")
@@ -82,6 +87,7 @@ def test_the_lock_of_an_empty_stack_is_a_lock():
         ("  qwen:\n", "  qwen:\n    note: mine\n", "services.qwen"),
         ("name: prod-eu", "name: prod-us", "cluster"),
         ("\n  zeta:", "\n  zeta: {}\n  yeta:", "services.zeta"),
+        ("moved: true\n    was: registry", "moved: false\n    was: registry", "images.registry.example:5000/more:v1"),
     ],
 )
 def test_what_somebody_edited_is_refused_by_the_name_of_its_block(before, after, place):
@@ -189,6 +195,30 @@ def test_a_cluster_of_another_shape_is_refused_although_its_check_is_right():
     content = text(Lock(STACK, PINS, CLUSTER.model_copy(update={"asked": "yesterday"})))
     assert refusal(content).startswith("cluster: has keys or values that this version")
     assert f"(asked, from {FILE})" in refusal(content)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"), [({"digest": "sha256:9"}, "digest"), ({"was": "other:v1"}, "was"), ({"tag": "v1"}, "tag")]
+)
+def test_an_image_of_another_shape_is_refused_although_its_check_is_right(changes, key):
+    """The digest of one image is not that of another."""
+    document = yaml.safe_load(text(LOCK))
+    block = document["images"][ENGINE] | changes
+    document["images"][ENGINE] = block | {"check": _check(block)}
+    assert refusal(f"{yaml.dump(document, Dumper=_Dumper)}...\n") == (
+        f"images.{ENGINE}: has keys or values that this version of the program never writes ({key}, from {FILE}); "
+        "upgrade this program, or restore the file from git"
+    )
+
+
+@pytest.mark.parametrize("reference", ["10.0.0.1:5000/m:1", f"registry.example/{'deep/' * 60}m:v1", "1e3:1"])
+def test_any_reference_of_an_image_comes_back(reference):
+    lock = Lock(STACK, file=FILE, images={reference: IMAGES[ENGINE].model_copy(update={"was": reference})})
+    assert read(text(lock), FILE, STACK) == lock
+
+
+def test_images_are_a_mapping():
+    assert refusal(f"{text(Lock(STACK))[:-4]}images: none\n...\n").startswith("images: has keys or values that this")
 
 
 def test_a_lock_and_its_groups_are_mappings():

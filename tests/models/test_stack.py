@@ -35,8 +35,8 @@ from tests.support.stacks import mistakes, tree
         (
             {"allow": ["all"]},
             (
-                "allow[0]: is not one of cluster, meaning, name, namespace, release, removal or takeover (all); "
-                "choose one of them"
+                "allow[0]: is not one of cluster, meaning, name, namespace, outage, release, removal or takeover "
+                "(all); choose one of them"
             ),
         ),
         (

@@ -4,6 +4,7 @@ import pytest
 
 from planning import outputs
 from tests.support.stacks import PIN, plan, tree
+from tests.support.stacks.existing import existing
 from tests.support.stacks.varied import VARIED
 
 PRIMARY = {
@@ -139,3 +140,21 @@ def test_an_interceptor_of_another_program_is_unknown_and_all_reasons_are_named(
     assert readiness(tree(qwen={"interceptor": {"enabled": False}}) | FOREIGN) == (True, "")
     several = readiness(tree(qwen={"replicas": 0}) | FOREIGN, awaited=())
     assert several == (False, f"{ASLEEP}; {UNAWAITED}; {theirs}")
+
+
+def test_pods_of_others_are_never_ready_and_have_no_roles():
+    service = outputs.of_stack(plan(existing()), None, {"qwen"})["services"]["qwen"]
+    assert service["awaited"] == ["endpointPicker", "pool", "route"]
+    assert (service["ready"], service["message"]) == (
+        False,
+        "somebody else runs the pods, which were not awaited (app=vllm)",
+    )
+    assert (service["primary"]["roles"], service["profile"]) == ({}, None)
+    assert service["model"] == {
+        "name": "org/model",
+        "source": "",
+        "digest": None,
+        "revision": None,
+        "locked": None,
+        "lockedAdapters": {},
+    }

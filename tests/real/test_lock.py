@@ -18,6 +18,7 @@ from tests.support.cluster.buckets import CREDENTIALS
 from tests.support.cluster.deployments import ROOT, in_namespace, provide, told
 from tests.support.stacks import GATEWAY
 from tests.support.traffic.distribution import Distribution
+from tests.support.traffic.guarded import LOGIN, PASSWORD, TOKEN, GuardedRegistry
 from tests.support.traffic.hub import Hub
 from tests.support.traffic.registries import KIT, archive
 from tests.support.traffic.sources import put
@@ -37,9 +38,10 @@ ACCEPTED = [
 class Locked:
     """A deployment with the commands of a user who locks it."""
 
-    def __init__(self, deployment, trusted=""):
+    def __init__(self, deployment, trusted="", variables=()):
         self.deployment = deployment
         self.trusted = trusted
+        self.variables = dict(variables)
         self.path = deployment.project / file_name("dev")
 
     def lock(self, *arguments):
@@ -49,7 +51,7 @@ class Locked:
     def command(self, *arguments):
         """Run a command of the program in its folder."""
         variables = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(self.deployment.plane.kubeconfig)}
-        variables |= {**CREDENTIALS, "NO_PROXY": "127.0.0.1", hosts.TRUSTED: self.trusted}
+        variables |= {**CREDENTIALS, "NO_PROXY": "127.0.0.1", hosts.TRUSTED: self.trusted, **self.variables}
         return subprocess.run(
             [sys.executable, "-m", "cli", *arguments],
             cwd=self.deployment.project,
@@ -233,3 +235,66 @@ def test_registered_inputs_are_the_same_with_the_cluster_with_a_file_and_with_no
     assert all("pulumi.com/waitFor" in inputs["metadata"]["annotations"] for inputs in routes)
     (cluster,) = [inputs for urn, inputs in found["none"].items() if "pulumi:providers:kubernetes::" in urn]
     assert cluster["clusterIdentifier"] == yaml.safe_load(alike.path.read_text(encoding="utf-8"))["cluster"]["name"]
+
+
+@pytest.fixture
+def guarded(distribution, tmp_path):
+    """Put TLS and a login before the registry, which has three images."""
+    front = GuardedRegistry(tmp_path, distribution.host)
+    push(distribution, b"weights")
+    for name in ("engine", "picker", "fetch"):
+        push_image(distribution, name, name.encode())
+    yield front
+    front.end()
+
+
+def test_images_get_the_digests_of_their_registry_and_pods_restart_once(deploy, distribution, guarded):
+    """The registry is real; the front has TLS and a server of tokens, as public registries have."""
+
+    def stack(tag="v1", **checks):
+        at = f"{guarded.host}/org"
+        service = {
+            "model": {"name": "org/kit", "source": f"kit://{at}/kit:v1", "size": "1Gi"},
+            "engine": {"type": "vllm", "image": f"{at}/engine:{tag}"},
+            "endpointPicker": {"image": f"{at}/picker:{tag}"},
+        }
+        return {**in_namespace("pinned", qwen=service), "images": {"kit": f"{at}/fetch:v1"}, "checks": checks}
+
+    pinned = Locked(deploy(stack()), variables=guarded.variables)
+    pinned.deployment.up()
+    assert pinned.lock().returncode == 0
+    pinned.deployment.assert_plainly_unchanged()
+    done = pinned.lock("--images")
+    assert done.returncode == 0, done.stderr
+    assert "images: get new digests, so that the next run restarts the pods with " in done.stderr
+    assert {authorization for path, authorization in guarded.asked if path == "/token"} == {f"Basic {LOGIN}"}
+    assert pinned.deployment.operate().done == {"qwen-decode": "update", "qwen-epp-deployment": "update"}
+    containers = {
+        container["image"]
+        for name in ("qwen-decode", "qwen-epp")
+        for pod in [pinned.deployment.get("deployment", name, "pinned")["spec"]["template"]["spec"]]
+        for container in (*pod["containers"], *pod.get("initContainers", ()))
+    }
+    digests = {name: push_image(distribution, name, name.encode()) for name in ("engine", "picker", "fetch")}
+    assert containers == {f"{guarded.host}/org/{name}:v1@{digest}" for name, digest in digests.items()}
+    pinned.deployment.assert_plainly_unchanged()
+    push_image(distribution, "engine", b"another")
+    moved = pinned.lock("--check")
+    assert moved.returncode == 1
+    (line,) = [line for line in moved.stderr.splitlines() if line.startswith("images.")]
+    assert line.startswith(f"images.{guarded.host}/org/engine:v1: has moved since ")
+    assert pinned.lock().returncode == 0
+    pinned.deployment.write(stack(tag="v9", lock="strict"))
+    refused = pinned.deployment.preview()
+    assert refused.returncode != 0
+    assert told(refused).count("org/engine:v9: differs from inference.dev.lock.yaml, which has ") == 1
+    absent = pinned.lock("--images")
+    assert absent.returncode == 1
+    assert absent.stderr.count("is not in its registry") == 2
+    for output in (done, moved, absent, refused):
+        assert not any(secret in told(output) for secret in (LOGIN, PASSWORD, TOKEN))
+
+
+def push_image(registry, name, content):
+    """Push an image, to which its tag moves, and return its digest."""
+    return registry.push(f"org/{name}", "v1", (f"{KIT}.model.v1.tar", content))

@@ -15,6 +15,7 @@ from models.paths import Path
 from planning.ground.labels import POD_SECURITY_LEVEL
 from planning.ground.needs import BASELINE, LEVELS, PRIVILEGED, PodPrivileges
 from planning.ground.needs import RESTRICTED as RESTRICTED_LEVEL
+from tests.support import policies
 from tests.support.cluster.server import refusals
 from tests.support.cluster.verdicts import ours
 from tests.support.engine import shipped
@@ -76,7 +77,13 @@ def test_the_server_admits_to_a_restricted_namespace_the_pods_that_we_admit_and_
     deployments = list(patched_pods.of_pods(COUNT))
     expected = {manifest["metadata"]["name"]: of_pod(manifest) for manifest in deployments}
     assert {*expected.values()} == {VALID, RESTRICTED, INVALID}
-    assert theirs(plane, [patched_pods.pod(manifest) for manifest in deployments]) == expected
+    pods = {manifest["metadata"]["name"]: patched_pods.pod(manifest) for manifest in deployments}
+    verdicts = theirs(plane, [*pods.values()])
+    assert verdicts == expected
+    by_rule = {name: bool(policies.lines(policies.raw(manifest), "restricted-pods")) for name, manifest in pods.items()}
+    # The server judges the level of valid pods alone.
+    judged = {name: verdict == RESTRICTED for name, verdict in verdicts.items() if verdict != INVALID}
+    assert {name: by_rule[name] for name in judged} == judged
 
 
 def test_the_server_takes_the_deployments_that_we_take_and_no_other(plane):

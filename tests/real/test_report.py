@@ -9,12 +9,14 @@ import json
 import re
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
 
 from judging.report import words
 from local.report import Report
+from models.windows import WEEKDAYS
 from planning.ground.inventory import LiveNode
 from tests.support.cluster.readiness import counted, has_gap
 from tests.support.cluster.server import read
@@ -128,6 +130,8 @@ class Story:
     """The report as text, with the cluster."""
     offline: str
     """The report as text, from facts, with the API server stopped."""
+    refusal: str
+    """Output of a deployment of the change that is refused."""
     comments: dict[int, str]
     numbers: dict[str, list[int]]
     """Numbers of ready endpoints by service, while the change is deployed."""
@@ -170,9 +174,25 @@ class Change:
 
     def engine(self, command):
         """Run the engine outside of the workflow."""
+        code, output = self.attempt(command)
+        assert code == 0, output[-5000:]
+
+    def attempt(self, command):
+        """Run the engine outside of the workflow, and return exit code and output."""
         path = 'PATH="$TOOLS/engine:$PATH"'
         variables = {**self.secrets, "KUBECONFIG": str(self.plane.kubeconfig), "PULUMI_DEBUG_COMMANDS": "true"}
-        self.shell(f"{path} pulumi {command} --non-interactive --stack {STACK}", **variables)
+        line = f"{path} pulumi {command} --non-interactive --stack {STACK}"
+        return self.runner.shell(line, variables=variables)
+
+    def refused(self):
+        """Return what a deployment says that may end no last replica, in a stack whose window was yesterday."""
+        yesterday = WEEKDAYS[(datetime.now(UTC) - timedelta(days=1)).weekday()]
+        window = {"days": [yesterday], "start": "09:00", "end": "09:01", "timezone": "UTC"}
+        self.write(stack(1) | {"checks": {"outage": "strict"}, "windows": [window]})
+        code, output = self.attempt("up --yes --skip-preview")
+        self.write(stack(1))
+        assert code != 0
+        return output
 
     def deploy(self):
         """Deploy the stack as it is before the change, as the main branch has it."""
@@ -268,11 +288,12 @@ def story(new_plane, tools, tmp_path_factory):
     codes["fork"] = change.runner.run_job("fork")
     online = change.summary("events.json")
     offline = change.offline()
+    refusal = change.refused()
     numbers = change.measured()
     routes = change.routes()
     plane.kubectl("scale", "deployment/kept-decode", "--namespace", NAMESPACE, "--replicas=3")
     codes["drift"] = change.runner.run_job("drift")
-    yield Story(affected, codes, online, offline, comments, numbers, routes, change.runner.output)
+    yield Story(affected, codes, online, offline, refusal, comments, numbers, routes, change.runner.output)
     plane.remove()
 
 
@@ -358,6 +379,13 @@ def test_no_endpoint_is_ready_at_some_moment_where_the_report_says_so_and_only_t
     announced = {key for key, lines in fates.items() if any("unavailable" in line for line in lines)}
     assert {key for key, numbers in story.numbers.items() if has_gap(numbers)} == announced
     assert announced == {"replaced", "recreated", "small", "large"}
+
+
+def test_a_strict_check_refuses_the_outages_of_the_report_and_closed_windows_before_anything_changes(story, fates):
+    announced = {line[2:].partition(" · ")[0] for lines in fates.values() for line in lines if "unavailable" in line}
+    assert {*re.findall(r"leaves no replica of (\S+) ready for ", story.refusal)} == announced != set()
+    assert len(re.findall(r"windows: are closed on \w{3} [0-9: -]+ UTC; wait until ", story.refusal)) >= 1
+    assert {key: numbers[0] for key, numbers in story.numbers.items()} == {key: ends[0] for key, ends in ENDS.items()}
 
 
 def test_as_many_endpoints_stay_ready_as_the_report_says(story, fates):

@@ -73,8 +73,12 @@ def _parent(ref: Mapping[str, Any], verdict: list[dict[str, Any]]) -> dict[str, 
 
 
 def _pods(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the pods that a controller makes of a workload."""
+    """Yield the pods that a controller makes of a workload, and a pod that somebody else runs for a pool."""
     spec = item.get("spec", {})
+    if item["kind"] == "InferencePool":
+        selector = spec["selector"]["matchLabels"]
+        if labels.SERVICE not in selector:
+            yield of_somebody_else(item, selector)
     if item["kind"] == "Deployment":
         elects = "--ha-enable-leader-election" in str(spec["template"]["spec"])
         for index in range(spec["replicas"]):
@@ -93,6 +97,12 @@ def _pods(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     template["workerTemplate"],
                     added | {f"{_GROUP}/worker-index": str(worker)},
                 )
+
+
+def of_somebody_else(pool: Mapping[str, Any], of_pod: Mapping[str, str]) -> dict[str, Any]:
+    """Return a ready pod with labels that a pool selects, but none of this program's."""
+    template = {"metadata": {"labels": {**of_pod}}, "spec": {"containers": [{"name": "vllm", "image": "vllm:v0.21.0"}]}}
+    return _pod(pool, "theirs", template, {})
 
 
 def _pod(

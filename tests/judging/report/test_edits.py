@@ -15,6 +15,13 @@ def told(before, after):
 
 def test_an_image_of_the_same_repository_is_told_by_its_tag():
     assert told({}, {"image": "registry.example/vllm:v2"}) == ("image v1 → v2",)
+
+
+def test_an_image_that_keeps_its_tag_is_told_by_its_digest():
+    first, second = (f"registry.example/vllm:v1@sha256:{letter * 64}" for letter in "ab")
+    assert told({}, {"image": first}) == ("image v1 → v1@sha256:aaaaaaaaaaaa",)
+    assert told({"image": first}, {"image": second}) == ("image v1@sha256:aaaaaaaaaaaa → v1@sha256:bbbbbbbbbbbb",)
+    assert told({"image": first}, {"image": "registry.example/vllm:v2"}) == ("image v1 → v2",)
     assert told({}, {}) == ()
 
 

@@ -8,6 +8,7 @@ from models.problems import ConfigError
 from planning.ground import parts
 from planning.ground.flows import Addresses, Edge, Pods, Port, policy, tcp, url_edges
 from tests.support.stacks import find, plan, rendered, tree
+from tests.support.stacks.existing import LABELS, existing
 from tests.support.stacks.varied import PROMETHEUS
 from tests.support.stacks.varied_caches import VOLUMES
 from tests.support.traffic.flows import policies
@@ -330,3 +331,14 @@ def test_labels_of_the_gateways_pods_need_a_gateway():
     del stack["gateway"]
     with pytest.raises(ConfigError, match=r"networkPolicies.gatewayPods: has no effect without a gateway"):
         plan(stack)
+
+
+def test_pods_of_others_get_no_policy_and_the_picker_reaches_their_ports():
+    pods = {"matchLabels": LABELS, "ports": [8000, 8001]}
+    everything = policies(rendered(existing(existingPods=pods) | {"networkPolicies": {}}))
+    (only,) = everything
+    assert only["metadata"]["name"] == "qwen-epp"
+    to_pods = [
+        rule for rule in only["spec"]["egress"] if {"podSelector": {"matchLabels": LABELS}} in rule.get("to", ())
+    ]
+    assert [[port["port"] for port in rule["ports"]] for rule in to_pods] == [[8000, 8001]]

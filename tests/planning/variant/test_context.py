@@ -2,7 +2,7 @@ import pytest
 
 from models.stack import Stack
 from planning.ground.names import CANARY, PRIMARY
-from planning.variant import context
+from planning.variant import context, roles
 
 QWEN = {"accelerator": "nvidia", "model": {"source": "hf://org/model"}}
 
@@ -34,7 +34,7 @@ def test_a_service_has_the_gateway_of_its_route_else_that_of_the_stack():
 )
 def test_a_role_has_at_most_the_replicas_of_its_autoscaler(role, number):
     spec = stack(services={"qwen": {**QWEN, **role}}).services["qwen"]
-    assert context.max_replicas(spec) == number
+    assert roles.max_replicas(spec) == number
 
 
 def test_variants_are_yielded_in_order_each_primary_before_its_canary():

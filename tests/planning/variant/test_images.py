@@ -1,8 +1,10 @@
 import pytest
 
+from models.load import load
 from models.service import Service
 from planning.releases import channel, engine_kinds
 from planning.variant import images
+from tests.support.stacks import tree
 
 RELEASE = channel("llm-d-0.10")
 
@@ -40,7 +42,15 @@ def test_an_engine_with_an_entrypoint_of_its_own_is_custom(spec, is_custom):
 )
 def test_the_image_is_that_of_the_weights_else_the_explicit_one_else_the_channels(spec, vendor, image):
     assert images.engine(spec, spec, vendor, RELEASE) == image
-    assert images.identity(spec, image) == image
+    assert images.identity(spec, image, load(tree()).stack) == image
+
+
+def test_an_image_has_its_digest_in_names_once_the_digest_has_moved():
+    digest = f"sha256:{'7' * 64}"
+    stack = load(tree()).stack.with_moved_images({"registry.example/vllm-openai:v0.21.0": digest})
+    image = images.engine(EXPLICIT, EXPLICIT, "nvidia", RELEASE)
+    assert images.identity(EXPLICIT, image, stack) == f"{image}@{digest}"
+    assert images.identity(service(), "registry.example/other:v1", stack) == "registry.example/other:v1"
 
 
 def test_an_engine_without_an_image_has_no_version():

@@ -1,10 +1,13 @@
 """Deployments of earlier versions of this program, recorded once and restored into an engine and an API server.
 
 `.venv/bin/python -m tests.support.cluster.upgrades NAME FOLDER` deploys the stack file of a recording with the program
-in a folder, which is a checkout of an earlier commit, and writes the state and the objects beside the stack file.
+in a folder, which is a checkout of an earlier commit, and writes the state and the objects beside the stack file. A
+lock beside the stack file counts. The recording of a published version is called like that version.
 """
 
 import json
+import re
+import shutil
 import sys
 import tempfile
 import time
@@ -17,6 +20,7 @@ import yaml
 from local.cluster import ControlPlane
 from local.report import Report
 from local.tools import ensure
+from models.lock import file_name
 from tests.support.cluster import rollouts
 from tests.support.cluster.deployments import ROOT, Deployed, provide
 from tests.support.cluster.server import owned, read, read_one
@@ -36,6 +40,8 @@ CONTROLLED = {"clusterIP", "clusterIPs", "healthCheckNodePort", "volumeName"}
 BOUND = {"kubernetes.io/service-account.uid", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"}
 """Annotations that bind an object to one that has another UID in another cluster."""
 SECONDS = 120
+PUBLISHED = sorted(path.name for path in RECORDINGS.iterdir() if re.fullmatch(r"\d+\.\d+\.\d+", path.name))
+"""Recordings of published versions."""
 
 
 def stack(name: str) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def record(name: str, program: Path) -> None:
         try:
             provide(plane, stack(name)["namespace"])
             deployed = Deployed(Path(directory) / "deployment", tools, plane, program=program)
-            deployed.write(stack(name))
+            _write_stack(name, deployed)
             deployed.up()
             settle(plane, stack(name)["namespace"])
             resources = deployed.engine.export()["deployment"]["resources"]
@@ -62,6 +68,14 @@ def record(name: str, program: Path) -> None:
             deployed.engine.stop()
         finally:
             plane.remove()
+
+
+def _write_stack(name: str, deployed: Deployed) -> None:
+    """Write the stack file of a recording into a project, and its lock if it has one."""
+    deployed.write(stack(name))
+    lock = RECORDINGS / name / file_name("dev")
+    if lock.exists():
+        shutil.copy(lock, deployed.project)
 
 
 def _write(name: str, what: str, items: Iterable[object]) -> None:
@@ -124,7 +138,7 @@ def restore(name: str, deployed: Deployed) -> None:
     plane = deployed.plane
     provide(plane, stack(name)["namespace"])
     resources = _restore_objects(name, plane)
-    deployed.write(stack(name))
+    _write_stack(name, deployed)
     for resource in resources:
         if resource["type"] == PROVIDER:
             for values in (resource["inputs"], resource["outputs"]):

@@ -7,6 +7,7 @@ from tests.support.stacks.fragments import CLAIMS, ENV, FILL, METRICS, POD, TOLE
 from tests.support.stacks.varied_architectures import ARCHITECTURES
 from tests.support.stacks.varied_caches import CACHES
 from tests.support.stacks.varied_canaries import CANARIES
+from tests.support.stacks.varied_existing import OF_OTHERS
 from tests.support.stacks.varied_metering import METERED
 from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_proxies import PROXIES
@@ -539,6 +540,7 @@ VARIED = {
     "reached": _reached(),
     "asked": _asked(),
     **METERED,
+    **OF_OTHERS,
     **PROXIES,
     **RELEASES,
     **PODS,

@@ -1,7 +1,7 @@
-"""Descriptions of configuration keys: the docstrings below the fields of the specs.
+"""JSON schemas of specs and contracts, with descriptions of keys: the docstrings below the fields.
 
 pydantic could collect these docstrings when a spec is defined, but then pydantic would read the sources at every start
-of the program. This module reads the sources only for the schema and for the reference page.
+of the program. This module reads the sources only for schemas and for the reference page.
 """
 
 import ast
@@ -13,14 +13,38 @@ from itertools import pairwise
 from typing import Any
 
 from models.base import Spec
+from models.stack import Stack
+
+DEFINITIONS = "#/$defs/"
+"""Begin of a reference to a definition."""
 
 
-def describe(name: str, definition: dict[str, Any]) -> dict[str, Any]:
+def of_stack() -> dict[str, Any]:
+    """Return the schema of the configuration of a stack, with its definitions and a description of every property."""
+    tree = _describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{DEFINITIONS}{{model}}"))
+    named = {name: node for name, node in tree["$defs"].items() if "properties" in node}
+    return {**tree, "$defs": {**tree["$defs"], **{name: _describe(name, node) for name, node in named.items()}}}
+
+
+def of_type(kind: type) -> dict[str, Any]:
+    """Return the schema of a TypedDict of a contract, whose module has all types in it.
+
+    The schema allows unknown keys, because keys are added without a new version of the contract.
+    """
+    from pydantic import TypeAdapter  # noqa: PLC0415, schemas of specs do not need it
+
+    module = sys.modules[kind.__module__]
+    tree = TypeAdapter(kind).json_schema(ref_template=f"{DEFINITIONS}{{model}}")
+    definitions = {name: _describe_type(getattr(module, name), node) for name, node in tree.pop("$defs").items()}
+    return {**_describe_type(kind, tree), "$defs": dict(sorted(definitions.items()))}
+
+
+def _describe(name: str, definition: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of the spec called `name`, with descriptions added to the properties that lack them."""
     return _with_texts(definition, _texts(name))
 
 
-def describe_type(kind: type, definition: dict[str, Any]) -> dict[str, Any]:
+def _describe_type(kind: type, definition: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a TypedDict, with the descriptions that its properties have in the sources."""
     texts = dict[str, str]()
     for base in (*getattr(kind, "__orig_bases__", ()), kind):

@@ -1,0 +1,1 @@
+"""The component package: `InferenceStack` for Pulumi programs in any language, in a process of its own."""

@@ -1,0 +1,67 @@
+"""SDKs of the package, as the generators of the engine's version write them, and programs with them."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from local.report import Report
+from local.tools import Tool, build, cache_directory, table
+from tests.support.sdks import node
+
+GO_PROGRAM = Path(__file__).parent / "go"
+"""Folder with a program in Go, and the modules with their checksums."""
+
+
+def generate(tool: Tool, schema: Mapping[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Write the SDKs of a package with a schema below a folder: `nodejs`, `go` and `python`."""
+    path = folder / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return subprocess.run([str(tool.path), str(path), str(folder)], capture_output=True, text=True, check=False)
+
+
+def compile_typescript(sdk: Path) -> None:
+    """Compile the SDK of TypeScript as `pulumi package add` does, into its folder `bin`."""
+    packages = node.packages()
+    (sdk / "node_modules").symlink_to(packages)
+    node.run(str(packages / "typescript" / "bin" / "tsc"), "--project", str(sdk), folder=sdk)
+    (sdk / "bin" / "package.json").write_bytes((sdk / "package.json").read_bytes())
+
+
+def make_typescript(folder: Path, sdk: Path, program: str) -> Path:
+    """Make a folder with a program in TypeScript and the SDK among its packages. Return the path of the program."""
+    packages = folder / "node_modules"
+    packages.mkdir(parents=True)
+    for name in ("@pulumi", "@types", "typescript"):
+        (packages / name).symlink_to(node.packages() / name)
+    (packages / "@inference-stacks").mkdir()
+    (packages / "@inference-stacks" / "pulumi").symlink_to(sdk)
+    path = folder / "index.ts"
+    path.write_text((node.FOLDER / program).read_text(encoding="utf-8"), encoding="utf-8")
+    return path
+
+
+def ask(program: Path) -> Any:
+    """Return what an editor knows of a program in TypeScript: `mistakes` by line, and `completions` by mark.
+
+    `javascript` is the compiled program.
+    """
+    script = str(node.FOLDER / "language.cjs")
+    return json.loads(node.run(script, str(program), folder=program.parent, modules=node.packages()))
+
+
+def go(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run Go in a folder: the one on PATH, or the one of the tools' cache."""
+    toolchain, _ = table.read()
+    cache = cache_directory()
+    builder = build.Builder(cache, toolchain, Report())
+    command, variables = builder._go_toolchain()
+    settings = {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=mod -modcacherw"}
+    if variables:
+        settings["GOCACHE"] = str(builder._compiler_cache("sdk"))
+    environment = {**os.environ, **variables, **settings}
+    return subprocess.run(
+        [str(command), *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )

@@ -1,0 +1,18 @@
+"""A stack of a service and a canary whose pods somebody else runs."""
+
+from typing import Any
+
+from tests.support.stacks.existing import existing
+
+LABELED = {"matchLabels": {"app": "vllm", "track": "stable"}, "ports": [8000, 8001]}
+
+
+def _of_others() -> dict[str, Any]:
+    """Return pods of two ports each, whose picker counts blocks, and a canary of other pods."""
+    picker = {"preset": "precise-prefix-cache", "replicas": 2, "replication": "active-active"}
+    canary = {"weight": 10, "existingPods": {"matchLabels": {"track": "next"}}}
+    further = {"kvCache": {"blockSize": 64}, "endpointPicker": picker, "objectives": {"batch": {"priority": -1}}}
+    return existing(existingPods=LABELED, canary=canary, **further) | {"networkPolicies": {}}
+
+
+OF_OTHERS = {"pods-of-others": _of_others()}
