@@ -1,6 +1,7 @@
 """SDKs of the package: they compile, and complete nested keys from their types; a program with one deploys."""
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ pytestmark = pytest.mark.real
 
 SCHEMA = committed_schema(version.read())
 TYPES = {token.rpartition(":")[2]: node for token, node in SCHEMA["types"].items()}
+PAGE = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
+(PROGRAM,) = re.findall(r"```typescript\n(.*?)```", PAGE, re.DOTALL)
 RESOURCE = SCHEMA["resources"]["inference-stacks:index:InferenceStack"]
 
 
@@ -40,10 +43,15 @@ MISTAKES = {
     "misspelt": "'sorce' does not exist in type 'ModelArgs'",
     "number": "Type 'string' is not assignable to type 'number'",
     "word": '"ReadWriteSome"',
-    "late": "Type 'Output<string>' is not assignable to type 'string'",
+    "late": "Type 'Output<string>' is not assignable to type 'string",
     "typed": "Property 'target' is missing",
 }
 """A part of the compiler's message, by a word on the line of `mistakes.ts` that has the mistake."""
+
+
+def source(name):
+    """Return a program in TypeScript."""
+    return (node.FOLDER / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -62,26 +70,29 @@ def typescript(sdks):
     return sdks / "nodejs"
 
 
-def test_pulumi_refuses_a_schema_with_a_mistake(tools, tmp_path):
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        pytest.param({"$ref": "#/types/inference-stacks:index:Sauce"}, "properties/source/$ref", id="no such type"),
+        pytest.param({"type": "text"}, "inference-stacks:index:Model: doesn't validate", id="not in the metaschema"),
+    ],
+)
+def test_pulumi_refuses_a_schema_with_a_mistake(tools, tmp_path, source, part):
     broken = copy.deepcopy(SCHEMA)
-    model = broken["types"]["inference-stacks:index:Model"]["properties"]
-    model["source"] = {"$ref": "#/types/inference-stacks:index:Sauce"}
-    model["name"]["type"] = "text"
+    broken["types"]["inference-stacks:index:Model"]["properties"]["source"] = source
     done = generator.generate(tools["pulumi-sdk-generator"], broken, tmp_path)
-    assert done.returncode == 1
-    assert "Sauce" in done.stderr
-    assert "text" in done.stderr
+    assert (done.returncode, part in done.stderr) == (1, True), done.stderr
     assert [*tmp_path.iterdir()] == [tmp_path / "schema.json"]
 
 
 def test_an_editor_completes_nested_keys_in_typescript(typescript, tmp_path):
-    answer = generator.ask(generator.make_typescript(tmp_path, typescript, "completions.ts"))
+    answer = generator.ask(generator.make_typescript(tmp_path, typescript, source("completions.ts")))
     assert answer["mistakes"] == {}
     assert answer["completions"] == COMPLETIONS
 
 
 def test_the_compiler_of_typescript_refuses_a_mistake_in_a_nested_key(typescript, tmp_path):
-    program = generator.make_typescript(tmp_path, typescript, "mistakes.ts")
+    program = generator.make_typescript(tmp_path, typescript, source("mistakes.ts"))
     lines = program.read_text(encoding="utf-8").splitlines()
     mistakes = {lines[int(line) - 1]: "\n".join(texts) for line, texts in generator.ask(program)["mistakes"].items()}
     assert len(mistakes) == len(MISTAKES)
@@ -90,10 +101,20 @@ def test_the_compiler_of_typescript_refuses_a_mistake_in_a_nested_key(typescript
         assert part in text
 
 
+@pytest.mark.prove
+@pytest.mark.timeout(1800)
+def test_a_program_in_go_compiles_unless_it_misspells_a_nested_key(sdks, tmp_path):
+    program = generator.make_go(tmp_path, sdks / "go")
+    assert generator.compile_go(program) == ""
+    right = program.read_text(encoding="utf-8")
+    program.write_text(right.replace("Source:", "Sauce:"), encoding="utf-8")
+    assert "unknown field Sauce in struct literal of type inferencestacks.ModelArgs" in generator.compile_go(program)
+
+
 @pytest.fixture
 def deployment(typescript, tools, plane, tmp_path):
-    """Make the project of a program in TypeScript. The engine finds the package on PATH."""
-    program = generator.make_typescript(tmp_path / "source", typescript, "program.ts")
+    """Make the project of the program in docs/embedding.md. The engine finds the package on PATH."""
+    program = generator.make_typescript(tmp_path / "source", typescript, PROGRAM)
     answer = generator.ask(program)
     assert answer["mistakes"] == {}
     deployment = Deployed(tmp_path / "deployment", tools, plane, program=program.parent)
@@ -131,8 +152,8 @@ def test_a_program_in_typescript_deploys_the_stack_of_the_readme(deployment, pla
     deployment.up()
     assert ("Deployment", "qwen-decode") in objects(plane)
     outputs = deployment.outputs()
-    assert outputs["ready"] is False or outputs["ready"] is True
     assert outputs["pool"] == "qwen"
+    assert outputs["message"].startswith("the route was not awaited")
     deployment.assert_unchanged()
     deployment.destroy()
     assert objects(plane) == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from tests.support.sdks import node
 
 GO_PROGRAM = Path(__file__).parent / "go"
 """Folder with a program in Go, and the modules with their checksums."""
+GO_SDK = "inference-stacks.io/sdk/go/inferencestacks"
+"""Path of the SDK's package in Go."""
 
 
 def generate(tool: Tool, schema: Mapping[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -31,7 +34,10 @@ def compile_typescript(sdk: Path) -> None:
 
 
 def make_typescript(folder: Path, sdk: Path, program: str) -> Path:
-    """Make a folder with a program in TypeScript and the SDK among its packages. Return the path of the program."""
+    """Make a folder with the text of a program in TypeScript, and the SDK among its packages.
+
+    Return the path of the program.
+    """
     packages = folder / "node_modules"
     packages.mkdir(parents=True)
     for name in ("@pulumi", "@types", "typescript"):
@@ -39,7 +45,7 @@ def make_typescript(folder: Path, sdk: Path, program: str) -> Path:
     (packages / "@inference-stacks").mkdir()
     (packages / "@inference-stacks" / "pulumi").symlink_to(sdk)
     path = folder / "index.ts"
-    path.write_text((node.FOLDER / program).read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(program, encoding="utf-8")
     return path
 
 
@@ -52,16 +58,27 @@ def ask(program: Path) -> Any:
     return json.loads(node.run(script, str(program), folder=program.parent, modules=node.packages()))
 
 
-def go(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Go in a folder: the one on PATH, or the one of the tools' cache."""
+def make_go(folder: Path, sdk: Path) -> Path:
+    """Make a folder with the program in Go and the SDK beside it. Return the path of the program."""
+    for path in GO_PROGRAM.iterdir():
+        shutil.copy(path, folder)
+    (folder / "sdk").symlink_to(sdk)
+    return folder / "main.go"
+
+
+def compile_go(program: Path) -> str:
+    """Compile a program with the SDK. Return the messages of the compiler; none if it finds no mistake.
+
+    Go is the one on PATH, or that of the tools' cache. It downloads modules once on a machine. Types are checked
+    without the optimisation of the SDK, which takes gigabytes.
+    """
     toolchain, _ = table.read()
-    cache = cache_directory()
-    builder = build.Builder(cache, toolchain, Report())
-    command, variables = builder._go_toolchain()
-    settings = {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=mod -modcacherw"}
+    builder = build.Builder(cache_directory(), toolchain, Report())
+    go, variables = builder._go_toolchain()
+    settings = {"CGO_ENABLED": "0", "GOWORK": "off"}
     if variables:
         settings["GOCACHE"] = str(builder._compiler_cache("sdk"))
+    command = [str(go), "build", "-trimpath", f"-gcflags={GO_SDK}=-N -l", "-o", os.devnull, "."]
     environment = {**os.environ, **variables, **settings}
-    return subprocess.run(
-        [str(command), *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=program.parent, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
