@@ -394,6 +394,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
         },
         "weight": 30,
         "profiles": {},
+        "patched": [],
         "model": {
             "name": "org/model",
             "source": canary["model"]["source"],
