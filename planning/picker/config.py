@@ -44,7 +44,7 @@ class BuiltConfig:
 def holds_requests(spec: Variant) -> bool:
     """Tell whether the picker queues requests that no pod can take yet."""
     picker = spec.endpoint_picker
-    if not picker.enabled:
+    if not spec.has_picker:
         return False
     config = custom(spec)
     return picker.flow_control is not None or feature_gates(config).get(FLOW_CONTROL, FLOW_CONTROL in config)
