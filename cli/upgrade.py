@@ -147,7 +147,7 @@ def _with_engine(words: Mapping[str, Any], variant: VariantPlan, name: str, vers
 
     Those of a service whose pods somebody else runs stay as they are.
     """
-    if variant.existing_pods is not None:
+    if not variant.destinations:
         return dict(words)
     image = _engine_image(variant.destinations[0], name, version)
     with_image = {**words, "engine": {**trees.mapping(words.get("engine")), "image": image}}

@@ -42,7 +42,7 @@ _PAGE = "5000"
 _CERTIFICATES = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
 _UNMARKED = frozenset({EVENT, LEASE, NODE})
 """Kinds whose objects do not have the labels of this program's objects, because others make them."""
-_AFTER_OTHERS = frozenset({GATEWAY, POD, SERVICE})
+_AFTER_OTHERS = frozenset({GATEWAY, POD, POOL, SERVICE})
 """Kinds of which objects are read that routes, pools or proxies name. They are read after the other kinds."""
 _OPTIONS = {EVENT: {"fieldSelector": "type=Warning"}}
 """Parameters of lists, by kind."""
@@ -70,6 +70,7 @@ def read(access: KubeAccess, scope: ReadScope) -> Snapshot:
         kind: partial(_objects, kind=kind, scope=scope, lists=lists) for kind in KINDS if kind not in _AFTER_OTHERS
     }
     readers[DEPLOYMENT] = partial(_with_interceptors, kind=DEPLOYMENT, scope=scope, lists=lists, refused=refused)
+    readers[POOL] = partial(_pools, scope=scope, lists=lists)
     readers[POD] = partial(_pods, scope=scope, lists=lists, refused=refused)
     readers[GATEWAY] = partial(_gateways, lists=lists)
     readers[SERVICE] = partial(_services, scope=scope, lists=lists)
@@ -129,6 +130,33 @@ def _with_interceptors(
                 raise
             refused.add(namespace)
     return [*objects, *further]
+
+
+def _pools(api: Connection, scope: ReadScope, lists: dict[str, Sequence[Manifest]]) -> Sequence[Manifest] | Unknown:
+    """List the pools of stacks, and those of somebody else that routes name, and put them into `lists`.
+
+    The pools of a namespace outside of the scope are not read.
+    """
+    pools = _objects(api, POOL, scope, lists)
+    if isinstance(pools, Unknown):
+        return pools
+    places = {place for route in lists.get(ROUTE, ()) for place in _pools_of(route)} - set(map(_place, pools))
+    namespaces = {namespace for namespace, _ in places}
+    if scope.namespaces is not None:
+        namespaces &= {*scope.namespaces}
+    paths = [live_objects.path(POOL, namespace) for namespace in sorted(namespaces)]
+    others = [_manifest(pool) for path in paths for pool in items(api, path, options={"limit": _PAGE})]
+    lists[POOL] = [*pools, *(pool for pool in others if _place(pool) in places)]
+    return lists[POOL]
+
+
+def _pools_of(route: Manifest) -> Iterator[tuple[str, str]]:
+    """Yield namespace and name of the pools that are backends of a route."""
+    namespace, _ = _place(route)
+    for rule in map(mapping, sequence(at(route, "spec", "rules"))):
+        for backend in map(mapping, sequence(rule.get("backendRefs"))):
+            if backend.get("kind") == "InferencePool":
+                yield str(backend.get("namespace") or namespace), str(backend.get("name"))
 
 
 def _pods(
@@ -212,7 +240,7 @@ def _proxies(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Iterat
         return
     deployments = {_place(item): item for item in lists[DEPLOYMENT]}
     places = {_proxy_place(item): True for item in deployments.values() if _has_proxy(item)}
-    for pool in lists.get(POOL, ()):
+    for pool in filter(_is_of_picker, lists.get(POOL, ())):
         picker = (_place(pool)[0], str(at(pool, "spec", "endpointPickerRef", "name")))
         if picker not in deployments:
             places.setdefault(_proxy_place(pool), False)
@@ -230,9 +258,11 @@ def _proxies(api: Connection, lists: Mapping[str, Sequence[Manifest]]) -> Iterat
 def _has_proxy(deployment: Manifest) -> bool:
     """Tell whether a Deployment is that of a picker with a proxy."""
     containers = map(mapping, sequence(at(deployment, "spec", "template", "spec", "containers")))
-    labelled = mapping(at(deployment, "metadata", "labels"))
-    is_picker = labelled.get("app.kubernetes.io/component") == "endpoint-picker"
-    return is_picker and any(container.get("name") == PROXY_CONTAINER for container in containers)
+    return _is_of_picker(deployment) and any(container.get("name") == PROXY_CONTAINER for container in containers)
+
+
+def _is_of_picker(manifest: Manifest) -> bool:
+    return mapping(at(manifest, "metadata", "labels")).get("app.kubernetes.io/component") == "endpoint-picker"
 
 
 def _proxy_place(part: Manifest) -> tuple[str, str]:

@@ -104,7 +104,8 @@ def _serving(variant: VariantPlan) -> Iterator[Rendered]:
         yield from storage.objects(variant.storage, variant.user_labels, variant.user_annotations)
     pods = (*network.of_pods(variant), *serving.objects(variant), *monitoring.of_pods(variant))
     yield from _with_prefix(pods, f"{variant.variant_prefix}{variant.generation_prefix}")
-    yield from _with_prefix([routing.routed_service(variant), *gke.of_service(variant)], variant.variant_prefix)
+    if variant.existing_pool is None:
+        yield from _with_prefix([routing.routed_service(variant), *gke.of_service(variant)], variant.variant_prefix)
 
 
 def _picker(variant: VariantPlan) -> Iterator[Rendered]:

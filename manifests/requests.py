@@ -40,12 +40,17 @@ def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
     manifest = {
         "apiVersion": variant.requests.api_version,
         "kind": "InferenceModelRewrite",
-        "metadata": about.metadata(variant, about.ROUTE, variant.names.pool),
+        "metadata": about.metadata(variant, about.ROUTE, _rewrite_name(variant)),
         "spec": {"poolRef": _pool(variant), "rules": [_rule(alias) for alias in aliases]},
     }
     return Rendered(
         Id(variant.owner, parts.MODEL_REWRITE), manifest, f"{variant.generation_prefix}{parts.MODEL_REWRITE.suffix}"
     )
+
+
+def _rewrite_name(variant: VariantPlan) -> str:
+    """Return the name of the aliases' object. The owner of an existing pool may have one with the pool's name."""
+    return variant.names.pool if variant.existing_pool is None else variant.names.base
 
 
 def _rule(alias: Alias) -> dict[str, Any]:

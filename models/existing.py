@@ -1,11 +1,11 @@
-"""Specs of what a service leads to but somebody else runs: its serving pods."""
+"""Specs of what a service leads to but somebody else runs: its serving pods, or its pool."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 from models.base import Spec
-from models.vocabulary import Entries, Items, LabelKey, LabelValue, Port
+from models.vocabulary import DnsSubdomain, Entries, Items, LabelKey, LabelValue, Port
 
 _LARGEST_POOL = 8
 """Maximum number of target ports of an InferencePool (gateway-api-inference-extension v1.3.0,
@@ -21,3 +21,10 @@ class ExistingPods(Spec):
         8000,
     )
     """Ports of each pod. Behind each of them, an engine answers requests and serves its metrics."""
+
+
+class ExistingPool(Spec):
+    """An InferencePool that somebody else made, in the namespace of the service."""
+
+    name: Annotated[DnsSubdomain, Field(examples=["vllm-qwen3"])]
+    """Name of the InferencePool. Its owner makes its endpoint picker and its pods, too."""

@@ -65,9 +65,15 @@ class PartialVariant(PartialRole):
 
     model: PartialModel | None = None
     existing_pods: dict[str, Any] | None = None
-    """Pods that somebody else runs. They need no profile."""
+    existing_pool: dict[str, Any] | None = None
+
     storage: PartialStorage = PartialStorage.default()
     prefill: PartialRole | None = None
+
+    @property
+    def runs_pods(self) -> bool:
+        """Return whether the stack runs the pods. Pods that somebody else runs need no profile."""
+        return self.existing_pods is None and self.existing_pool is None
 
 
 class PartialService(PartialVariant):

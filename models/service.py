@@ -8,7 +8,7 @@ from models.architecture import Architecture
 from models.base import Spec
 from models.containers import Resources
 from models.env import EnvName, EnvValue
-from models.existing import ExistingPods
+from models.existing import ExistingPods, ExistingPool
 from models.kv_cache import KvCache
 from models.monitoring import Metrics
 from models.picker import EndpointPicker, FlagName
@@ -332,6 +332,25 @@ class Variant(Role):
     """Serving pods that somebody else runs. The service then has no pods and no weights of its own, but a Service, a
     pool, an endpoint picker and a route that lead to these pods. Keys about pods of its own are refused, and are not
     inherited from defaults. Absent: the service runs its pods itself."""
+    existing_pool: ExistingPool | None = Field(default=None, examples=[{"name": "vllm-qwen3"}])
+    """InferencePool that somebody else made. The service then is a route to it, with objectives and rewrites for its
+    endpoint picker. Other keys are refused, and are not inherited from defaults. Absent: the service has a pool of its
+    own."""
+
+    @property
+    def runs_pods(self) -> bool:
+        """Tell whether the stack runs the pods of the variant. If it does not, the variant has no roles."""
+        return self.existing_pods is None and self.existing_pool is None
+
+    @property
+    def port(self) -> int:
+        """Return the port on which the serving pods get requests; the first one if they have several."""
+        return self.engine.port if self.existing_pods is None else self.existing_pods.ports[0]
+
+    @property
+    def has_picker(self) -> bool:
+        """Tell whether the stack makes a pool with an endpoint picker for the variant."""
+        return self.endpoint_picker.enabled and self.existing_pool is None
 
 
 class Canary(Variant):

@@ -4,6 +4,7 @@ Engines and language hosts start several processes of a package in each run, all
 modules that make components are imported with the first component: they take three quarters of a start.
 """
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -71,9 +72,18 @@ class PackageServicer(ProviderServicer):
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve the package until the engine ends. The first argument is the address of the engine."""
+    """Serve the package until the engine ends. The arguments are the engine's: its address, and settings of its log.
+
+    The settings stand before the address (`buildPluginArguments` in sdk/go/common/resource/plugin/plugin.go).
+    """
+    parser = argparse.ArgumentParser(description="Component package of Inference Stacks, which Pulumi's engine starts")
+    parser.add_argument("engine", help="address of the engine")
+    parser.add_argument("--logtostderr", action="store_true", help="ignored")
+    parser.add_argument("--tracing", help="ignored")
+    parser.add_argument("-v", help="ignored")
+    known, _ = parser.parse_known_args(arguments)
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(arguments[0]))
+        asyncio.run(_serve(known.engine))
 
 
 async def _serve(engine: str) -> None:

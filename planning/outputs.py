@@ -102,6 +102,9 @@ def _missing_pods(variant: VariantPlan) -> Iterator[str]:
 
     If some of several sets surely have pods, nothing is missing.
     """
+    if variant.existing_pool is not None:
+        yield f"somebody else made the pool {variant.existing_pool}, which was not awaited"
+        return
     if variant.existing_pods is not None:
         text = ", ".join(f"{key}={value}" for key, value in sorted(variant.existing_pods.match_labels.items()))
         yield f"somebody else runs the pods, which were not awaited ({text})"
@@ -164,9 +167,9 @@ def _variant(variant: VariantPlan) -> contract.Variant:
     picker = variant.endpoint_picker
     return {
         "release": variant.release,
-        "pool": None if picker is None else {"group": POOL_GROUP, "name": names.pool},
+        "pool": {"group": POOL_GROUP, "name": names.pool} if picker or variant.existing_pool else None,
         "objectives": sorted(objective.name for objective in variant.requests.objectives),
-        "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
+        "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}" if variant.existing_pool is None else "",
         "endpointPickerHost": None if picker is None else f"{variant.host(names.picker)}:{picker.port}",
         "proxyHost": _proxy_host(variant),
         "roles": {

@@ -76,6 +76,9 @@ class VariantPlan:
     existing_pods: ExistingPods | None
     """Serving pods that somebody else runs. `roles` is then empty, and so are `source`, `pins` and `accelerators`. None
     if the roles run the pods."""
+    existing_pool: str | None
+    """Name of the InferencePool that somebody else made, with its picker and its pods. `names.pool` then is this name,
+    and there are neither pods nor a Service nor a picker. None if there is none."""
     port: int
     """Port on which the serving pods receive requests from the Service. It is the first port of the pool."""
     ports_annotation: str | None
@@ -141,10 +144,13 @@ class VariantPlan:
 
     @property
     def target_ports(self) -> tuple[int, ...]:
-        """Return the ports of the pool: every port on which pods of at least one role get requests."""
+        """Return the ports of the pool: every port on which pods of at least one role get requests.
+
+        Those of a pool that somebody else made are unknown, so there are none.
+        """
         if self.existing_pods is not None:
             return self.existing_pods.ports
-        return max((workload.target_ports for workload in self.workloads), key=len)
+        return max((workload.target_ports for workload in self.workloads), key=len, default=())
 
     @property
     def pool_selector(self) -> Mapping[str, str]:
@@ -176,6 +182,8 @@ class VariantPlan:
         return inputs
 
     def _pods_inputs(self) -> dict[str, Any]:
+        if self.existing_pool is not None:
+            return {"existingPool": self.existing_pool}
         if self.existing_pods is not None:
             return {"existingPods": dict(self.existing_pods.match_labels)}
         classes = dict.fromkeys(self.accelerators[workload.role] for workload in self.destinations)
@@ -432,8 +440,9 @@ def _variant(context: VariantContext, resolved: Resolved, profiles: Mapping[Path
         roles=roles,
         storage=claims.of_variant(context, resolved.fill_requests),
         weights_of=_weights_owner(context),
-        existing_pods=context.existing_pods,
-        port=context.port,
+        existing_pods=spec.existing_pods,
+        existing_pool=context.existing_pool,
+        port=spec.port,
         ports_annotation=_ports_annotation(context, roles.values()),
         endpoint_picker=picker_plan,
         gke=_load_balancing(context, roles.values()),
@@ -468,9 +477,9 @@ def _ports_annotation(context: VariantContext, workloads: Iterable[Workload]) ->
 
 
 def _load_balancing(context: VariantContext, workloads: Iterable[Workload]) -> LoadBalancing | None:
-    if context.gateway is None or context.gateway.provider != "gke":
+    if context.gateway is None or context.gateway.provider != "gke" or context.existing_pool is not None:
         return None
-    return gke.plan(context.spec, context.port, next(iter(workloads), None))
+    return gke.plan(context.spec, next(iter(workloads), None))
 
 
 def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:

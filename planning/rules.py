@@ -42,7 +42,7 @@ def judge(resolved: Resolved) -> Iterator[Judgement]:
         yield from about(key, variant.judge(Path("services", key), service, stack))
         yield from about(key, existing_rules.judge_service(Path("services", key), service))
     for configured in resolved.configured_variants:
-        if configured.existing_pods is None:
+        if configured.spec.runs_pods:
             yield from about(configured.key, weights.judge_variant(configured))
         yield from about(configured.key, network.judge_variant(configured))
         yield from about(configured.key, _variant_resource_problems(configured, devices))
@@ -91,7 +91,7 @@ def _judge_stack(resolved: Resolved, devices: frozenset[str]) -> Iterator[Proble
 def _judge_variant(context: VariantContext, resolved: Resolved) -> Iterator[Problem]:
     if context.variant_name == PRIMARY:
         yield from interceptor.judge_service(context)
-    if context.existing_pods is None:
+    if context.spec.runs_pods:
         yield from pins.judge_variant(context)
         yield from serving.judge(context, resolved.contexts, resolved.engines)
     yield from existing_rules.judge(context, resolved.contexts)
@@ -186,7 +186,7 @@ def _retired_channels(variants: Iterable[ConfiguredVariant]) -> Iterator[Problem
 def _missing_copies(spec: Variant) -> list[str]:
     """Return the keys of the images of picker and sidecar that a variant uses and does not set."""
     keys = list[str]()
-    if spec.endpoint_picker.enabled and spec.endpoint_picker.image is None:
+    if spec.has_picker and spec.endpoint_picker.image is None:
         keys.append("endpointPicker.image")
     if roles.further(spec) and (spec.sidecar is None or spec.sidecar.image is None):
         keys.append("sidecar.image")
@@ -297,6 +297,8 @@ def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[P
     has_sets = any(role.set_name for context in contexts for role in context.roles)
     for context in contexts:
         named = context.names.exclusive_names(*(role.name for role in context.roles))
+        if context.existing_pool is not None:
+            named = (("HTTPRoute", context.names.base),)
         identities = [(kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in named]
         identities += [
             ("InferenceObjective", f"{context.namespace}/{context.names.objective(key)}", "name")

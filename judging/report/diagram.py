@@ -61,7 +61,7 @@ def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
 
 def _target(variant: VariantPlan) -> str:
     """Return the name of a variant's pool, or of its Service if the variant has no picker."""
-    if variant.endpoint_picker is None:
+    if variant.endpoint_picker is None and variant.existing_pool is None:
         return variant.names.base
     return variant.names.pool
 
@@ -124,7 +124,12 @@ def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
     ports = ", ".join(map(str, variant.target_ports))
     picker = variant.endpoint_picker
     target = _target(variant)
-    yield f'    {name}[("{"Service" if picker is None else "InferencePool"}<br/>{target}")]'
+    kind = "Service"
+    if picker is not None:
+        kind = "InferencePool"
+    elif variant.existing_pool is not None:
+        kind = "existing InferencePool"
+    yield f'    {name}[("{kind}<br/>{target}")]'
     if picker is not None:
         yield f'    {name}e["picker {variant.names.picker}:{picker.port}"]'
         yield f"    {name} -. asks .-> {name}e"

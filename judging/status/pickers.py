@@ -49,7 +49,7 @@ def _uses(view: ServiceView, variant: VariantView, reading: Evidence) -> Iterato
     """Yield the use of each picker that a pool names, by the name of the picker's Service and Deployment."""
     asked = _asked_pools(view, reading)
     for backend in pools.backends(view, variant, reading):
-        if backend.pool is None:
+        if backend.pool is None or variant.has_existing_pool:
             continue
         name = at(backend.pool, "spec", "endpointPickerRef", "name")
         is_entry = proxies.is_entry(view, variant, reading)

@@ -171,8 +171,14 @@ def _share(
 
 
 def _variant(view: ServiceView, kind: str, name: str) -> str:
-    """Return the variant that a backend's name belongs to, whether the backend exists or not."""
+    """Return the variant that a backend's name belongs to, whether the backend exists or not.
+
+    The name of a pool that somebody else made tells nothing; it is that of a variant's pool.
+    """
     base_of = bases(view)
+    for live in view.variants:
+        if kind == POOL and (view.namespace, name) in map(name_of, live.pools):
+            return live.name
     for variant in (CANARY, PRIMARY):
         is_generation = kind == POOL and name.startswith(f"{base_of[variant]}-")
         if name == base_of[variant] or is_generation:

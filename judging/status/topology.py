@@ -107,6 +107,8 @@ class VariantView:
     """Service of the proxies beside the pickers."""
     existing_pods: tuple[Manifest, ...] | None = None
     """Pods that somebody else runs and that the pool selects, by name. None if workloads of the stack make the pods."""
+    has_existing_pool: bool = False
+    """Whether somebody else made the pool, and its picker, which is not judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,7 @@ class _Parts:
         self._interceptors = _by_name(item for item in deployments if _is(item, "interceptor"))
         self._pickers = self._by_variant(item for item in deployments if _is(item, "endpoint-picker"))
         self._pools = self._by_variant(pool for pool in snapshot.of(POOL) if _is_generated(pool))
+        self._all_pools = {name_of(pool): pool for pool in snapshot.of(POOL)}
         self._routes = self._by_variant(route for route in snapshot.of(ROUTE) if _is_generated(route))
         self._all_pods = _by_name(snapshot.of(POD))
         self._pods = _by_identity(self._all_pods)
@@ -285,6 +288,8 @@ class _Parts:
         if self.service_of(canary) != canary:
             variants.append(self._variant(CANARY, canary))
         used = tuple(variant for variant in variants if variant.roles or variant.pools or variant.pickers)
+        if not used:
+            used = tuple(self._existing_variants(self._routes.get((stack, namespace, name), ()), name))
         claims = self._claims_of(stack, namespace, used)
         routes = tuple(self._routes.get((stack, namespace, name), ()))
         fills = self._fills(namespace, claims)
@@ -305,16 +310,34 @@ class _Parts:
             None if roles else self._existing_pods(pools),
         )
 
+    def _existing_variants(self, routes: Iterable[Manifest], base: str) -> Iterator[VariantView]:
+        """Yield the variants whose pools somebody else made, the primary first. It is the last backend of each rule."""
+        named = dict.fromkeys(
+            (name_of(route)[0], str(ref.get("name")))
+            for route in routes
+            for ref in backends(route)
+            if ref.get("kind") == "InferencePool"
+        )
+        existing = [self._all_pools[place] for place in reversed(named) if place in self._all_pools]
+        for name, pool in zip((PRIMARY, CANARY), existing, strict=False):
+            yield VariantView(
+                name, base, (), (pool,), (), existing_pods=self._selected_pods([pool]), has_existing_pool=True
+            )
+
     def _existing_pods(self, pools: Iterable[Manifest]) -> tuple[Manifest, ...] | None:
         """Return the pods of the pools that select pods of somebody else; None if there is no such pool."""
-        places = [(name_of(pool)[0], pool_selector(pool)) for pool in pools]
-        foreign = [(namespace, selector) for namespace, selector in places if labels.SERVICE not in selector]
+        foreign = [pool for pool in pools if labels.SERVICE not in pool_selector(pool)]
         if not foreign:
             return None
+        return self._selected_pods(foreign)
+
+    def _selected_pods(self, pools: Iterable[Manifest]) -> tuple[Manifest, ...]:
+        """Return the pods that pools select, by name."""
+        selectors = [(name_of(pool)[0], pool_selector(pool)) for pool in pools]
         return tuple(
             pod
             for pod in self._all_pods
-            if any(name_of(pod)[0] == namespace and is_selected(selector, pod) for namespace, selector in foreign)
+            if any(name_of(pod)[0] == namespace and is_selected(selector, pod) for namespace, selector in selectors)
         )
 
     def _role(self, kind: str, workload: Manifest) -> RoleView:

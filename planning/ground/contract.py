@@ -25,7 +25,7 @@ class Model(TypedDict):
     name: str
     """Name that clients send."""
     source: str
-    """URI of the weights, as the configuration has it."""
+    """URI of the weights, as the configuration has it; empty if somebody else runs the pods."""
     digest: str | None
     """Digest in the source, `sha256:` and 64 hex digits; null if the source has no digest."""
     revision: str | None
@@ -137,7 +137,7 @@ class Variant(TypedDict):
     objectives: list[str]
     """Names of the InferenceObjectives that clients may send."""
     serviceHost: str
-    """Address of the Service in front of the pods, `host:port`."""
+    """Address of the Service in front of the pods, `host:port`; empty for a pool that somebody else made."""
     endpointPickerHost: str | None
     """Address of the endpoint picker, `host:port`; null if there is no endpoint picker."""
     proxyHost: str | None

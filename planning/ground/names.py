@@ -127,8 +127,17 @@ def proxy_service(base: str) -> str:
     return f"{base}-proxy"
 
 
-def names(namespace: str, service: str, variant: str = PRIMARY, generation: str | None = None) -> Names:
-    """Return the object names of a variant of the service called `service`."""
+def names(
+    namespace: str,
+    service: str,
+    variant: str = PRIMARY,
+    generation: str | None = None,
+    existing_pool: str | None = None,
+) -> Names:
+    """Return the object names of a variant of the service called `service`.
+
+    `existing_pool` is the name of a pool that somebody else made; None if the pool is the stack's.
+    """
     short = shorten(service, _LONGEST_BASE)
     base = short if variant == PRIMARY else f"{short}-{variant}"
     pool = base if generation is None else f"{base}-{generation}"
@@ -138,7 +147,7 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
         variant_name=variant,
         generation=generation,
         base=base,
-        pool=pool,
+        pool=existing_pool or pool,
         picker=f"{pool}-epp",
         weights=f"{short}-weights",
         picker_cluster_scoped=f"inference-stacks:{namespace}:{pool}-epp",

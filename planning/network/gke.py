@@ -28,8 +28,8 @@ class LoadBalancing:
     """Whether the load balancer logs requests."""
 
 
-def plan(spec: Variant, port: int, decode: Workload | None) -> LoadBalancing:
-    """Return the settings for a pool whose first port is `port`.
+def plan(spec: Variant, decode: Workload | None) -> LoadBalancing:
+    """Return the settings for a pool.
 
     They follow from the decode workload, because the load balancer sends no requests to prefill pods. `decode` is None
     if somebody else runs the pods.
@@ -37,7 +37,7 @@ def plan(spec: Variant, port: int, decode: Workload | None) -> LoadBalancing:
     path = spec.health.liveness_path
     if decode is not None:
         path = decode.engine.probes.liveness.path or path
-    return load_balancing(port, path, seconds(spec.drain_timeout))
+    return load_balancing(spec.port, path, seconds(spec.drain_timeout))
 
 
 def load_balancing(port: int, path: str, longest: int) -> LoadBalancing:

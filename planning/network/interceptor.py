@@ -58,9 +58,9 @@ def _edges(
         for source in gateway_ends(stack, spec, variant.service):
             yield Edge(source, pods, tcp(plan.port))
         selector = labels.destination_selector(variant.names, is_divided=variant.is_divided)
-        if variant.existing_pods is not None:
-            selector = variant.existing_pods.match_labels
-        yield Edge(pods, Pods(variant.namespace, selector), tcp(variant.port))
+        if variant.spec.existing_pods is not None:
+            selector = variant.spec.existing_pods.match_labels
+        yield Edge(pods, Pods(variant.namespace, selector), tcp(variant.spec.port))
     yield from dns(pods, spec)
     if deployment.mounts_token:
         yield api_server(pods, stack)

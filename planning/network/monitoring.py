@@ -83,7 +83,7 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
     if monitors.type == "none":
         return None
     interval = _interval(metrics.interval)
-    scrapes_picker = metrics.picker and spec.endpoint_picker.enabled
+    scrapes_picker = metrics.picker and spec.has_picker
     authenticated = scrapes_picker and spec.endpoint_picker.metrics_auth
     picker = None
     if scrapes_picker:

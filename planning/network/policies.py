@@ -258,12 +258,12 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 def _edges_to_existing_pods(peers: _Peers) -> Iterator[Edge]:
     """Yield the edge from the picker to pods that somebody else runs. Policies of these pods are not the stack's."""
     variant = peers.variant
-    if variant.existing_pods is None:
+    if variant.spec.existing_pods is None:
         return
-    ports = list(variant.existing_pods.ports)
+    ports = list(variant.spec.existing_pods.ports)
     if variant.kv_cache.has_reader:
         ports += range(variant.kv_cache.events_port, variant.kv_cache.events_port + len(ports))
-    yield Edge(peers.picker, Pods(variant.namespace, variant.existing_pods.match_labels), tcp(*ports))
+    yield Edge(peers.picker, Pods(variant.namespace, variant.spec.existing_pods.match_labels), tcp(*ports))
 
 
 def _any_set_edge(peers: _Peers, ports: tuple[Port, ...]) -> Edge:

@@ -65,6 +65,8 @@ _DECIDED_FLAGS = {
 
 def judge(variant: VariantContext, context: PickerContext | None) -> Iterator[Problem]:
     """Yield errors and warnings about a variant's picker. `context` is None if the variant has no picker."""
+    if variant.existing_pool is not None:
+        return
     if context is None:
         yield from without_picker.judge(variant)
         yield from without_picker.judge_canary(variant)

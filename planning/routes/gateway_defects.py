@@ -43,7 +43,7 @@ def judge(
 
 def _failing_open(routes: Iterable[str], contexts: Contexts) -> set[str]:
     """Return the services with a pool that sends requests on while no picker answers."""
-    variants = [variant for variant in contexts.variants.values() if variant.key in {*routes} and variant.has_picker]
+    variants = [variant for variant in contexts.variants.values() if variant.key in {*routes} and variant.has_pool]
     return {variant.key for variant in variants if variant.spec.endpoint_picker.failure_mode == "FailOpen"}
 
 

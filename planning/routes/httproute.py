@@ -142,7 +142,7 @@ def _target(variant: VariantContext) -> _Target:
 
 def _backend(variant: VariantContext, weight: int) -> RouteBackend:
     """Return the backend of a variant: its pool, or its Service if it has no endpoint picker."""
-    if variant.has_picker:
+    if variant.has_pool:
         return RouteBackend(variant.names.pool, weight)
     return RouteBackend(variant.names.base, weight, ROUTED_PORT)
 

@@ -85,7 +85,7 @@ def _base_model(variant: VariantContext) -> str | None:
 def _other_names(variant: VariantContext) -> set[str]:
     lora = variant.spec.model.lora
     names = set[str]()
-    if variant.has_picker:
+    if variant.has_pool:
         names |= {rewrite.model for rewrite in variant.service.rewrites}
     if lora is not None:
         names |= set(lora.names)

@@ -38,7 +38,7 @@ def judge(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
 
 def _lacks_picker(variant: VariantContext, gateway: Gateway) -> bool:
     canary = variant.service.canary
-    if not variant.has_picker:
+    if not variant.has_pool:
         return False
     return canary is not None and 0 < canary.weight < ALL and not gateways.asks_each_picker(gateway)
 

@@ -12,11 +12,11 @@ _VERSION = "v1alpha2"
 
 
 def plan(variant: VariantContext) -> PoolRequests:
-    """Return objectives and aliases of a variant's pool. Both are empty if the variant has no endpoint picker.
+    """Return objectives and aliases of a variant's pool. Both are empty if the variant has no pool.
 
     The canary's pool has the same aliases as the primary's, because requests for each alias may go to the canary.
     """
-    if not variant.has_picker:
+    if not variant.has_pool:
         return PoolRequests("", (), ())
     objectives = (
         PoolObjective(key, variant.names.objective(key), spec.priority)
@@ -34,10 +34,10 @@ def judge(variant: VariantContext, canary: VariantContext | None) -> Iterator[Pr
 
     `variant` is the primary of the service, `canary` its canary.
     """
-    if not variant.has_picker:
+    if not variant.has_pool:
         return
     yield from _unread(variant)
-    if canary is not None and canary.has_picker and canary.release.name != variant.release.name:
+    if canary is not None and canary.has_pool and canary.release.name != variant.release.name:
         yield from _unread(canary)
     if canary is not None and variant.share.canary and variant.spec.objectives:
         # An objective belongs to one pool only.

@@ -67,8 +67,10 @@ def resolve(contexts: Contexts) -> Routing:
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
     """Yield a warning for each variant whose drain timeout is below the route's time limit for requests.
 
-    A limit of 0 means that requests may take any time.
+    A limit of 0 means that requests may take any time. How long pods of somebody else drain is unknown.
     """
+    if not variant.spec.runs_pods:
+        return
     canary = variant.service.canary
     timeouts = httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
@@ -116,7 +118,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[PlannedRoute | 
         return None, [*_without_gateway(spec, at), *mirror_problems]
     matches, match_problems = _matches(variant, gateway)
     canary = contexts.canary(variant.key)
-    asked = [context for context in (variant, canary) if context is not None and context.has_picker]
+    asked = [context for context in (variant, canary) if context is not None and context.has_pool]
     problems = [*_version(variant, asked, gateway), *match_problems]
     problems += _headers(variant, asked, at)
     problems += _timeouts(spec, at, gateway)
@@ -335,6 +337,9 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         what = f"is the service itself ({mirror.service})"
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", explicit_only=True)
     target = services.get(mirror.service)
+    if target is not None and target.existing_pool is not None:
+        what = f"has no Service that could get copies, because somebody else made its pool ({mirror.service})"
+        yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror")
     if target is not None and target.parallelism.load_balancing == "external":
         reason = "its Service, which reaches only the first copy of the model in a pod"
         what = f"gets mirrored requests through {reason} ({mirror.service})"

@@ -87,7 +87,7 @@ def may_need_profiles(stack: PartialStack) -> bool:
 
 
 def _may_need_profile(variant: PartialVariant) -> bool:
-    if variant.existing_pods is not None:
+    if not variant.runs_pods:
         return False
     model = variant.model or PartialModel.default()
     has_source = model.source is not None or variant.storage.is_shared
@@ -124,7 +124,7 @@ class _Collector:
         For a canary, `parent` is the path of its service. For a service, `parent` is None.
         """
         inherits = parent in self._seats
-        if variant.model is None or variant.existing_pods is not None or self._has_merge_problem(at):
+        if variant.model is None or not variant.runs_pods or self._has_merge_problem(at):
             return
         is_explicit = self._is_explicit(at, variant)
         try:

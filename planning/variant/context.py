@@ -6,7 +6,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from models.existing import ExistingPods
 from models.paths import Path
 from models.problems import Problem
 from models.role import Role
@@ -93,16 +92,9 @@ class ConfiguredVariant:
         return self.roles[0].kind
 
     @property
-    def existing_pods(self) -> ExistingPods | None:
-        """Return the pods that somebody else runs; None if the variant has pods of its own, which its roles make."""
-        return self.spec.existing_pods
-
-    @property
-    def port(self) -> int:
-        """Return the port on which the serving pods get requests; the first one if they have several."""
-        if self.existing_pods is not None:
-            return self.existing_pods.ports[0]
-        return self.spec.engine.port
+    def existing_pool(self) -> str | None:
+        """Return the name of the pool that somebody else made; None if there is none."""
+        return None if self.spec.existing_pool is None else self.spec.existing_pool.name
 
     @property
     def is_divided(self) -> bool:
@@ -131,11 +123,13 @@ class ConfiguredVariant:
 
     @property
     def has_picker(self) -> bool:
-        """Tell whether the variant has an InferencePool with an endpoint picker.
+        """Tell whether the stack makes an InferencePool with an endpoint picker for the variant."""
+        return self.spec.has_picker
 
-        If it does not, the requests go to the variant's Service.
-        """
-        return self.spec.endpoint_picker.enabled
+    @property
+    def has_pool(self) -> bool:
+        """Tell whether an InferencePool gets the requests: the variant's own, or one that somebody else made."""
+        return self.has_picker or self.existing_pool is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +410,13 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
         stack=stack,
         service=service,
         roles=variant.roles,
-        names=names(variant.namespace, service.name or variant.key, variant.variant_name, cache_generation),
+        names=names(
+            variant.namespace,
+            service.name or variant.key,
+            variant.variant_name,
+            cache_generation,
+            variant.existing_pool,
+        ),
         release=release,
         classes=classes,
         images=images_of,

@@ -1,44 +1,80 @@
-"""Verdicts on services whose pods somebody else runs."""
+"""Verdicts on services whose pods or whose pool are somebody else's."""
 
 from collections.abc import Iterator, Mapping
 
 from models.existing import ExistingPods
 from models.paths import Path
 from models.problems import Problem, warning
-from models.service import Service
+from models.service import Service, Variant
 from planning.ground import labels
 from planning.variant.context import Contexts, VariantContext
 
-_KEY = "existingPods"
+_PODS = "existingPods"
+_POOL = "existingPool"
 
 
 def judge_service(path: Path, service: Service) -> Iterator[Problem]:
-    """Check that a service and its canary lead to different pods, both of the stack or both of somebody else."""
+    """Check that a service and its canary lead to different pods or pools, both of the stack or of somebody else."""
     canary = service.canary
-    if canary is None or service.existing_pods is canary.existing_pods is None:
+    if canary is None or (service.runs_pods and canary.runs_pods):
         return
-    at = path / "canary" / _KEY
-    if canary.existing_pods is None:
-        what = "is removed, but a canary of pods that somebody else runs has such pods, too"
-        yield Problem(at, what, "write the labels of the canary's pods", (path / _KEY,))
-    elif service.existing_pods is None:
-        what = "is set, but the service runs its pods itself, and so does its canary"
-        yield Problem(at, what, "remove it, or write existingPods in the service", (path / _KEY,))
-    elif _selects(service.existing_pods, canary.existing_pods.match_labels):
+    key = _key(service)
+    canary_key = _key(canary)
+    at = path / "canary"
+    if not canary_key:
+        what = "is removed, but the canary of such a service has one of its own"
+        yield Problem(at / key, what, "write that of the canary", (path / key,))
+    elif canary_key != key:
+        what = "is set, but not in the service, which must lead to the same kind of backend as its canary"
+        yield Problem(at / canary_key, what, f"remove it, or write {canary_key} in the service", (path,))
+    elif service.existing_pool is not None and canary.existing_pool == service.existing_pool:
+        what = f"is the pool of the service, too ({service.existing_pool.name})"
+        yield Problem(at / key / "name", what, "write the name of the canary's pool", (path / key,))
+    elif service.existing_pods is not None and canary.existing_pods is not None:
+        yield from _same_pods(at / key / "matchLabels", service.existing_pods, canary.existing_pods)
+
+
+def _key(variant: Variant) -> str:
+    """Return the key with what somebody else runs; empty if the stack runs the pods."""
+    if variant.existing_pool is not None:
+        return _POOL
+    return "" if variant.existing_pods is None else _PODS
+
+
+def _same_pods(at: Path, pods: ExistingPods, others: ExistingPods) -> Iterator[Problem]:
+    if _selects(pods, others.match_labels):
         what = "selects pods that the service selects, too"
         remedy = "add a label that only the canary's pods have, and one to the service's that they lack"
-        yield Problem(at / "matchLabels", what, remedy, (path / _KEY,))
+        yield Problem(at, what, remedy, (at.parent.parent.parent / _PODS,))
 
 
 def judge(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
     """Check what the picker must know of pods that somebody else runs, and that these are no pods of the stack."""
-    pods = variant.existing_pods
-    if pods is None:
+    if variant.spec.runs_pods:
         return
-    at = variant.path / _KEY
     if variant.spec.model.name is None:
         remedy = "add the name that clients send, such as Qwen/Qwen3-8B"
         yield Problem(variant.path / "model" / "name", "is missing", remedy)
+    if variant.existing_pool is not None:
+        yield from _pool(variant)
+    elif variant.spec.existing_pods is not None:
+        yield from _pods(variant, variant.spec.existing_pods, contexts)
+
+
+def _pool(variant: VariantContext) -> Iterator[Problem]:
+    """Reject a pool that no route leads to, and metering, because there is no Service to which it could forward."""
+    at = variant.path / _POOL
+    if variant.gateway is None or not variant.service.route.enabled:
+        what = "has no effect without a route"
+        yield Problem(at, what, "add gateway, or set route.enabled: true", (Path("gateway"), variant.path / "route"))
+    if variant.metered_as is not None:
+        what = "meters requests on the way to a Service of the stack, but the pool is somebody else's (true)"
+        enabled = Path("services", variant.key, "interceptor", "enabled")
+        yield Problem(enabled, what, "write interceptor.enabled: false", (at, Path("interceptor")))
+
+
+def _pods(variant: VariantContext, pods: ExistingPods, contexts: Contexts) -> Iterator[Problem]:
+    at = variant.path / _PODS
     if len(set(pods.ports)) < len(pods.ports):
         yield Problem(at / "ports", "has a port twice", "keep one of them")
     if not variant.has_picker:
@@ -63,7 +99,7 @@ def _stack_pods(variant: VariantContext, pods: ExistingPods, contexts: Contexts)
         if noun is not None:
             what = f"selects the {noun} of {other.path}, too"
             remedy = "add a label that only the pods with the engine have"
-            yield Problem(variant.path / _KEY / "matchLabels", what, remedy, (other.path, Path("labels")))
+            yield Problem(variant.path / _PODS / "matchLabels", what, remedy, (other.path, Path("labels")))
             return
 
 

@@ -72,7 +72,7 @@ def _block_size(spec: Variant, *, has_reader: bool) -> int | None:
 
 def _has_reader(spec: Variant) -> bool:
     picker = spec.endpoint_picker
-    if not picker.enabled:
+    if not spec.has_picker:
         return False
     if picker.preset != "custom":
         return picker.preset == "precise-prefix-cache"

@@ -71,7 +71,7 @@ def of(spec: Variant, at: Path) -> Iterator[RoleSpecAt]:
 
     There are none if somebody else runs the pods.
     """
-    if spec.existing_pods is not None:
+    if not spec.runs_pods:
         return
     others = further(spec)
     for stage in STAGES.values():

@@ -139,7 +139,7 @@ def _of_cache(at: Path, cache: Cache) -> Lockable:
 def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
     """Yield the sources of one variant. Pods that somebody else runs have none that the stack knows."""
     spec = variant.spec
-    if variant.existing_pods is not None:
+    if not spec.runs_pods:
         return
     at = variant.path / "model"
     if cache_of(spec) is None:

@@ -59,7 +59,7 @@ def judge(stack: Stack, contexts: Contexts, release: Release | None, requests: F
         users = [variant for variant in variants if claims.cache_of(variant.spec) == key]
         yield from _check_access_mode(Path("caches", key, "accessMode"), cache.access_mode, users, contexts)
     for variant in variants:
-        if variant.existing_pods is not None:
+        if not variant.spec.runs_pods:
             continue
         yield from _check_variant(variant)
         if not claims.is_used_in_place(variant.spec.model.source):

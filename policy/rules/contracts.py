@@ -25,14 +25,19 @@ def of_services(view: View, judge: Callable[[str, Tree], Iterator[PolicyFinding]
 
     Yields what cannot be told: outputs that are unknown, missing, or of another version.
     """
+    yield from questions(view)
+    for contract in view.contracts:
+        yield from _of_contract(contract, judge)
+
+
+def questions(view: View) -> Iterator[PolicyFinding]:
+    """Yield the reasons why outputs of inference stacks are unknown to every rule: they are missing or unreadable."""
     if not view.contracts and any(item.is_ours for item in view.objects):
         what = "has no outputs of an inference stack"
         yield PolicyFinding("the stack", what, "name the stack instead of its rendered objects", is_known=False)
     for contract in view.contracts:
         if contract.mistake:
             yield PolicyFinding("the stack", "cannot be judged", contract.mistake, urn=contract.urn, is_known=False)
-            continue
-        yield from _of_contract(contract, judge)
 
 
 def _of_contract(

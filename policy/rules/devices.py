@@ -13,7 +13,7 @@ from policy.rules.workloads import JudgedWorkload
 
 HOURS = 730
 """Hours of a month, as in the budgets of a stack."""
-_WHOLE = "the whole"
+_WHOLE = "the stack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def device_budget(view: View, settings: Settings) -> Iterator[PolicyFinding]:
             # The engine sends resources in another order than they are rendered.
             largest = max(members, key=lambda workload: (numbers[workload.item.subject], workload.item.subject))
             what = f"takes most of {total} devices of {scope.name}, which has {budget:g}"
-            remedy = f"lower {_replicas_key(largest)} until at most {budget:g} remain"
+            remedy = f"lower {_replicas_key(largest)} until at most {budget:g} devices remain"
             yield of_object(largest.item, "", what, remedy)
 
 
@@ -141,14 +141,13 @@ def replicas_max(view: View, settings: Settings) -> Iterator[PolicyFinding]:
 
 def money(view: View, settings: Settings) -> Iterator[PolicyFinding]:
     """Yield the scopes whose devices may cost more in a month than the budget, and classes without a price."""
+    limited = [scope for scope in scopes(settings) if trees.at(scope.limits, "perMonth") is not None]
+    if limited:
+        yield from contracts.questions(view)
     prices = trees.mapping(settings, "prices")
     labels = {_key(workload.item): workload.labels for workload in workloads.all_of(view)}
-    for scope in scopes(settings):
-        budget = trees.at(scope.limits, "perMonth")
-        if budget is None:
-            continue
-        for contract in view.contracts:
-            yield from _bill(contract, scope, prices, float(budget), labels)
+    for scope in limited:
+        yield from _bill(view, scope, prices, labels)
 
 
 def _key(item: DeployedObject) -> tuple[str, str, str]:
@@ -156,20 +155,17 @@ def _key(item: DeployedObject) -> tuple[str, str, str]:
 
 
 def _bill(
-    contract: ReadContract,
-    scope: LimitScope,
-    prices: Tree,
-    budget: float,
-    labels: Mapping[tuple[str, str, str], Mapping[str, str]],
+    view: View, scope: LimitScope, prices: Tree, labels: Mapping[tuple[str, str, str], Mapping[str, str]]
 ) -> Iterator[PolicyFinding]:
-    """Yield the findings about the price of the devices of an inference stack in a scope."""
+    """Yield the findings about the price of the devices of all inference stacks in a scope."""
+    budget = float(trees.at(scope.limits, "perMonth"))
     amounts = dict[str, float]()
     unpriced = set[str]()
-    for at, namespace, role in _roles(contract):
+    for at, namespace, role in (row for contract in view.contracts for row in _roles(contract)):
+        gpus = trees.mapping(role, "gpus")
         workload = trees.mapping(role, "workload")
         key = (namespace, trees.text(workload, "kind"), trees.text(workload, "name"))
         item = DeployedObject({"metadata": {"namespace": namespace}})
-        gpus = trees.mapping(role, "gpus")
         if not gpus or not scope.has(item, labels.get(key, {})):
             continue
         name = trees.text(gpus, "class")
@@ -179,17 +175,16 @@ def _bill(
         else:
             amounts[at] = amounts.get(at, 0) + trees.number(gpus, "max", default=0) * float(price) * HOURS
     total = sum(amounts.values())
+    urn = next((contract.urn for contract in view.contracts), "")
     if total > budget:
         dearest = max(sorted(amounts), key=lambda at: amounts[at])
         what = f"costs most of {total:.0f} in a month for devices of {scope.name}, which has {budget:.0f}"
         remedy = f"lower {dearest}.replicas, or choose another {dearest}.accelerator"
-        yield PolicyFinding(dearest, what, remedy, urn=contract.urn)
+        yield PolicyFinding(dearest, what, remedy, urn=urn)
     elif unpriced:
         names = ", ".join(sorted(unpriced))
-        remedy = f"add {names} to the prices of the rule"
-        yield PolicyFinding(
-            "the stack", f"has devices without a price ({names})", remedy, urn=contract.urn, is_known=False
-        )
+        what = f"has devices without a price ({names})"
+        yield PolicyFinding("the stack", what, f"add {names} to the prices of the rule", urn=urn, is_known=False)
 
 
 def _roles(contract: ReadContract) -> Iterator[tuple[str, str, Tree]]:

@@ -20,6 +20,8 @@ def image_digests(item: DeployedObject, _: Settings) -> Iterator[PolicyFinding]:
     for at, image, key in _images(item):
         if not _DIGEST.search(image):
             remedy = f"write {image.partition('@')[0]}@sha256:… as {key}"
+            if item.is_ours:
+                remedy = f"{remedy}, or run python -m cli lock --images STACK"
             yield of_object(item, at, f"has no digest ({image})", remedy)
 
 

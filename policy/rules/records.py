@@ -114,7 +114,8 @@ class PolicyFinding:
         line = f"{place} {self.what}; {self.remedy}"
         if not self.is_known:
             line = f"can't tell: {line}"
-        return " ".join(line.split())
+        # Names and values of objects may have line breaks, colours of terminals, and marks that reorder text.
+        return "".join(letter if letter.isprintable() else "?" for letter in " ".join(line.split()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from policy.rules.trees import Tree
 
 _CANARY = re.compile(r"-canary(-[0-9a-f]{5})?$")
 """End of the name of a canary's pool or Service; a generation may follow."""
+_GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
+"""Label of the pods of a Gateway, by which an AuthorizationPolicy selects them."""
 _PROTECTIONS = {"AuthorizationPolicy": "security.istio.io", "SecurityPolicy": "gateway.envoyproxy.io"}
 """Kinds of objects that protect what they target, with their API groups."""
 
@@ -78,6 +80,9 @@ def _targets(view: View) -> Iterator[tuple[str, str]]:
         if item.group != _PROTECTIONS[item.kind]:
             continue
         spec = trees.mapping(item.manifest, "spec")
+        pods_of = trees.text(trees.mapping(spec, "selector", "matchLabels"), _GATEWAY_NAME)
+        if pods_of:
+            yield "Gateway", f"{item.namespace}/{pods_of}"
         for target in (trees.mapping(spec, "targetRef"), *trees.mappings(spec, "targetRefs")):
             if target:
                 yield trees.text(target, "kind"), f"{item.namespace}/{trees.text(target, 'name')}"

@@ -103,7 +103,7 @@ RULES: tuple[PolicyRule, ...] = (
         refuses="pods that the Pod Security level restricted does not admit",
         reads="pod templates",
         of_object=security.restricted_pods,
-        parameters=(Parameter("namespaces", "namespaces in which the rule does not hold", _TEXTS, []),),
+        parameters=(Parameter("exempt", "namespaces in which the rule does not hold", _TEXTS, []),),
     ),
     PolicyRule(
         name="no-patch",

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -67,9 +66,10 @@ def rendered(file, capsys):
     return capsys.readouterr().out
 
 
-def test_a_branch_gets_a_folder_with_the_objects_of_each_stack_and_a_commit_if_they_change(forge, capsys):
+@pytest.mark.real
+def test_a_branch_gets_a_folder_with_the_objects_of_each_stack_and_a_commit_if_they_change(forge, capsys, tools):
     run, project, repository = forge
-    run(1)
+    assert_read_by_kustomize(tools, run(1) / "objects/dev")
     tree = {f"{stack}/{name}.yaml" for stack in ("dev", "prod") for name in ("kustomization", "objects")}
     assert {*git(repository, "ls-tree", "-r", "--name-only", "rendered").split()} == tree
     for stack in ("dev", "prod"):
@@ -88,13 +88,10 @@ def test_a_branch_gets_a_folder_with_the_objects_of_each_stack_and_a_commit_if_t
     assert "words" not in git(repository, "log", "-p", "rendered")
 
 
-@pytest.mark.real
-def test_kustomize_reads_the_objects_of_a_folder(forge, tools):
-    run, *_ = forge
-    folder = run(1) / "objects/dev"
-    done = subprocess.run(
-        [str(tools["kubectl"].path), "kustomize", str(folder)], capture_output=True, text=True, check=False
-    )
+def assert_read_by_kustomize(tools, folder):
+    """Assert that kustomize finds all objects of a folder, as they are."""
+    command = [str(tools["kubectl"].path), "kustomize", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     objects, source = (
         sorted(yaml.load_all(text, yaml.CSafeLoader), key=lambda item: (item["kind"], item["metadata"]["name"]))
@@ -158,11 +155,9 @@ def test_layers_of_esc_give_the_stack_that_base_files_give(tmp_path, capsys, mon
     assert "replicas: 4" in texts[0]
 
 
-def test_a_stack_file_that_an_environment_wrote_is_read(tmp_path):
+def test_a_stack_file_that_an_environment_wrote_is_read(tmp_path, capsys):
     """The last command of the page writes such a file."""
     tree = patched(layer("base.yaml")["values"]["pulumiConfig"], layer("prod.yaml")["values"]["pulumiConfig"])
     (tmp_path / "prod.yaml").write_text(json.dumps({"config": {KEY: tree[KEY]}}), encoding="utf-8")
-    command = [sys.executable, "-m", "cli", "render", str(tmp_path / "prod.yaml")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "stack: inference-stacks.prod" in done.stdout
+    assert commands.main(["render", str(tmp_path / "prod.yaml")]) == 0
+    assert "stack: inference-stacks.prod" in capsys.readouterr().out

@@ -52,6 +52,19 @@ def test_what_tests_and_linters_need_is_added_when_it_is_asked_for(small, monkey
     assert installed == [venv.REQUIREMENTS, venv.DEVELOPMENT]
 
 
+def test_an_environment_apart_is_made_for_its_file_of_requirements_and_anew_when_it_changes(small, monkeypatch):
+    installed = []
+    monkeypatch.setattr(venv, "_run", lambda command, folder: installed.append((command[-1], folder)))
+    monkeypatch.setattr(venv, "_runs", lambda *_: True)
+    requirements = small / venv.REQUIREMENTS
+    environment = small.parent / "apart"
+    environment.mkdir()
+    for text in ("a==1", "a==1", "a==2"):
+        requirements.write_text(text)
+        assert venv.setup_apart(environment, requirements, Report(io.StringIO())) == environment / "bin" / "python"
+    assert installed == [(venv.REQUIREMENTS, small)] * 2
+
+
 def test_python_compiles_what_it_imports_and_pip_nothing(small, monkeypatch):
     commands = []
     monkeypatch.setattr(venv, "_run", lambda command, _: commands.append(command))

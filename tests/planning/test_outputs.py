@@ -4,7 +4,7 @@ import pytest
 
 from planning import outputs
 from tests.support.stacks import PIN, plan, tree
-from tests.support.stacks.existing import existing
+from tests.support.stacks.existing import existing, of_pool
 from tests.support.stacks.varied import VARIED
 
 PRIMARY = {
@@ -28,6 +28,7 @@ PRIMARY = {
         }
     },
     "profiles": {},
+    "patched": [],
 }
 UNAWAITED = "the route was not awaited, because no controller was known to have accepted gateways/gateway"
 
@@ -157,4 +158,21 @@ def test_pods_of_others_are_never_ready_and_have_no_roles():
         "revision": None,
         "locked": None,
         "lockedAdapters": {},
+    }
+
+
+def test_a_pool_of_others_has_a_name_and_no_service():
+    service = outputs.of_stack(plan(of_pool()), None, {"qwen"})["services"]["qwen"]
+    assert service["awaited"] == ["route"]
+    assert service["message"] == "somebody else made the pool theirs, which was not awaited"
+    assert service["primary"] == {
+        "release": "llm-d-0.10",
+        "pool": {"group": "inference.networking.k8s.io", "name": "theirs"},
+        "objectives": [],
+        "serviceHost": "",
+        "endpointPickerHost": None,
+        "proxyHost": None,
+        "roles": {},
+        "profiles": {},
+        "patched": [],
     }

@@ -1,4 +1,4 @@
-"""A real picker, a proxy and a route lead to pods that somebody else runs, and a stack leaves these pods alone."""
+"""A real picker and a route lead to pods, and to a pool, that somebody else made. A stack leaves both alone."""
 
 import json
 from http import HTTPStatus
@@ -12,8 +12,8 @@ from facts.status import ReadScope
 from judging.status import verdict
 from judging.status.records import Link
 from tests.support.cluster.server import read, read_one
-from tests.support.stacks.existing import existing
-from tests.support.traffic.data_path import SERVER, data_path
+from tests.support.stacks.existing import existing, of_pool
+from tests.support.traffic.data_path import POOLS, SERVER, data_path
 from tests.support.waits import eventually
 
 pytestmark = pytest.mark.real
@@ -58,10 +58,10 @@ def path(deployed, tools, tmp_path_factory):
         yield running
 
 
-def link(plane, kind):
-    """Return a link of the service's status. No controller is asked for the gateway, so the whole cannot serve."""
+def link(plane, kind, name="qwen"):
+    """Return a link of a service's status. No controller is asked for the gateway, so the whole cannot serve."""
     access = KubeAccess(plane.kubeconfig.read_text(encoding="utf-8"), None)
-    (service,) = verdict.of(reader.read(access, ReadScope((NAMESPACE,))), {}).services
+    (service,) = verdict.of(reader.read(access, ReadScope((NAMESPACE,))), {}).only(None, [name]).services
     (part,) = (part for part in service.components if part.link is kind)
     return part
 
@@ -112,8 +112,25 @@ def test_the_picker_follows_their_owner_and_the_pool_is_blamed_if_there_are_none
     assert path.served("qwen", 3) == [pod] * 3
 
 
+def test_another_stack_routes_to_the_pool_and_leaves_it_alone(path, deploy, cluster):
+    routed = of_pool(existingPool={"name": "qwen"}, name="second") | {"namespace": NAMESPACE, "release": "gie-1.3"}
+    other = deploy(routed, cluster, called="routes")
+    other.engine.ensure_stack()
+    pool = read_one(cluster, POOLS, "qwen", NAMESPACE)["metadata"]
+    other.up()
+    path.sync()
+    eventually(lambda: path.ask("second").status == HTTPStatus.OK, SECONDS)
+    assert set(path.served("second", 3)) == names(cluster, LABELS)
+    assert [link(cluster, kind, "second").ready for kind in (Link.POOL, Link.WORKLOAD)] == [1, 1]
+    other.assert_unchanged()
+    other.destroy()
+    after = read_one(cluster, POOLS, "qwen", NAMESPACE)["metadata"]
+    assert (after["uid"], after["generation"]) == (pool["uid"], pool["generation"])
+    assert path.ask("qwen").status == HTTPStatus.OK
+
+
 def test_what_is_destroyed_leaves_them_as_they_are(path, deployed, cluster):
     before = identities(cluster)
     deployed.destroy()
     assert identities(cluster) == before
-    assert read(cluster, "inferencepools.inference.networking.k8s.io", NAMESPACE) == []
+    assert read(cluster, POOLS, NAMESPACE) == []

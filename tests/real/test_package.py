@@ -18,7 +18,7 @@ KINDS = "deployments,services,inferencepools,httproutes,configmaps,roles,rolebin
 TEN_LINES = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8"))["config"]["inference-stacks:stack"]
 NAMESPACE = "by-package"
 MARK = "inference-stacks.io/stack"
-TREE = {**TEN_LINES, "namespace": NAMESPACE}
+TREE = {**TEN_LINES, "namespace": NAMESPACE, "extends": ["base.yaml"]}
 EXPORTS = ("contractVersion", "release", "factsDigest", "services")
 IMPORT = f"""
 import sys
@@ -49,6 +49,7 @@ def deployment(tools, plane, packages, tmp_path):
     (commands / PLUGIN.name).symlink_to(PLUGIN)
     (deployment.project / "inference-stacks").symlink_to(ROOT)
     (deployment.project / "Pulumi.dev.yaml").write_text("config: {}\n")
+    (deployment.project / "base.yaml").write_text("defaults: {replicas: 2}\n")
     yield deployment
     deployment.discard()
 
@@ -123,7 +124,8 @@ def test_the_package_an_import_and_the_program_make_the_same(deployment, plane):
 
     use_package(deployment, **{"inference-stack": {**TREE, "prefix": ""}})
     deployment.up()
-    assert deployment.outputs()["services"]["qwen"]["namespace"] == NAMESPACE
+    decode = deployment.outputs()["services"]["qwen"]["primary"]["roles"]["decode"]
+    assert decode["scaling"] == {"type": "fixed", "replicas": 2}
     by_package = resources(deployment)
     in_cluster = objects(plane)
     assert {kind for kind, _ in in_cluster} >= {"Deployment", "Service", "InferencePool", "HTTPRoute"}

@@ -33,7 +33,27 @@ def whole(manifests: Sequence[Mapping[str, Any]]) -> Snapshot:
     for gateway in objects.gateways(objects.listeners([dict(manifest) for manifest in manifests])):
         gateway["metadata"] |= {"generation": 1, "creationTimestamp": THEN}
         everything[snapshot.GATEWAY].append({**gateway, "status": {"conditions": conditions("Accepted", "Programmed")}})
+    for pool in _existing_pools(everything):
+        everything[snapshot.POOL].append(_with_status(pool))
+        everything[snapshot.POD].append(of_somebody_else(pool, pool["spec"]["selector"]["matchLabels"]))
     return Snapshot(NOW, {kind: everything[kind] for kind in snapshot.KINDS})
+
+
+def _existing_pools(everything: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the pools that routes name but no stack makes, as somebody else made them."""
+    made = {pool["metadata"]["name"] for pool in everything.get(snapshot.POOL, ())}
+    refs = [
+        (route["metadata"]["namespace"], ref["name"])
+        for route in everything.get(snapshot.ROUTE, ())
+        for rule in route["spec"]["rules"]
+        for ref in rule["backendRefs"]
+        if ref["kind"] == "InferencePool" and ref["name"] not in made
+    ]
+    metadata = ({"namespace": namespace, "name": name, "creationTimestamp": THEN} for namespace, name in {*refs})
+    kind = {"apiVersion": "inference.networking.k8s.io/v1", "kind": "InferencePool"}
+    return [
+        {**kind, "metadata": item, "spec": {"selector": {"matchLabels": {"app": item["name"]}}}} for item in metadata
+    ]
 
 
 def conditions(*kinds: str, **reasons: str) -> list[dict[str, Any]]:

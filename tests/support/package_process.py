@@ -148,7 +148,8 @@ def request(address: str, name: str, inputs: Mapping[str, Any], **fields: Any) -
 @contextlib.contextmanager
 def running(folder: Path, engine: Engine, address: str) -> Iterator[Package]:
     """Start a process of the package as the engine does, in the folder of a program."""
-    process = subprocess.Popen([PLUGIN, address], cwd=folder, stdout=subprocess.PIPE, text=True)
+    verbosely = ["--logtostderr", "-v=9", "--tracing", "http://127.0.0.1:9"]
+    process = subprocess.Popen([PLUGIN, *verbosely, address], cwd=folder, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         port = int(process.stdout.readline())

@@ -111,11 +111,11 @@ def _attach_elsewhere(stack: dict[str, Any], match: re.Match[str]) -> None:
 
 INTO = r"into (?:the stack|service (?P<service>\S+))(?: \(.*)?"
 REPAIRS = (
-    (rf"write (?P<value>\S+@sha256:…) as {KEY}", _write),
+    (rf"write (?P<value>\S+@sha256:…) as {KEY}, or run python -m cli lock --images STACK", _write),
     (rf"write a copy of it in (?P<value>\S+).* as {KEY}", _copy),
     (rf"set {KEY} to (?P<value>.+)", _set),
     (rf"lower {KEY} to (?P<value>\d+)", _lower),
-    (rf"lower {KEY} until at most (?P<value>\d+) remain", _lower),
+    (rf"lower {KEY} until at most (?P<value>\d+) devices remain", _lower),
     (r"lower (?P<key>services\S+)(?P<service>), or choose another \S+", lambda stack, match: put(stack, match, 1)),
     (
         rf"write (?P<key>labels|networkPolicies): (?P<value>\{{.*\}}) {INTO}",

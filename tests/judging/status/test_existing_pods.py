@@ -1,4 +1,4 @@
-"""The status of a service whose pods somebody else runs, and who is to blame if none of them answers."""
+"""The status of a service whose pods or whose pool are somebody else's, and who is to blame if none answers."""
 
 import dataclasses
 
@@ -7,10 +7,11 @@ import pytest
 from judging.status import verdict
 from judging.status.records import Link
 from judging.status.verdict import ExitCode
+from planning.ground import snapshot
 from planning.ground.snapshot import POD, ROUTE
 from tests.support.cluster.status import marked
 from tests.support.healthy import replaced, whole
-from tests.support.stacks.existing import LABELS, existing
+from tests.support.stacks.existing import LABELS, POOL, existing, of_pool
 
 
 @pytest.fixture
@@ -18,18 +19,18 @@ def healthy():
     return whole(marked(existing()))
 
 
-def of_others(snapshot):
-    return [pod for pod in snapshot.of(POD) if pod["metadata"]["labels"].get("app") == LABELS["app"]]
+def of_others(read):
+    return [pod for pod in read.of(POD) if pod["metadata"]["labels"].get("app") == LABELS["app"]]
 
 
-def status(snapshot):
-    (service,) = verdict.of(snapshot, {}).services
+def status(read):
+    (service,) = verdict.of(read, {}).services
     return service
 
 
-def culprit(snapshot):
-    found = status(snapshot).culprit
-    return found and (str(found.object), found.state.id)
+def culprit(read):
+    blamed = status(read).culprit
+    return blamed and (str(blamed.object), blamed.state.id)
 
 
 def with_pods(healthy, *pods):
@@ -73,3 +74,26 @@ def test_a_missing_route_is_not_awaited_for_the_sake_of_pods_of_others(healthy):
     expected = {("models", "qwen"): verdict.RouteExpectation({"qwen": 100})}
     (service,) = verdict.of(late, {}, expected).services
     assert "route-missing" in {state.state.id for part in service.components for state in part.findings}
+
+
+def test_a_pool_of_somebody_else_and_its_pods_are_judged_but_not_its_picker():
+    service = status(whole(marked(of_pool())))
+    assert service.serves is True
+    judged = {part.link: str(part.object) for part in service.components}
+    assert judged[Link.POOL] == f"InferencePool models/{POOL}"
+    assert judged[Link.WORKLOAD] == f"Pod models/{POOL}-theirs"
+    assert Link.PICKER not in judged
+
+
+def test_a_pool_that_its_owner_has_not_made_is_blamed():
+    healthy = whole(marked(of_pool()))
+    assert culprit(replaced(healthy, **{snapshot.POOL: []})) == (f"InferencePool models/{POOL}", "pool-missing")
+
+
+def test_a_pool_without_pods_is_blamed_for_its_share():
+    stack = of_pool(canary={"weight": 50, "existingPool": {"name": "next"}})
+    healthy = whole(marked(stack))
+    pods = [pod for pod in healthy.of(POD) if pod["metadata"]["name"] != "next-theirs"]
+    broken = replaced(healthy, **{POD: pods})
+    assert culprit(broken) == ("InferencePool models/next", "pods-missing")
+    assert [part.variant for part in status(broken).components if part.link is Link.POOL] == ["primary", "canary"]

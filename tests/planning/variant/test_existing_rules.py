@@ -3,8 +3,8 @@
 import pytest
 
 from models.problems import ConfigError
-from tests.support.stacks import SERVICE, lines, mistakes, plan
-from tests.support.stacks.existing import existing
+from tests.support.stacks import SERVICE, lines, mistakes, plan, rendered
+from tests.support.stacks.existing import existing, of_pool
 
 OTHERS = {"weight": 10, "existingPods": {"matchLabels": {"track": "next"}}}
 STABLE = {"matchLabels": {"app": "vllm", "track": "stable"}}
@@ -19,9 +19,9 @@ def test_a_canary_of_other_pods_gets_its_share():
 
 def test_a_canary_of_pods_of_its_own_is_refused():
     running = {**SERVICE, "weight": 10, "existingPods": None}
-    what = "is removed, but a canary of pods that somebody else runs has such pods, too"
+    what = "is removed, but the canary of such a service has one of its own"
     assert mistakes_of_rules(existing(canary=running)) == [
-        f"services.qwen.canary.existingPods: {what}; write the labels of the canary's pods"
+        f"services.qwen.canary.existingPods: {what}; write that of the canary"
     ]
 
 
@@ -46,3 +46,19 @@ def mistakes_of_rules(stack):
     except ConfigError as error:
         return str(error).splitlines()
     return []
+
+
+def test_two_services_may_lead_to_one_pool():
+    stack = of_pool()
+    stack["services"]["search"] = stack["services"]["qwen"]
+    assert mistakes_of_rules(stack) == []
+    kinds = [manifest["kind"] for manifest in rendered(stack)]
+    assert kinds == ["HTTPRoute", "HTTPRoute"]
+
+
+def test_two_services_of_one_pool_and_one_name_make_the_same_route():
+    """The negative control."""
+    stack = of_pool(name="qwen")
+    stack["services"]["search"] = stack["services"]["qwen"] | {"route": {"hostnames": ["a.example.com"]}}
+    (line,) = mistakes_of_rules(stack)
+    assert "would make the same object as services.qwen (HTTPRoute models/qwen)" in line

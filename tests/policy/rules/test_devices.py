@@ -1,7 +1,10 @@
 """Budgets of devices and money, at the bounds of each limit, in scopes, and for objects of others."""
 
+from dataclasses import replace
+
 import pytest
 
+from policy.rules import contracts
 from tests.support.policies import lines, raw, verdicts, view
 from tests.support.stacks import tree
 
@@ -28,7 +31,10 @@ def test_a_scope_counts_its_workloads_together_and_no_others():
     )
     assert lines(judged, "device-budget", scopes=[{"label": "team=search", "devices": 16}]) == []
     (line,) = lines(judged, "device-budget", scopes=[{"label": "team=search", "devices": 15}])
-    assert "takes most of 16 devices of team=search, which has 15; lower spec.replicas until at most 15 remain" in line
+    assert (
+        "takes most of 16 devices of team=search, which has 15; lower spec.replicas until at most 15 devices remain"
+        in line
+    )
     (line,) = lines(judged, "device-budget", scopes=[{"namespace": "other", "devices": 7}])
     assert "Deployment other/d takes most of 8 devices of namespace other" in line
     both = [{"namespace": "other", "label": "team=search", "devices": 0}]
@@ -80,7 +86,7 @@ def test_devices_of_others_are_named_by_resource_and_device_class():
     judged = raw(claims, claiming)
     assert lines(judged, "allowed-accelerators", accelerators=["gpu.x"]) == []
     assert (
-        "uses a device that is not allowed in the whole (gpu.x)"
+        "uses a device that is not allowed in the stack (gpu.x)"
         in lines(judged, "allowed-accelerators", accelerators=["y"])[0]
     )
     assert lines(judged, "device-budget", devices=6) == []
@@ -109,3 +115,20 @@ def test_money_counts_services_of_a_label_alone():
     assert lines(judged, "money", prices={"nvidia": 4.0}, scopes=scopes) == []
     scopes[0]["perMonth"] = 2919
     assert len(lines(judged, "money", prices={"nvidia": 4.0}, scopes=scopes)) == 1
+
+
+def test_money_counts_all_inference_stacks_of_a_program_together():
+    judged = view(tree())
+    twice = replace(judged, contracts=judged.contracts * 2)
+    assert lines(twice, "money", prices={"nvidia": 4.0}, perMonth=5840) == []
+    assert "costs most of 5840 in a month" in lines(twice, "money", prices={"nvidia": 4.0}, perMonth=5839)[0]
+
+
+def test_money_of_outputs_that_cannot_be_read_is_a_question():
+    bare = raw(*(item.manifest for item in view(tree()).objects))
+    (verdict,) = verdicts(bare, "money", perMonth=1)
+    assert "can't tell: the stack has no outputs of an inference stack" in str(verdict)
+    unread = replace(bare, contracts=(contracts.read({"contractVersion": 1}),))
+    (verdict,) = verdicts(unread, "money", perMonth=1)
+    assert "can't tell: the stack cannot be judged; the inference stack follows version 1" in str(verdict)
+    assert verdicts(unread, "money") == []

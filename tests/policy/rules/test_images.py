@@ -33,6 +33,7 @@ def test_images_of_volumes_need_a_digest_too():
     manifest["spec"]["volumes"] = [{"name": "weights", "image": {"reference": "r.example/w:v1"}}]
     (line,) = lines(raw(manifest), "image-digests")
     assert "Pod n/p spec.volumes[weights].image.reference has no digest (r.example/w:v1)" in line
+    assert line.endswith("write r.example/w:v1@sha256:… as spec.volumes[weights].image.reference")
 
 
 def test_every_kind_of_container_is_read():

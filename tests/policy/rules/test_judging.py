@@ -143,6 +143,12 @@ def test_an_unknown_image_is_a_question():
     assert not verdict.is_refusal
 
 
+def test_no_name_of_an_object_reaches_a_terminal_with_colours_or_line_breaks():
+    manifest = {"kind": "Role", "metadata": {"name": "a\x1b[31m\u202eb\nc"}, "rules": [{"verbs": ["*"]}]}
+    (verdict,) = verdicts(raw(manifest), "no-wildcards")
+    assert str(verdict).startswith("no-wildcards: Role a?[31m?b c rules[0] permits")
+
+
 def test_rendered_objects_alone_leave_questions_about_the_contract():
     (verdict,) = verdicts(raw(*rendered(tree())), "release-allowed")
     assert not verdict.is_refusal

@@ -94,5 +94,5 @@ def test_windows_has_no_profiles_and_no_capabilities(system, count):
 def test_namespaces_may_be_left_out():
     spec = {"hostPID": True, "containers": []}
     manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "agents"}, "spec": spec}
-    assert len(lines(raw(manifest), "restricted-pods", namespaces=["other"])) == 1
-    assert lines(raw(manifest), "restricted-pods", namespaces=["agents"]) == []
+    assert len(lines(raw(manifest), "restricted-pods", exempt=["other"])) == 1
+    assert lines(raw(manifest), "restricted-pods", exempt=["agents"]) == []

@@ -9,6 +9,7 @@ from tests.support.stacks import rendered, tree
 
 def route(weights=(("app", 80), ("app-canary", 20)), filters=(), gateway="public"):
     backends = [{"name": name, "port": 80, "weight": weight} for name, weight in weights]
+    backends = [{key: value for key, value in backend.items() if value is not None} for backend in backends]
     spec = {
         "parentRefs": [{"name": gateway, "namespace": "gateways"}],
         "rules": [{"backendRefs": backends, "filters": list(filters)}],
@@ -27,6 +28,8 @@ def test_a_canary_of_a_stack_gets_at_most_the_share(weight, refused):
     [
         ((("app", 80), ("app-canary", 20)), False),
         ((("app", 79), ("app-canary", 21)), True),
+        ((("app", 4), ("app-canary", None)), False),
+        ((("app", 3), ("app-canary", None)), True),
         ((("app", 1), ("app-canary-0f1e2", 1)), True),
         ((("app-canary", 1),), False),
         ((("app", 1), ("canary-app", 9)), False),
@@ -36,9 +39,23 @@ def test_a_canary_of_another_route_is_known_by_the_end_of_its_name(weights, refu
     assert bool(lines(raw(route(weights)), "canary-share", percent=20)) is refused
 
 
+def test_the_share_of_a_canary_is_named_and_a_service_without_a_canary_has_none():
+    (line,) = lines(raw(route((("app", 3), ("app-canary", 1)))), "canary-share", percent=20)
+    assert "gives a canary 25 % of the requests, and 20 % is the highest share" in line
+    assert lines(view(tree()), "canary-share", percent=0) == []
+
+
 def policy(kind, group, target, namespace="n"):
     metadata = {"name": "p", "namespace": namespace}
     return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": {"targetRefs": [target]}}
+
+
+def selecting(gateway):
+    """Return a policy that selects the pods of a Gateway."""
+    selector = {"matchLabels": {"gateway.networking.k8s.io/gateway-name": gateway}}
+    metadata = {"name": "p", "namespace": "gateways"}
+    kind = {"apiVersion": "security.istio.io/v1", "kind": "AuthorizationPolicy"}
+    return {**kind, "metadata": metadata, "spec": {"selector": selector}}
 
 
 PUBLIC = {"gateways": ["gateways/public"]}
@@ -56,6 +73,8 @@ GATEWAY = {"kind": "Gateway", "name": "public"}
         ([policy("SecurityPolicy", "gateway.envoyproxy.io", {**ROUTE, "name": "x"})], True),
         ([policy("AuthorizationPolicy", "security.istio.io", GATEWAY, "gateways")], False),
         ([policy("AuthorizationPolicy", "security.istio.io", GATEWAY, "n")], True),
+        ([selecting("public")], False),
+        ([selecting("internal")], True),
     ],
 )
 def test_a_public_route_needs_a_policy_that_targets_it_or_its_gateway(others, refused):

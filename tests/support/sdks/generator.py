@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from tests.support.sdks import node
 
 GO_PROGRAM = Path(__file__).parent / "go"
 """Folder with a program in Go, and the modules with their checksums."""
+GO_SDK = "inference-stacks.io/sdk/go/inferencestacks"
+"""Path of the SDK's package in Go."""
 
 
 def generate(tool: Tool, schema: Mapping[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -30,38 +33,45 @@ def compile_typescript(sdk: Path) -> None:
     (sdk / "bin" / "package.json").write_bytes((sdk / "package.json").read_bytes())
 
 
-def make_typescript(folder: Path, sdk: Path, program: str) -> Path:
-    """Make a folder with a program in TypeScript and the SDK among its packages. Return the path of the program."""
+def ask(folder: Path, sdk: Path, programs: Mapping[str, str]) -> dict[str, Any]:
+    """Write programs in TypeScript into a folder that has the SDK among its packages, and ask an editor about them.
+
+    `programs` has texts by name of the file. The answers have the same names. They hold `mistakes` by line,
+    `completions` by mark, and `javascript`, the compiled program.
+    """
     packages = folder / "node_modules"
-    packages.mkdir(parents=True)
+    packages.mkdir()
     for name in ("@pulumi", "@types", "typescript"):
         (packages / name).symlink_to(node.packages() / name)
     (packages / "@inference-stacks").mkdir()
     (packages / "@inference-stacks" / "pulumi").symlink_to(sdk)
-    path = folder / "index.ts"
-    path.write_text((node.FOLDER / program).read_text(encoding="utf-8"), encoding="utf-8")
-    return path
+    for name, text in programs.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    paths = [str(folder / name) for name in programs]
+    return json.loads(node.run(str(node.FOLDER / "language.cjs"), *paths, folder=folder, modules=node.packages()))
 
 
-def ask(program: Path) -> Any:
-    """Return what an editor knows of a program in TypeScript: `mistakes` by line, and `completions` by mark.
+def make_go(folder: Path, sdk: Path) -> Path:
+    """Make a folder with the program in Go and the SDK beside it. Return the path of the program."""
+    for path in GO_PROGRAM.iterdir():
+        shutil.copy(path, folder)
+    (folder / "sdk").symlink_to(sdk)
+    return folder / "main.go"
 
-    `javascript` is the compiled program.
+
+def compile_go(program: Path) -> str:
+    """Compile a program with the SDK. Return the messages of the compiler; none if it finds no mistake.
+
+    Go is the one on PATH, or that of the tools' cache. It downloads modules once on a machine. Types are checked
+    without the optimisation of the SDK, which takes gigabytes.
     """
-    script = str(node.FOLDER / "language.cjs")
-    return json.loads(node.run(script, str(program), folder=program.parent, modules=node.packages()))
-
-
-def go(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Go in a folder: the one on PATH, or the one of the tools' cache."""
     toolchain, _ = table.read()
-    cache = cache_directory()
-    builder = build.Builder(cache, toolchain, Report())
-    command, variables = builder._go_toolchain()
-    settings = {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=mod -modcacherw"}
+    builder = build.Builder(cache_directory(), toolchain, Report())
+    go, variables = builder._go_toolchain()
+    settings = {"CGO_ENABLED": "0", "GOWORK": "off"}
     if variables:
         settings["GOCACHE"] = str(builder._compiler_cache("sdk"))
+    command = [str(go), "build", "-trimpath", f"-gcflags={GO_SDK}=-N -l", "-o", os.devnull, "."]
     environment = {**os.environ, **variables, **settings}
-    return subprocess.run(
-        [str(command), *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=program.parent, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
