@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judging.losses.causes import Cause
+from judging.causes import Cause
 from judging.losses.matching import Matches
 from judging.report import running
 from models.paths import Path

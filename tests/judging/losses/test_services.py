@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from judging.causes import Cause
 from judging.losses import matching, services
-from judging.losses.causes import Cause
 from judging.losses.matching import PlannedObject
 from judging.losses.services import PlannedService, ServiceName
 from models.paths import Path
