@@ -85,7 +85,10 @@ def _order(restarting: list[str], stack: Stack) -> str:
 
 
 def _service_lines(step: ServiceStep) -> Iterator[str]:
-    yield f"{step.service}: {' → '.join(step.channels)}, vLLM {' → '.join(step.engines)}"
+    engines = ""
+    if any(step.engines):
+        engines = f", vLLM {' → '.join(step.engines)}"
+    yield f"{step.service}: {' → '.join(step.channels)}{engines}"
     for workload in step.workloads:
         edited = "".join(f" ({edit})" for edit in workload.edits)
         yield f"  {workload.kind} {workload.namespace}/{workload.name}: {workload.text}{edited}"

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from composition.instances import Sibling
+from judging.causes import Cause
 from judging.losses import matching, services
-from judging.losses.causes import Cause
 from judging.losses.continuity import planned_objects
 from judging.losses.matching import Matches
 from judging.losses.services import Loss, PlannedService

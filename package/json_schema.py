@@ -113,7 +113,7 @@ class Types:
         kinds = [alternative for alternative in alternatives if alternative != _NULL]
         if len(kinds) == 1:
             return self._eventual(kinds[0], name)
-        types = [self._type(kind, name) for kind in kinds]
+        types = [self._type(_without_words(kind), name) for kind in kinds]
         spec: Node = {"oneOf": [kind for index, kind in enumerate(types) if kind not in types[:index]]}
         if discriminator is not None:
             mapping = {
@@ -154,6 +154,14 @@ def closure(definitions: Mapping[str, Node], start: str, without: Collection[str
                 names.add(name)
                 waiting.append(definitions[name])
     return frozenset(names)
+
+
+def _without_words(node: Node) -> Node:
+    """Return the schema of one of several types without its words.
+
+    The SDK of Go takes no value but text where one of several types is an enum (pulumi 3.230, codegen/go/gen.go).
+    """
+    return {key: value for key, value in node.items() if key not in {"const", "enum"}}
 
 
 def _description(node: Node) -> str:

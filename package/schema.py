@@ -18,8 +18,6 @@ from planning.ground import contract
 
 NAME = "inference-stacks"
 """Name of the package."""
-_INPUTS = "Stack"
-"""Begin of the names of enums for keys of a stack."""
 _DEPLOYED = "Deployed"
 """Begin of the names of types of outputs, some of which are called like types of inputs."""
 _LANGUAGE: Mapping[str, Node] = {

@@ -7,7 +7,7 @@ namespace kube-system. If the state lacks it, the UIDs of the objects in the sta
 from collections.abc import Collection
 from enum import Enum
 
-from judging.losses.causes import Cause
+from judging.causes import Cause
 from judging.losses.matching import Matches, is_live
 from models.paths import Path
 from models.problems import Problem, gap, warning

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from judging.causes import Cause
 from judging.losses import clusters, matching, takeovers
-from judging.losses.causes import Cause
 from judging.losses.matching import Matches, PlannedObject
 from manifests.assembly import Component
 from models.paths import Path

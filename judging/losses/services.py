@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judging.losses.causes import Cause
+from judging.causes import Cause
 from judging.losses.matching import Matches
 from judging.report import running
 from models.paths import Path
@@ -12,7 +12,7 @@ from models.problems import Problem
 from planning.ground import labels
 from planning.ground.cluster_facts import Place
 from planning.ground.recorded import Recorded, RecordedObject, ServiceRecord, WorkloadName
-from planning.plans import ServicePlan
+from planning.plans import ServicePlan, VariantPlan
 
 _NO_RECORD = ServiceRecord("", "")
 
@@ -37,13 +37,22 @@ class PlannedService:
     """Release channel of the primary."""
     name: ServiceName
     path: Path
+    existing: str = ""
+    """Key with the pods or the pool of somebody else; empty if the stack runs the pods."""
 
     @classmethod
     def of(cls, plan: ServicePlan, top: Path) -> "PlannedService":
         """Return the service of a plan. `top` is the path of its inference stack."""
         names = plan.primary.names
         name = ServiceName(names.namespace, names.service)
-        return cls(plan.key, plan.primary.release, name, Path(*top, "services", plan.key))
+        path = Path(*top, "services", plan.key)
+        return cls(plan.key, plan.primary.release, name, path, _existing(plan.primary))
+
+
+def _existing(primary: VariantPlan) -> str:
+    if primary.existing_pool is not None:
+        return "existingPool"
+    return "" if primary.existing_pods is None else "existingPods"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +148,11 @@ def _loss(
         return _lost_namespace(fate, same_key, successors)
     if fate.keeps_pods:
         return None
+    for service in same_key:
+        if service.existing and service.name == fate.name:
+            reason = f"{service.existing} leads to what somebody else runs in place of its pods"
+            at = service.path / service.existing
+            return fate.loss(Cause.REMOVAL, at, reason, f"remove {service.existing}")
     if ("", "Service", fate.name.namespace, fate.name.name) in fronts:
         return _replaced_by_release(fate, same_key)
     return _moved_or_removed(fate, successors)

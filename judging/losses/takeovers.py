@@ -8,7 +8,7 @@ stack, and this stack does not plan them either, the name is that of a stack tha
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from judging.losses.causes import Cause
+from judging.causes import Cause
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import marks

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from judging.losses.causes import Cause
+from judging.causes import Cause
 from judging.report import checks, growth, words
 from judging.report.checks import ClusterBefore
 from judging.report.growth import Change

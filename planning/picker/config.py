@@ -90,8 +90,10 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCacheSettings)
         config = encode.with_stage(config, facts.encode)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_sources(config, facts.tls_metrics.plugins, facts.tls_metrics.sources)
-    if facts.config.adds is not None:
-        config = _with_metrics(config, metrics_path(spec, facts), _default_engine(spec), facts.config.adds)
+    path = metrics_path(spec, facts)
+    engine = _default_engine(spec)
+    if facts.config.adds is not None and (path != _METRICS_PATH or engine is not None):
+        config = _with_metrics(config, path, engine, facts.config.adds)
     return BuiltConfig(_with_flow_control(config, picker.flow_control, facts, declare=True), asks_service)
 
 
@@ -141,12 +143,10 @@ def _default_engine(spec: Variant) -> str | None:
 
 
 def _with_metrics(config: dict[str, Any], path: str, engine: str | None, adds: Additions) -> dict[str, Any]:
-    """Write down the source of metrics that the picker otherwise adds itself, if it reads them in another way.
+    """Write down the source of metrics that the picker otherwise adds itself, because it reads them in another way.
 
     `path` is the path of the metrics. `engine` is the engine of pods without a label; None for the picker's default.
     """
-    if path == _METRICS_PATH and engine is None:
-        return config
     source: dict[str, Any] = {"type": adds.source}
     extractor: dict[str, Any] = {"type": adds.extractor}
     if path != _METRICS_PATH:

@@ -86,7 +86,9 @@ def _pod_settings(variant: Variant) -> dict[str, object]:
     replaced: dict[str, object] = {**_SCALING, "metrics": None, "objectives": None, "model": model}
     replaced["decode"] = _without_numbers(variant.decode.sets)
     for key, role in roles.further(variant).items():
-        copy = role.model_copy(update=_SCALING)
+        # A further role has the service's type of engine, whether its section says so or not.
+        engine = role.engine.model_copy(update={"type": None})
+        copy = role.model_copy(update={**_SCALING, "engine": engine})
         replaced[key] = copy
         if isinstance(copy, Prefill):
             replaced[key] = copy.model_copy(update={"sets": _without_numbers(copy.sets)})

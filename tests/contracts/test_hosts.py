@@ -49,6 +49,7 @@ OTHERS = {
     "facts": [],
     "lint": ["--release", "llm-d-0.10"],
     "lock": ["all"],
+    "policy": ["all"],
     "reference": [],
     "schema": [],
 }

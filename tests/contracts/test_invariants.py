@@ -10,19 +10,21 @@ import pytest
 
 from judging import validation
 from tests.contracts.invariants import Scene, checks, violations
-from tests.support.stacks import SHIPPED, as_rendered, rendered, shipped, tree
+from tests.support.stacks import SHIPPED, as_rendered, is_of_others, rendered, shipped, tree
 from tests.support.stacks.varied import VARIED
 from tests.support.stacks.varied_caches import CACHES
+from tests.support.stacks.varied_existing import OF_OTHERS
 from tests.support.stacks.varied_pods import PODS
 from tests.support.stacks.varied_speculation import SPECULATION
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
-UNKNOWN = {**CACHES, **PODS, **SPECULATION}
-"""Stacks with tiers of the cache, with drafts, or with more in their pods than an engine, its sidecar and weights."""
+UNKNOWN = {**CACHES, **OF_OTHERS, **PODS, **SPECULATION}
+"""Stacks with tiers of the cache, with drafts, with pods or pools of others, or with more in their pods than an engine,
+its sidecar and weights."""
 WITH_INVARIANTS = {name: stack for name, stack in VARIED.items() if name not in UNKNOWN}
 """Stacks whose every object the invariants derive again."""
-STACKS = {path.stem: shipped(path) for path in SHIPPED} | WITH_INVARIANTS
+STACKS = {path.stem: shipped(path) for path in SHIPPED if not is_of_others(path)} | WITH_INVARIANTS
 MODEL = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
 BUSY = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 50}]}}
 OPEN = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "replicas": 2}

@@ -10,7 +10,20 @@ from local.errors import LocalError
 ROOT = Path(__file__).parent.parent.parent
 
 
-RENDERING = ("cli", "composition", "facts", "judging", "manifests", "models", "planning", "Pulumi.yaml", ".venv")
+RENDERING = (
+    "cli",
+    "composition",
+    "facts",
+    "judging",
+    "manifests",
+    "models",
+    "package",
+    "planning",
+    "policy",
+    "reader",
+    "Pulumi.yaml",
+    ".venv",
+)
 """Files that a project has to have for its plan to be printed."""
 
 

@@ -40,7 +40,7 @@ def property_of(node, **settings):
         ({"$ref": "#/$defs/Anything"}, {"$ref": ANY, "plain": True}),
         ({"const": "cpu", "type": "string"}, {"type": "string", "const": "cpu", "plain": True}),
         (
-            {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "string", "pattern": "x"}]},
+            {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "string", "const": "engine"}]},
             {"oneOf": [{"type": "integer", "plain": True}, {"type": "string", "plain": True}], "plain": True},
         ),
         (

@@ -28,6 +28,7 @@ PRIMARY = {
         }
     },
     "profiles": {},
+    "patched": [],
 }
 UNAWAITED = "the route was not awaited, because no controller was known to have accepted gateways/gateway"
 
@@ -173,4 +174,5 @@ def test_a_pool_of_others_has_a_name_and_no_service():
         "proxyHost": None,
         "roles": {},
         "profiles": {},
+        "patched": [],
     }

@@ -70,7 +70,7 @@ _OF_A_CACHE = {"a cache is kept": storage.are_kept, "a cache is filled": network
 INVARIANTS = {invariant.__name__: invariant for module in _MODULES for invariant in _of(module)}
 OF_PICKERS = {
     *(invariant.__name__ for invariant in _of(picker)),
-    *("the_pool_reaches_engine_and_picker", "the_picker_is_told_of_priorities_and_names"),
+    "the_pool_reaches_engine_and_picker",
     *("the_pickers_pods_are_placed_as_asked", "the_picker_outlives_its_streams"),
     "pickers_that_wait_for_the_lease_are_not_waited_for",
 }

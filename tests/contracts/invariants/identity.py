@@ -10,6 +10,8 @@ OURS = "inference-stacks.io"
 
 
 def pool(world: World) -> dict[str, str]:
+    if world.variant.existing_pods is not None:
+        return dict(world.variant.existing_pods["matchLabels"])
     return {f"{OURS}/service": world.variant.service, **_variant(world)}
 
 
@@ -29,18 +31,24 @@ def picker(world: World) -> dict[str, str]:
 
 
 def routed(world: World) -> dict[str, str]:
-    """Return whom the Service of a variant finds: decode pods of any generation."""
+    """Return whom the Service of a variant finds: decode pods of any generation, or those of somebody else."""
+    if world.variant.existing_pods is not None:
+        return pool(world)
     variant = {f"{OURS}/service": world.variant.service, f"{OURS}/variant": world.variant.variant_name}
     return variant | _decode(world)
 
 
 def destinations(world: World) -> dict[str, str]:
-    """Return what finds all decode pods of one generation."""
+    """Return what finds all decode pods of one generation, or those of somebody else."""
+    if world.variant.existing_pods is not None:
+        return pool(world)
     return pool(world) | _decode(world)
 
 
 def _decode(world: World) -> dict[str, str]:
     """Return the label that all decode pods have: their role, or llm-d's where each set has a role of its own."""
+    if not world.variant.destinations:
+        return {}
     divided = len(world.variant.destinations) > 1 or world.variant.destinations[0].name != "decode"
     return {"llm-d.ai/role": "decode"} if divided else {f"{OURS}/role": "decode"}
 
@@ -87,6 +95,8 @@ def selectors_hold_identity_only(world: World) -> Iterator[str]:
 
 
 def the_routed_service_finds_decode_alone_and_the_pool_every_role(world: World) -> Iterator[str]:
+    if world.variant.existing_pool is not None:
+        return
     selector = world.get("Service", world.variant.base)["spec"]["selector"]
     yield from same("routed Service", selector, routed(world))
     for pods in world.pods:

@@ -93,7 +93,7 @@ def the_picker_outlives_its_streams(world: World) -> Iterator[str]:
     spec = world.get("Deployment", world.variant.picker)["spec"]
     drain = seconds(world.variant.say("endpointPicker", "flags", "drain-timeout", default="0s"))
     grace = spec["template"]["spec"]["terminationGracePeriodSeconds"]
-    of_pods = world.variant.roles[0].drain + 2 * BEFORE_THE_END
+    of_pods = world.variant.drain + 2 * BEFORE_THE_END
     yield from same("picker grace", grace, max(130, drain + BEFORE_THE_END, of_pods))
     yield from same("picker deadline", spec["progressDeadlineSeconds"], PICKER_START)
 

@@ -84,7 +84,7 @@ def the_policies_let_through_what_is_needed(world: World) -> Iterator[str]:
     if not variant.picked:
         return
     begun = {_asks_pods(world, role) for role in variant.roles} | {*_past_the_pool(world)} | {*_picker_leaving(variant)}
-    begun |= {*_any_set(world)}
+    begun |= {*_any_set(world), *_existing_pods(world)}
     policy = world.get("NetworkPolicy", variant.picker)
     yield from _compare(variant.picker, policy, identity.picker(world), {*_asking_the_picker(world)}, begun)
 
@@ -195,10 +195,20 @@ def _asks_pods(world: World, role: Role) -> str:
 def _any_set(world: World) -> Iterator[str]:
     """Yield the rules for decode pods that precede the sets, or that a set of another name has."""
     destinations = world.variant.destinations
+    if not destinations:
+        return
     is_divided = len(destinations) > 1 or destinations[0].name != "decode"
     if is_divided and not _tokenizes(world):
         for role in destinations:
             yield _rule(_pods(identity.destinations(world)), _tcp(*role.pool_ports, *_events(role)))
+
+
+def _existing_pods(world: World) -> Iterator[str]:
+    """Yield the rule for the pods that somebody else runs, one port of events for each of their engines."""
+    variant = world.variant
+    if variant.existing_pods is not None:
+        events = range(5556, 5556 + len(variant.ports)) if variant.precise else ()
+        yield _rule(_pods(identity.pool(world)), _tcp(*variant.ports, *events))
 
 
 def _past_the_pool(world: World) -> Iterator[str]:

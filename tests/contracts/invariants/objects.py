@@ -62,7 +62,8 @@ def _of_a_variant(variant: Variant) -> Iterator[tuple[Place, str]]:
         named = all(role.say("pod", "serviceAccountName") for role in variant.destinations)
         sidecar_kinds = rights[1:] if named else rights
         yield from (((kind, f"{variant.pool}-decode", place), "model-server") for kind in sidecar_kinds)
-    yield ("Service", variant.base, place), "model-server"
+    if variant.existing_pool is None:
+        yield ("Service", variant.base, place), "model-server"
     yield from _of_a_picker(variant) if variant.picked else ()
     yield from monitoring.places(variant)
     yield from network.places(variant)

@@ -55,6 +55,14 @@ METRICS_BY = {"metrics-data-source": None, "tls-metrics-data-source": {"scheme":
 """The sources of metrics, by their parameters, of a picker whose pods speak TLS in one role and not in the other."""
 
 
+def _of_another_engine(world: World) -> dict[str, Any]:
+    """Return the plugins that read the metrics of pods of somebody else whose engine is not vLLM."""
+    engine = world.variant.say("engine", "type", default="vllm")
+    if world.variant.existing_pods is None or engine == "vllm":
+        return {}
+    return {"metrics-data-source": None, "core-metrics-extractor": {"defaultEngine": engine}}
+
+
 def _serves_tls(world: World) -> bool:
     return any(role.certificate for role in world.variant.roles)
 
@@ -243,7 +251,7 @@ def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
     declared, scored = expected(world)
     weights = world.variant.say("endpointPicker", "scorerWeights", default={})
     plugins = {plugin.get("name", plugin["type"]): plugin.get("parameters") for plugin in config["plugins"]}
-    metrics = {**METRICS_BY, "core-metrics-extractor": None} if _serves_tls(world) else {}
+    metrics = {**METRICS_BY, "core-metrics-extractor": None} if _serves_tls(world) else _of_another_engine(world)
     asked = {"prefill": world.variant.disaggregated, "encode": world.variant.encodes}
     encoding = ENCODING if world.variant.encodes else {}
     deciders = {stage: decider for stage, decider in DECIDERS.items() if asked[stage]}
@@ -312,7 +320,8 @@ def the_picker_holds_back_what_it_was_told(world: World) -> Iterator[str]:
     held = (config.get("featureGates"), config.get("flowControl"))
     yield from same("picker flow control", held, (None, None) if wished is None else (["flowControl"], wished))
     events = {"endpoint-notification-source": "precise-prefix-cache-producer"} if world.variant.precise else {}
-    metrics = dict.fromkeys(METRICS_BY, "core-metrics-extractor") if _serves_tls(world) else {}
+    asked = METRICS_BY if _serves_tls(world) else _of_another_engine(world).keys() - {"core-metrics-extractor"}
+    metrics = dict.fromkeys(asked, "core-metrics-extractor")
     sources = [{"pluginRef": name, "extractors": [{"pluginRef": of}]} for name, of in (events | metrics).items()]
     yield from same("picker data", config.get("dataLayer"), {"sources": sources} if sources else None)
 

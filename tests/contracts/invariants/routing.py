@@ -54,6 +54,8 @@ def the_pools_ports_are_open_on_every_pod_that_it_finds(world: World) -> Iterato
 
 def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World) -> Iterator[str]:
     """See phoebe 3.4, 7.1."""
+    if world.variant.existing_pool is not None:
+        return
     service = world.get("Service", world.variant.base)
     port = {
         "name": "8000",
@@ -76,7 +78,9 @@ def places(variant: Variant) -> Iterator[Place]:
     if not variant.is_canary and _bodies(variant):
         yield "ConfigMap", f"{variant.base}-models", space
     yield from (("InferenceObjective", name, space) for name in variant.objectives)
-    if variant.picked and variant.whole.get("rewrites"):
+    if variant.whole.get("rewrites") and variant.existing_pool is not None:
+        yield "InferenceModelRewrite", variant.base, space
+    elif variant.picked and variant.whole.get("rewrites"):
         yield "InferenceModelRewrite", variant.pool, space
 
 
@@ -186,7 +190,7 @@ def _rule(
 def _backend(variant: Variant) -> dict[str, Any]:
     if metering.billed(variant) is not None:
         return metering.backend(variant)
-    if variant.picked:
+    if variant.picked or variant.existing_pool is not None:
         return {"group": POOL_GROUP, "kind": "InferencePool", "name": variant.pool}
     return {"group": "", "kind": "Service", "name": variant.base, "port": 8000}
 
@@ -237,8 +241,9 @@ def the_picker_is_told_of_priorities_and_names(world: World) -> Iterator[str]:
         objective = world.get("InferenceObjective", name)
         yield from same(f"{name} API", objective["apiVersion"], api)
         yield from same(name, objective["spec"], {"priority": priority, "poolRef": pool})
-    if variant.whole.get("rewrites"):
-        rewrite = world.get("InferenceModelRewrite", variant.pool)
+    if variant.whole.get("rewrites") and (variant.picked or variant.existing_pool is not None):
+        name = variant.base if variant.existing_pool is not None else variant.pool
+        rewrite = world.get("InferenceModelRewrite", name)
         yield from same("rewrite API", rewrite["apiVersion"], api)
         yield from same(
             "rewrite", rewrite["spec"], {"poolRef": pool, "rules": [*map(_alias, variant.whole["rewrites"])]}

@@ -94,12 +94,24 @@ class Variant:
 
     @cached_property
     def pool(self) -> str:
-        """Return the name that begins those of all objects of one generation."""
+        """Return the name that begins those of all objects of one generation, or that of a pool of somebody else."""
+        if self.existing_pool is not None:
+            return self.existing_pool
         return self.base if self.generation is None else f"{self.base}-{self.generation}"
 
     @cached_property
     def picker(self) -> str:
         return f"{self.pool}-epp"
+
+    @cached_property
+    def existing_pods(self) -> Mapping[str, Any] | None:
+        """Return what is said of pods that somebody else runs."""
+        return self.say("existingPods")
+
+    @cached_property
+    def existing_pool(self) -> str | None:
+        """Return the name of the pool that somebody else made."""
+        return self.say("existingPool", "name")
 
     @cached_property
     def gateway(self) -> Mapping[str, Any] | None:
@@ -124,13 +136,13 @@ class Variant:
     @cached_property
     def objectives(self) -> Mapping[str, int]:
         """Return priorities by the name that clients send."""
-        objectives = self.say("objectives", default={}) if self.picked else {}
+        objectives = self.say("objectives", default={}) if self.picked or self.existing_pool else {}
         return {f"{self.base}-{key}": objective["priority"] for key, objective in objectives.items()}
 
     @cached_property
     def picked(self) -> bool:
         """Say whether a picker chooses among the pods of a pool; else the route leads to their Service."""
-        return self.say("endpointPicker", "enabled", default=True)
+        return self.existing_pool is None and self.say("endpointPicker", "enabled", default=True)
 
     @cached_property
     def proxy(self) -> Mapping[str, Any] | None:
@@ -149,6 +161,10 @@ class Variant:
     @cached_property
     def picker_tls(self) -> Mapping[str, Any]:
         return self.say("endpointPicker", "tls", default={"type": "self-signed"})
+
+    @cached_property
+    def drain(self) -> int:
+        return seconds(self.say("drainTimeout", default="45s"))
 
     @cached_property
     def precise(self) -> bool:
@@ -173,13 +189,15 @@ class Variant:
 
     @cached_property
     def port(self) -> int:
+        if self.existing_pods is not None:
+            return self.existing_pods.get("ports", [8000])[0]
         return self.say("engine", "port", default=8000)
 
     @cached_property
     def model(self) -> Mapping[str, Any]:
         """Return what is served; a shared cache has its source and its size."""
         known = {key: self.cache[key] for key in ("source", "size") if key in self.cache}
-        return known | self.tree["model"]
+        return {"source": ""} | known | self.tree["model"]
 
     @cached_property
     def served(self) -> str:
@@ -232,10 +250,14 @@ class Variant:
     @cached_property
     def ports(self) -> list[int]:
         """Return the ports of the pool."""
+        if self.existing_pods is not None:
+            return self.existing_pods.get("ports", [8000])
         return max((role.pool_ports for role in self.roles), key=len)
 
     @cached_property
     def roles(self) -> tuple["Role", ...]:
+        if self.existing_pods is not None or self.existing_pool is not None:
+            return ()
         inherited = {key: value for key, value in self.tree.items() if key in INHERITED}
         roles = [*self._sets("decode", self.tree, self.say("decode", "sets", default={}))]
         for section in ("prefill", "encode"):
@@ -465,7 +487,7 @@ class Role:
 
     @cached_property
     def drain(self) -> int:
-        return seconds(self.variant.say("drainTimeout", default="45s"))
+        return self.variant.drain
 
     @cached_property
     def drains_itself(self) -> bool:

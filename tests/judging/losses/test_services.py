@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from judging.causes import Cause
 from judging.losses import matching, services
-from judging.losses.causes import Cause
 from judging.losses.matching import PlannedObject
 from judging.losses.services import PlannedService, ServiceName
 from models.paths import Path
 from planning.ground import labels
 from planning.ground.recorded import Recorded, RecordedIdentity, RecordedObject, ServiceRecord, WorkloadName
 from tests.support.stacks import plan, tree
+from tests.support.stacks.existing import existing, of_pool
 
 TYPES = {"Deployment": ("apps", "kubernetes:apps/v1:Deployment"), "Service": ("", "kubernetes:core/v1:Service")}
 LIMITS = {"nvidia.com/gpu": "2"}
@@ -129,3 +130,18 @@ def test_pods_without_devices_and_workloads_of_no_service_are_told_apart():
 def test_a_service_that_no_complete_run_recorded_is_lost_under_its_name():
     (loss,) = lost(Recorded(QWEN), ())
     assert str(loss.path) == "services.qwen"
+
+
+@pytest.mark.parametrize(("stack", "key"), [(existing(), "existingPods"), (of_pool(), "existingPool")])
+def test_pods_that_those_of_somebody_else_replace_are_lost_although_the_service_stays(stack, key):
+    planned = PlannedService.of(plan(stack).services[0], Path())
+    (loss,) = lost(state(*QWEN), QWEN[1:], planned)
+    assert (loss.cause, loss.pods) == (Cause.REMOVAL, 3)
+    assert str(loss.problem).startswith(f"services.qwen.{key}: this run would end all of models/qwen")
+    assert f"remove {key}, or write allow: [removal] for one run" in str(loss.problem)
+
+
+def test_pods_that_new_ones_of_the_stack_replace_are_not_lost():
+    """The negative control: the Service stays, and new pods are ready before the former pods end."""
+    planned = PlannedService.of(plan(tree()).services[0], Path())
+    assert lost(state(*QWEN), QWEN[1:], planned) == []

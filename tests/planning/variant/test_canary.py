@@ -336,6 +336,12 @@ SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); it
         (10, {"prefill": {"replicas": 2}}, {"replicas": 2}, ["canary: its pods run the same as the service's pods"]),
         (
             10,
+            {"prefill": {}},
+            {"prefill": {"engine": {"type": "vllm"}}},
+            ["canary: its pods run the same as the service's pods"],
+        ),
+        (
+            10,
             {"decode": {"sets": {"a": {"replicas": 2}, "b": {}}}},
             {},
             ["canary: its pods run the same as the service's pods"],
@@ -388,6 +394,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
         },
         "weight": 30,
         "profiles": {},
+        "patched": [],
         "model": {
             "name": "org/model",
             "source": canary["model"]["source"],

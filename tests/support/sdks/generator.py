@@ -33,29 +33,22 @@ def compile_typescript(sdk: Path) -> None:
     (sdk / "bin" / "package.json").write_bytes((sdk / "package.json").read_bytes())
 
 
-def make_typescript(folder: Path, sdk: Path, program: str) -> Path:
-    """Make a folder with the text of a program in TypeScript, and the SDK among its packages.
+def ask(folder: Path, sdk: Path, programs: Mapping[str, str]) -> dict[str, Any]:
+    """Write programs in TypeScript into a folder that has the SDK among its packages, and ask an editor about them.
 
-    Return the path of the program.
+    `programs` has texts by name of the file. The answers have the same names. They hold `mistakes` by line,
+    `completions` by mark, and `javascript`, the compiled program.
     """
     packages = folder / "node_modules"
-    packages.mkdir(parents=True)
+    packages.mkdir()
     for name in ("@pulumi", "@types", "typescript"):
         (packages / name).symlink_to(node.packages() / name)
     (packages / "@inference-stacks").mkdir()
     (packages / "@inference-stacks" / "pulumi").symlink_to(sdk)
-    path = folder / "index.ts"
-    path.write_text(program, encoding="utf-8")
-    return path
-
-
-def ask(program: Path) -> Any:
-    """Return what an editor knows of a program in TypeScript: `mistakes` by line, and `completions` by mark.
-
-    `javascript` is the compiled program.
-    """
-    script = str(node.FOLDER / "language.cjs")
-    return json.loads(node.run(script, str(program), folder=program.parent, modules=node.packages()))
+    for name, text in programs.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    paths = [str(folder / name) for name in programs]
+    return json.loads(node.run(str(node.FOLDER / "language.cjs"), *paths, folder=folder, modules=node.packages()))
 
 
 def make_go(folder: Path, sdk: Path) -> Path:

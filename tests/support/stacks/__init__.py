@@ -38,6 +38,11 @@ OF_CHANNEL = "release llm-d-0.10: the picker v0.11.0 was not run here: "
 GATEWAY = {"name": "gateway", "namespace": "gateways", "provider": "istio", "version": "1.31.2"}
 
 
+def is_of_others(path: pathlib.Path) -> bool:
+    """Tell whether the pods of a shipped stack are somebody else's."""
+    return path.stem.startswith("existing-")
+
+
 def tree(**services: Mapping[str, Any]) -> dict[str, Any]:
     """Return a valid stack with the given services, each over `SERVICE`; one called `qwen` if none is given."""
     given = services or {"qwen": {}}

@@ -7,7 +7,7 @@ import pytest
 
 from manifests.objects import Manifest
 from models.problems import ConfigError
-from tests.support.stacks import SHIPPED, plan, shipped, tree
+from tests.support.stacks import SHIPPED, is_of_others, plan, shipped, tree
 
 DIGEST = f"sha256:{'0f' * 32}"
 SPANNING = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}}
@@ -58,7 +58,9 @@ SHAPES: dict[str, dict[str, Any]] = {
         }
     },
 }
-EVERY = {path.stem: shipped(path) for path in SHIPPED} | {name: tree(qwen=shape) for name, shape in SHAPES.items()}
+_OURS = {path.stem: shipped(path) for path in SHIPPED if not is_of_others(path)}
+EVERY = _OURS | {name: tree(qwen=shape) for name, shape in SHAPES.items()}
+"""Stacks that start the pods of all their services."""
 PICKED = {name: stack for name, stack in EVERY.items() if "endpointPicker" not in stack.get("defaults", {})}
 """Those whose services have endpoint pickers."""
 every_stack = pytest.mark.parametrize("stack", EVERY.values(), ids=EVERY.keys())

@@ -1,4 +1,4 @@
-// The stack of README, with the SDK of the package.
+// A stack with the SDK of the package: nested keys, and values of several types.
 package main
 
 import (
@@ -22,6 +22,12 @@ func main() {
 						Source: pulumi.StringRef("hf://Qwen/Qwen3-0.6B@c1899de289a04d12100db370d81485cdf75e47ca"),
 					},
 					Accelerator: pulumi.StringRef("nvidia"),
+					KvCache:     &inferencestacks.KvCacheArgs{BlockSize: 16},
+					Autoscaling: inferencestacks.HpaAutoscalingArgs{
+						Type:        pulumi.StringRef("hpa"),
+						MaxReplicas: pulumi.IntRef(4),
+						Metrics:     []interface{}{inferencestacks.RequestMetricArgs{Type: "queue-size", Target: 5}},
+					},
 				},
 			},
 		})
