@@ -1,9 +1,12 @@
 """Digests, registries and sources, at the bounds of each rule."""
 
+from dataclasses import replace
+
 import pytest
 
 from policy.rules.images import full_name
-from tests.support.policies import HEX, lines, raw
+from tests.support.policies import HEX, lines, raw, view
+from tests.support.stacks import tree
 
 
 def pod(**container):
@@ -89,6 +92,20 @@ def test_a_source_that_is_fetched_needs_a_commit(argument, refused):
     manifest = pod(image="a", args=[argument, "/models"])
     manifest["spec"]["containers"][0]["name"] = "model-download"
     assert bool(lines(raw(manifest), "locked-sources")) is refused
+
+
+@pytest.mark.parametrize(
+    ("source", "refused"),
+    [("hf://a/b", True), ("hf://a/b@main", True), (f"hf://a/b@{'0f' * 20}", False), ("", False)],
+)
+def test_a_model_without_a_source_here_has_nothing_to_pin(source, refused):
+    judged = view(tree())
+    (contract,) = judged.contracts
+    revision = source.partition("@")[2] or None
+    model = {**contract.services["qwen"]["model"], "source": source, "digest": None, "revision": revision}
+    services = {"qwen": {**contract.services["qwen"], "model": model}}
+    changed = replace(judged, contracts=(replace(contract, outputs={**contract.outputs, "services": services}),))
+    assert bool(lines(changed, "locked-sources")) is refused
 
 
 def test_arguments_of_other_containers_are_no_sources():
