@@ -26,6 +26,7 @@ def test_an_engine_is_at_least_as_new_as_the_minimum(version, refused):
     ("version", "arguments", "advisory", "met"),
     [
         ("0.8.9", (), "CVE-2025-48942", True),
+        ("0.8.0", (), "CVE-2025-48942", True),
         ("0.9.0", (), "CVE-2025-48942", False),
         ("0.7.9", (), "CVE-2025-48942", False),
         ("0.8.9", ("--runner=pooling",), "CVE-2025-48942", False),
@@ -55,6 +56,13 @@ def test_an_engine_of_an_unknown_version_is_a_question(image):
     (verdict,) = verdicts(engine("", image=image), "engine-versions")
     assert not verdict.is_refusal
     assert "can't tell: Pod n/p spec.containers[vllm].image has an unknown version of vLLM" in str(verdict)
+
+
+@pytest.mark.parametrize(("image", "refused"), [("x/vllm-openai:v0.20.0", True), ("x/other:v0.20.0", False)])
+def test_an_engine_is_known_by_its_image_whatever_the_container_is_called(image, refused):
+    judged = engine("", image=image)
+    judged.objects[0].manifest["spec"]["containers"][0]["name"] = "server"
+    assert bool(lines(judged, "engine-versions", minimum="0.30")) is refused
 
 
 def test_other_containers_run_no_engine():
