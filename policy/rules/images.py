@@ -80,11 +80,14 @@ def fetched_sources(item: DeployedObject, _: Settings) -> Iterator[PolicyFinding
 
 
 def locked_sources(view: View, _: Settings) -> Iterator[PolicyFinding]:
-    """Yield the models whose content neither the lock nor the source pins."""
+    """Yield the models whose content neither the lock nor the source pins.
+
+    Pods and pools of somebody else have no source that the stack could pin.
+    """
 
     def judge(at: str, variant: Tree, model: Tree) -> Iterator[PolicyFinding]:
         source = trees.text(model, "source")
-        if not _is_pinned(model) and variant:
+        if source and not _is_pinned(model) and variant:
             yield PolicyFinding(at, f"has a source that may change ({source})", _remedy(f"{at}.model.source"))
 
     yield from contracts.of_variants(view, judge)

@@ -90,7 +90,8 @@ def test_goldens_are_judged_without_an_exception(path):
     with path.open(encoding="utf-8") as file:
         manifests = [manifest for manifest in yaml.load_all(file, Loader=yaml.CSafeLoader) if manifest]
     lines = [str(verdict) for verdict in judging.judge(raw(*manifests), settings.rules_of(PARAMETERS))]
-    assert any("engine-versions" in line or "image-digests" in line for line in lines)
+    has_images = any(manifest["kind"] == "Deployment" for manifest in manifests)
+    assert any("engine-versions" in line or "image-digests" in line for line in lines) is has_images
 
 
 def places(tree, at=()):
