@@ -80,7 +80,10 @@ def fetched_sources(item: DeployedObject, _: Settings) -> Iterator[PolicyFinding
 
 
 def locked_sources(view: View, _: Settings) -> Iterator[PolicyFinding]:
-    """Yield the models whose content neither the lock nor the source pins."""
+    """Yield the models whose content neither the lock nor the source pins.
+
+    Pods and pools of somebody else have no source that the stack could pin.
+    """
 
     def judge(at: str, variant: Tree, model: Tree) -> Iterator[PolicyFinding]:
         source = trees.text(model, "source")
