@@ -87,7 +87,6 @@ def locked_sources(view: View, _: Settings) -> Iterator[PolicyFinding]:
 
     def judge(at: str, variant: Tree, model: Tree) -> Iterator[PolicyFinding]:
         source = trees.text(model, "source")
-        # Pods that others deploy have no source here.
         if variant and source and not _is_pinned(model):
             yield PolicyFinding(at, f"has a source that may change ({source})", _remedy(f"{at}.model.source"))
 
